@@ -5,7 +5,7 @@
 
 _cpuctl_verbs() {
     case $1 in
-        '') verbs='plan explain advise resize pods replay policies topology config checkpoint audit cgroups nri dra capture fleet schema completion' ;;
+        '') verbs='plan explain advise resize pods replay policies topology config checkpoint audit top cgroups nri dra capture fleet schema completion' ;;
         'pods') verbs='show diff lint' ;;
         'policies') verbs='list show new' ;;
         'topology') verbs='show map distances synthetic devices' ;;
@@ -55,6 +55,7 @@ _cpuctl_options() {
         'checkpoint new') options='-f --filename -T --template -m --machine --devices --assume-devices --driver-args --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --force-kubelet-running --write-state --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint versions') options='-o --output --no-color -q --quiet -h --help' ;;
         'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'top') options='-m --machine --root --state --pods --replay --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --interval --samples --once -o --output --record --no-color -q --quiet -h --help' ;;
         'cgroups') options='-h --help' ;;
         'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
@@ -170,6 +171,11 @@ _cpuctl_value() {
         'audit:--state' | \
         'audit:--pods' | \
         'audit:--kubelet-config' | \
+        'top:--state' | \
+        'top:--pods' | \
+        'top:--replay' | \
+        'top:--kubelet-config' | \
+        'top:--record' | \
         'cgroups show:--state' | \
         'cgroups show:--pods' | \
         'cgroups show:--kubelet-config' | \
@@ -294,6 +300,9 @@ _cpuctl_value() {
         'checkpoint new:--kubelet-args' | \
         'audit:--pod-resources' | \
         'audit:--kubelet-args' | \
+        'top:--kubelet-args' | \
+        'top:--interval' | \
+        'top:--samples' | \
         'cgroups show:--oci-runtime' | \
         'cgroups show:--kubelet-args' | \
         'cgroups apply:--kubelet-args' | \
@@ -386,6 +395,8 @@ _cpuctl_value() {
         'audit:-m' | \
         'audit:--machine' | \
         'audit:1' | \
+        'top:-m' | \
+        'top:--machine' | \
         'cgroups show:-m' | \
         'cgroups show:--machine' | \
         'cgroups show:1' | \
@@ -425,6 +436,8 @@ _cpuctl_value() {
         'checkpoint new:--write-state' | \
         'audit:--root' | \
         'audit:--config-dir' | \
+        'top:--root' | \
+        'top:--config-dir' | \
         'cgroups show:--root' | \
         'cgroups show:--config-dir' | \
         'cgroups apply:--root' | \
@@ -462,6 +475,7 @@ _cpuctl_value() {
         'checkpoint repair:--kubelet-version' | \
         'checkpoint new:--kubelet-version' | \
         'audit:--kubelet-version' | \
+        'top:--kubelet-version' | \
         'cgroups show:--kubelet-version' | \
         'cgroups apply:--kubelet-version' | \
         'nri run:--kubelet-version' | \
@@ -493,6 +507,7 @@ _cpuctl_value() {
         'checkpoint repair:--feature-gates' | \
         'checkpoint new:--feature-gates' | \
         'audit:--feature-gates' | \
+        'top:--feature-gates' | \
         'cgroups show:--feature-gates' | \
         'cgroups apply:--feature-gates' | \
         'nri run:--feature-gates' | \
@@ -573,6 +588,8 @@ _cpuctl_value() {
         'pods diff:--output' | \
         'pods lint:-o' | \
         'pods lint:--output' | \
+        'top:-o' | \
+        'top:--output' | \
         'cgroups show:-o' | \
         'cgroups show:--output' | \
         'fleet diff:-o' | \
@@ -613,7 +630,7 @@ _cpuctl_value() {
         'fleet list:--output') value='words table wide json yaml jsonl prom nrt' ;;
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
-        'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology' ;;
+        'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline top topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

@@ -84,6 +84,7 @@ set -g __cpuctl_paths 'plan' \
     'checkpoint new' \
     'checkpoint versions' \
     'audit' \
+    'top' \
     'cgroups' \
     'cgroups show' \
     'cgroups apply' \
@@ -450,6 +451,22 @@ set -g __cpuctl_values 'plan:-f' \
     'audit:--check' \
     'audit:-o' \
     'audit:--output' \
+    'top:-m' \
+    'top:--machine' \
+    'top:--root' \
+    'top:--state' \
+    'top:--pods' \
+    'top:--replay' \
+    'top:--kubelet-config' \
+    'top:--config-dir' \
+    'top:--kubelet-args' \
+    'top:--kubelet-version' \
+    'top:--feature-gates' \
+    'top:--interval' \
+    'top:--samples' \
+    'top:-o' \
+    'top:--output' \
+    'top:--record' \
     'cgroups show:-m' \
     'cgroups show:--machine' \
     'cgroups show:--root' \
@@ -610,6 +627,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a topology -d 'Show a machine\'s
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'Show and check the kubelet\'s configuration; check an upgrade.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'Show, verify, migrate and repair the kubelet\'s state files.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Find wrong CPU sets and noisy neighbours on a node, with fixes.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a top -d 'Watch a node run: exclusive CPUs, their load, who disturbs them.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'Show the kubelet\'s control groups, and correct their CPU sets.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a nri -d 'Set the CPUs of containers from the container runtime (NRI).'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'Show CPUs as devices (DRA), and dry-run resource claims.'
@@ -1134,6 +1152,26 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -l no-color -d 'Disable colour, as N
 complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l exit-zero -d 'Exit 0 even if the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "top"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory with sys/, or a recording.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l root -x -a '(__fish_complete_directories)' -d 'Root of the node\'s file system, e.g. /host in a debugging pod, or a mounted disk.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l state -r -F -d 'The kubelet\'s state files. Default: the node\'s own.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l replay -r -F -d 'Play what --record has written, or -o jsonl printed; with --once its last moment.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l kubelet-config -r -F -d 'KubeletConfiguration file. Default: the recorded kubelet\'s; with -m live, the running one\'s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory (its flag --config-dir).'
+complete -c cpuctl -n '__cpuctl_at "top"' -l kubelet-args -x -d 'The kubelet\'s flags, or @FILE with its command line; flags override files.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s version, 1.27 to 1.38: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "top"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Feature gates in addition to those of the configuration.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l ignore-unknown-gates -d 'Ignore feature gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l interval -x -d 'The time between two looks, 0.2 to 3600.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l samples -x -d 'With -o jsonl: end after N moments; 0 goes on.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l once -d 'Look for one interval, print the answer, and end.'
+complete -c cpuctl -n '__cpuctl_at "top"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'With --once: table, wide, json or yaml. jsonl: every moment, an answer a line.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l record -r -F -d 'Write every moment to a new file, a JSON object a line; compressed where the name ends in .gz. It ends at 1 GiB.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l no-color -d 'Disable colour, as NO_COLOR does.'
+complete -c cpuctl -n '__cpuctl_at "top"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
+complete -c cpuctl -n '__cpuctl_at "top"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a show -d 'Show the tree of kubepods, expected beside actual values.'
 complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a apply -d 'Write CPU sets to control groups, in a safe order.'
 complete -c cpuctl -n '__cpuctl_at "cgroups"' -s h -l help -d 'Show this message and exit.'
@@ -1352,7 +1390,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'Disable colour,
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 even if the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline top topology'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

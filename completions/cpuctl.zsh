@@ -40,6 +40,7 @@ _cpuctl_commands() {
                 'config:Show and check the kubelet'\''s configuration; check an upgrade.'
                 'checkpoint:Show, verify, migrate and repair the kubelet'\''s state files.'
                 'audit:Find wrong CPU sets and noisy neighbours on a node, with fixes.'
+                'top:Watch a node run: exclusive CPUs, their load, who disturbs them.'
                 'cgroups:Show the kubelet'\''s control groups, and correct their CPU sets.'
                 'nri:Set the CPUs of containers from the container runtime (NRI).'
                 'dra:Show CPUs as devices (DRA), and dry-run resource claims.'
@@ -721,6 +722,29 @@ _cpuctl_run() {
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
+        'top')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory with sys/, or a recording.]:SOURCE: _cpuctl_machine' \
+                '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
+                '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--replay)'--replay='[Play what --record has written, or -o jsonl printed; with --once its last moment.]:FILE:_files' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--interval)'--interval='[The time between two looks, 0.2 to 3600.]:SECONDS: ' \
+                '(--samples)'--samples='[With -o jsonl\: end after N moments; 0 goes on.]:N: ' \
+                '(--once)'--once'[Look for one interval, print the answer, and end.]' \
+                '(-o --output)'{-o+,--output=}'[With --once\: table, wide, json or yaml. jsonl\: every moment, an answer a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(--record)'--record='[Write every moment to a new file, a JSON object a line; compressed where the name ends in .gz. It ends at 1 GiB.]:FILE:_files' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
         'cgroups')
             _cpuctl_group 'cgroups' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
@@ -975,7 +999,7 @@ _cpuctl_run() {
         'schema')
             _arguments \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '1::[NAME]:(advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology)'
+                '1::[NAME]:(advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline top topology)'
             ;;
         'completion')
             _arguments \

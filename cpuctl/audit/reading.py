@@ -7,7 +7,7 @@ Rule for the files in which containers read their exclusive CPUs (``assigned.cpu
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuctl.audit.interrupts import read_interrupts
@@ -82,12 +82,14 @@ def take_snapshot(files: NodeFiles, known: NodeContext, progress: Progress) -> N
     )
 
 
-def take_group_snapshot(files: NodeFiles, known: NodeContext, progress: Progress) -> NodeSnapshot:
-    """Read control groups, and of processes only what tells whose these are.
+def take_group_snapshot(
+    files: NodeFiles, known: NodeContext, progress: Progress, pods: Container[str] | None = None
+) -> NodeSnapshot:
+    """Read control groups, of some *pods* (UIDs) or of all, and of processes only what tells whose these are.
 
     To look at the memory of a process stops it for a moment, which a running container must not notice.
     """
-    hierarchies, groups, _ = node_groups(files, known.cgroup_root, progress)
+    hierarchies, groups, _ = node_groups(files, known.cgroup_root, progress, pods)
     containers = {path for path, group in groups.items() if group.role.level is Level.CONTAINER}
     processes = tuple(read_members(files, containers, progress))
     return _snapshot_of_groups(files, known, groups, processes)._replace(hierarchies=hierarchies)
@@ -140,7 +142,7 @@ def read_prepared(files: NodeFiles) -> PreparedClaims | None:
 
 
 def node_groups(
-    files: NodeFiles, cgroup_root: str, progress: Progress
+    files: NodeFiles, cgroup_root: str, progress: Progress, pods: Container[str] | None = None
 ) -> tuple[Hierarchies | None, dict[str, Cgroup], dict[str, CpusetValues]]:
     """Find the hierarchies, and read all groups below the kubelet's own ``kubepods`` by path.
 
@@ -150,7 +152,7 @@ def node_groups(
     hierarchies = find_hierarchies(files)
     if hierarchies is None:
         return None, {}, {}
-    groups, others = read_groups(files, hierarchies, lambda done: progress("cgroups", done, 0))
+    groups, others = read_groups(files, hierarchies, lambda done: progress("cgroups", done, 0), pods)
     components = (*root_components(cgroup_root), KUBEPODS)
     tops = {_path(components, driver) for driver in Driver} & {group.path for group in groups}
     # A node whose driver was changed has both trees, one of them without pods.

@@ -4,7 +4,7 @@ Files: *Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuctl.cgroups.hierarchies import Hierarchies, is_interface_file
@@ -131,17 +131,21 @@ class Groups(NamedTuple):
 
 
 def read_groups(
-    tree: Tree, hierarchies: Hierarchies, progress: Callable[[int], None] = no_progress
+    tree: Tree,
+    hierarchies: Hierarchies,
+    progress: Callable[[int], None] = no_progress,
+    pods: Container[str] | None = None,
 ) -> Groups:
     """Read every group of the kubelet, and the CPU sets of the others, by path.
 
-    Groups that vanish meanwhile are left out. Raise InputError for a file that is none of the kernel's, and
-    where there are more groups than any node has.
+    Where *pods* are given, by UID, those of other pods are left out, and so are groups that vanish meanwhile.
+    Raise InputError for a file that is none of the kernel's, and where there are more groups than any node
+    has.
     """
     reader = _Reader(tree, hierarchies)
     found: list[Cgroup] = []
     others: dict[str, CpusetValues] = {}
-    for path, names in _walk(tree, hierarchies.cpuset or hierarchies.cpu):
+    for path, names in _walk(tree, hierarchies.cpuset or hierarchies.cpu, pods):
         role = role_of(path)
         if role is None:
             cpuset = reader.cpuset(path, names)
@@ -157,11 +161,13 @@ def read_groups(
     return Groups(tuple(found), others)
 
 
-def _walk(tree: Tree, root: str) -> Iterator[tuple[str, Sequence[str]]]:
+def _walk(tree: Tree, root: str, pods: Container[str] | None) -> Iterator[tuple[str, Sequence[str]]]:
     """Go through a hierarchy, its groups in order of their names, each before the groups below it."""
     waiting, visited = [("", 0)], 0
     while waiting:
         path, depth = waiting.pop()
+        if pods is not None and (role := role_of(path)) and role.uid and role.uid not in pods:
+            continue
         names = tree.names(root + path)
         visited += 1
         if visited > MAX_VISITED:

@@ -32,6 +32,7 @@ _NODE = {
     "config": Entry("config.command", "Show and check the kubelet's configuration; check an upgrade."),
     "checkpoint": Entry("checkpoint.command", "Show, verify, migrate and repair the kubelet's state files."),
     "audit": Entry("audit", "Find wrong CPU sets and noisy neighbours on a node, with fixes."),
+    "top": Entry("top", "Watch a node run: exclusive CPUs, their load, who disturbs them."),
     "cgroups": Entry("cgroups.command", "Show the kubelet's control groups, and correct their CPU sets."),
     "nri": Entry("nri.command", "Set the CPUs of containers from the container runtime (NRI)."),
     "dra": Entry("dra.command", "Show CPUs as devices (DRA), and dry-run resource claims."),

@@ -58,6 +58,7 @@ WITH_STATE: dict[str, tuple[str, ...]] = {
     "audit": ("--root", "NODE", *V36),
     "cgroups show": ("--root", "NODE", *V36),
     "cgroups apply": ("--root", "NODE", *V36),
+    "top": ("--once", "--root", "NODE", *V36),
 }
 """What else is said for an answer, by command; NODE is a node below a directory."""
 
@@ -88,6 +89,9 @@ def test_a_recording_is_taken_for_its_state_files(
     if path == "cgroups apply":
         # No copy of a node can be changed: it is as far as a test comes without a kernel of its own.
         assert "a copy of a node cannot be changed" in result.err
+        return
+    if path == "top":
+        assert "this is a copy of a node's files" in result.err
         return
     assert result.code in (0, 3), result
     sources = json.loads(result.out)["sources"]
@@ -124,6 +128,7 @@ WITH_MACHINE: dict[str, tuple[str, ...]] = {
     "checkpoint new": (*V36, "-T", "a=1/1"),
     "cgroups apply": V36,
     "nri run": ("--dry-run",),
+    "top": ("--once",),
 }
 
 
@@ -138,7 +143,7 @@ def test_two_machines_are_an_error(path: str, cpuctl: Cpuctl) -> None:
     assert "two machines are named, expected one" in result.err
 
 
-@pytest.mark.parametrize("path", sorted(WITH_MACHINE.keys() - {"cgroups apply", "nri run"}))
+@pytest.mark.parametrize("path", sorted(WITH_MACHINE.keys() - {"cgroups apply", "nri run", "top"}))
 def test_a_machine_comes_from_standard_input(path: str, cpuctl: Cpuctl) -> None:
     """As from its file: only the name differs."""
     words = (*WITH_MACHINE[path], "-q", "-o", "json")
@@ -163,8 +168,8 @@ OTHER_ARGUMENTS = {
 }
 """Commands that are about something else than a machine or pods, or about two of these."""
 ABOUT_PODS = ("plan", "advise", "dra allocate", "resize", "pods show", "pods lint", "checkpoint new")
-WITHOUT_ARGUMENT = {"nri run"}
-"""What these are about is one of several options."""
+WITHOUT_ARGUMENT = {"nri run", "top"}
+"""What these are about is one of several options, or the node that they run on."""
 ABOUT_MACHINES = sorted(WITH_MACHINE.keys() - OTHER_ARGUMENTS.keys() - {*ABOUT_PODS} - WITHOUT_ARGUMENT)
 PODS_TWICE = ["fixtures/pods/database.yaml", "fixtures/pods/web.yaml"]
 
@@ -274,6 +279,7 @@ READERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("cgroups apply", "--pods"): ("--root", "NODE", *V36),
     ("replay", "-f"): ("-m", MACHINE, str(ROOT / "fixtures" / "logs" / "kubelet-1.36.jsonl")),
     ("audit", "--pods"): ("--root", "NODE", *V36),
+    ("top", "--pods"): ("--once", "--root", "NODE", *V36),
     ("checkpoint dump", "--pods"): ("--state", str(RECORDED)),
     ("checkpoint verify", "--pods"): ("-m", str(RECORDED), *V36),
     ("checkpoint migrate", "--pods"): ("--state", str(RECORDED), "--to", "1.36"),

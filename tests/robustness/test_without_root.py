@@ -55,6 +55,7 @@ LIVE = {
     "replay": "fixtures/timelines/case-a.yaml",
     "resize": "-T a=1/1,1Gi --set a:cpu=2",
     "schema": "plan",
+    "top": "--once --interval 0.2",
     "topology devices": "",
     "topology distances": "",
     "topology map": "",

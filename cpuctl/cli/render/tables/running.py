@@ -1,0 +1,92 @@
+"""Parts of what is shown of a node as it runs: names, shares, rates; a dash for what nothing tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.exports.wording import counted
+
+if TYPE_CHECKING:
+    from cpuctl.answers.top import Container, Top
+
+UNKNOWN = "-"
+_FEW = 8
+
+
+def share(value: float | None) -> str:
+    """Write a part of a time in per cent."""
+    return (
+        UNKNOWN
+        if value is None
+        else f"{100 * value:.0f}%"
+        if value >= 0.0995 or not value
+        else f"{100 * value:.1f}%"
+    )
+
+
+def amount(value: float | None) -> str:
+    """Write CPUs."""
+    return UNKNOWN if value is None else f"{value:.2f}"
+
+
+def rate(value: float | None) -> str:
+    """Write how many a second."""
+    if value is None:
+        return UNKNOWN
+    if value >= 10_000:
+        return f"{value / 1000:.0f}k"
+    return f"{value:.0f}" if value >= 9.95 or not value else f"{value:.1f}"
+
+
+def seconds(value: float | None) -> str:
+    """Write seconds of a second."""
+    if value is None:
+        return UNKNOWN
+    return (
+        f"{value:.1f}s"
+        if value >= 1
+        else f"{1000 * value:.0f}ms"
+        if value >= 0.0095 or not value
+        else f"{1000 * value:.1f}ms"
+    )
+
+
+def loads_text(loads: Sequence[float | None]) -> str:
+    """Write the load of each CPU of a few; of many the least, the mean and the most."""
+    if len(loads) <= _FEW:
+        return " ".join(UNKNOWN if each is None else f"{100 * each:.0f}" for each in loads)
+    known = [100 * each for each in loads if each is not None]
+    if not known:
+        return UNKNOWN
+    return f"{min(known):.0f} to {max(known):.0f}, mean {sum(known) / len(known):.0f}"
+
+
+def pod_name(container: Container) -> str:
+    """Name a container's pod."""
+    return f"{container['namespace']}/{container['pod']}" if container["pod"] else container["uid"]
+
+
+def container_name(container: Container) -> str:
+    """Name a container, by its id where nobody knows its name."""
+    return container["container"] or f"({(container['containerID'] or '?')[:12]})"
+
+
+def top_heading(document: Top) -> Iterator[str]:
+    """Tell which node this is, and of when."""
+    node, policy = document["node"] or "node", document["cpuManagerPolicy"]
+    groups = f"cgroup v{document['cgroupVersion']}" if document["cgroupVersion"] else "no control groups"
+    known = f"CPU Manager policy {policy}" if policy else "no state of a CPU Manager"
+    yield (
+        f"{node}, {document['time'][11:19]} UTC, {document['seconds']:.1f} s: "
+        f"{counted(len(document['cpus']), 'CPU')}, {groups}, {known}"
+    )
+
+
+_WHOSE = {"pods": "all pods", "bestEffort": "BestEffort", "burstable": "Burstable"}
+
+
+def pressure_text(document: Top) -> str:
+    """Tell how much of the time some thread waited for a CPU."""
+    parts = (f"{_WHOSE.get(each['of'], each['of'])} {share(each['some'])}" for each in document["pressure"])
+    return f"waiting for CPUs (PSI, some): {', '.join(parts)}"

@@ -1,0 +1,225 @@
+"""``cpuctl top``: the node as it runs."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import command_group
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
+from cpuctl.cli.notes import print_sources
+from cpuctl.cli.options import (
+    NoColorOption,
+    NodeMachineOption,
+    NodeStateOption,
+    QuietOption,
+    RootOption,
+    RunningPodsOption,
+)
+from cpuctl.cli.output import Style, emit, note
+from cpuctl.cli.panels import INPUT, OUTPUT
+from cpuctl.errors import UsageError
+from cpuctl.inputs.sources import Sources
+
+if TYPE_CHECKING:
+    from cpuctl.answers.top import Top
+    from cpuctl.inputs.live_node import NodeInputs
+    from cpuctl.operations.top import RunningNode
+    from cpuctl.operations.top_recording import Recorder
+
+app = command_group()
+
+HELP = """Watch a node run: exclusive CPUs, their load, who disturbs them.
+
+A row for every container with exclusive CPUs: the load on each of them, the CPU time that the container had
+and that others took, steal, throttling, threads of others that were seen there, interrupts of devices, how
+long its threads waited to run and how often they moved, and pages that came from other NUMA nodes. Then the
+shared pool with its pressure (PSI), the reserved CPUs, and with -o wide all CPUs. A dash is what the kernel
+does not tell.
+
+It looks at the node's counters once a second, and changes nothing; it keeps itself off exclusive CPUs.
+
+Examples:
+
+\b
+  sudo cpuctl top --once                      # one second, as a table
+  sudo cpuctl top --once -o json | jq '.containers[] | select(.others > 0.05)'
+  sudo cpuctl top -o jsonl --samples 60 > minute.jsonl
+  sudo cpuctl top -o jsonl --record night.jsonl.gz >/dev/null
+  cpuctl top --replay night.jsonl.gz --once
+  cpuctl top --once --root /host              # in a debugging pod
+
+Exit codes: 0 shown, 2 usage, 4 unusable input.
+"""
+
+
+class TopOutput(StrEnum):
+    """The forms of one moment; jsonl are moments, one a line."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    JSONL = "jsonl"
+
+
+OnceOption = Annotated[
+    bool,
+    typer.Option("--once", help="Look for one interval, print the answer, and end.", rich_help_panel=OUTPUT),
+]
+IntervalOption = Annotated[
+    float, typer.Option("--interval", metavar="SECONDS", help="The time between two looks, 0.2 to 3600.")
+]
+SamplesOption = Annotated[
+    int,
+    typer.Option("--samples", metavar="N", help="With -o jsonl: end after N moments; 0 goes on.", min=0),
+]
+RecordOption = Annotated[
+    str,
+    typer.Option(
+        "--record",
+        metavar="FILE",
+        help="Write every moment to a new file, a JSON object a line; compressed where the name ends in .gz. "
+        "It ends at 1 GiB.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+ReplayOption = Annotated[
+    str,
+    typer.Option(
+        "--replay",
+        metavar="FILE",
+        help="Play what --record has written, or -o jsonl printed; with --once its last moment.",
+        rich_help_panel=INPUT,
+    ),
+]
+TopOutputOption = Annotated[
+    TopOutput | None,
+    typer.Option(
+        "-o",
+        "--output",
+        help="With --once: table, wide, json or yaml. jsonl: every moment, an answer a line.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+@app.command(name="top", help=HELP, cls=KubeletCommand)
+def top(
+    context: typer.Context,
+    machine: NodeMachineOption = "live",
+    root: RootOption = "",
+    state: NodeStateOption = "",
+    pods: RunningPodsOption = "",
+    replay: ReplayOption = "",
+    interval: IntervalOption = 1.0,
+    samples: SamplesOption = 0,
+    once: OnceOption = False,
+    output: TopOutputOption = None,
+    record: RecordOption = "",
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Look at the node, and show it in the way that is asked for."""
+    from cpuctl.inputs.live_node import NodeInputs
+
+    inputs = NodeInputs(machine=machine, root=root, kubelet=kubelet_inputs(context), state=state, pods=pods)
+    style = Style(output or TopOutput.TABLE, color=not no_color, quiet=quiet)
+    _refuse_clash(inputs, replay, record)
+    _refuse_form(output, once=once, interval=interval, samples=samples)
+    if replay:
+        _replay(replay, style, stream=output is TopOutput.JSONL)
+        return
+    with _running(inputs, style) as (node, sources), _recorder(record, style) as recorder:
+        _print(_moments(node, sources, interval), recorder, style, 1 if once else samples)
+
+
+def _refuse_clash(inputs: "NodeInputs", replay: str, record: str) -> None:
+    if replay and record:
+        raise UsageError("what is recorded already is not recorded again", where="--record")
+    if replay and (inputs.machine != "live" or inputs.root or inputs.pods or inputs.state):
+        raise UsageError("it has its node in it", where="--replay", hint="name either the file or a node")
+
+
+def _refuse_form(output: TopOutput | None, *, once: bool, interval: float, samples: int) -> None:
+    if not 0.2 <= interval <= 3600:
+        raise UsageError(f"expected 0.2 to 3600 seconds, found {interval:g}", where="--interval")
+    if samples and (once or output is not TopOutput.JSONL):
+        raise UsageError("moments are counted with -o jsonl alone", where="--samples")
+    if not once and output is not TopOutput.JSONL:
+        hint = "--once prints one, -o jsonl goes on until it is interrupted"
+        raise UsageError("expected one moment, or all of them", hint=hint)
+
+
+@contextmanager
+def _running(inputs: "NodeInputs", style: Style) -> "Iterator[tuple[RunningNode, Sources]]":
+    from cpuctl.operations.top import load_running_node
+
+    sources = Sources()
+    node = load_running_node(inputs, sources)
+    print_sources(sources, style)
+    node.keep_off()
+    try:
+        yield node, sources
+    finally:
+        node.close()
+
+
+@contextmanager
+def _recorder(name: str, style: Style) -> "Iterator[Recorder | None]":
+    if not name:
+        yield None
+        return
+
+    from cpuctl.operations.top_recording import Recorder
+
+    recorder = Recorder(name)
+    try:
+        yield recorder
+    finally:
+        recorder.close()
+        if recorder.full:
+            note(f"warning: {name} is full, the moments after that are not recorded", style)
+
+
+def _moments(node: "RunningNode", sources: Sources, interval: float) -> "Iterator[Top]":
+    """Yield what the node has done, again and again."""
+    from cpuctl.answering.top_answer import current
+
+    due = time.monotonic()
+    while True:
+        if (window := node.take()) is not None:
+            yield current(node.top, window, sources.entries)
+        due = max(due + interval, time.monotonic())
+        time.sleep(max(due - time.monotonic(), 0))
+
+
+def _print(moments: "Iterator[Top]", recorder: "Recorder | None", style: Style, most: int) -> None:
+    for number, document in enumerate(moments, 1):
+        if recorder is not None:
+            recorder.write(document)
+        if style.output is TopOutput.JSONL:
+            sys.stdout.write(json.dumps(document) + "\n")
+            sys.stdout.flush()
+        else:
+            emit(document, style)
+        if number == most:
+            return
+
+
+def _replay(name: str, style: Style, *, stream: bool) -> None:
+    from cpuctl.operations.top_recording import read_recording
+
+    recording = read_recording(name)
+    if recording.cut:
+        note(f"warning: {name}: the last line is not whole, and left out", style)
+    last = len(recording.lines) - 1
+    if stream:
+        _print((recording.moment(number) for number in range(last + 1)), None, style, 0)
+    else:
+        emit(recording.moment(last), style)

@@ -1,0 +1,278 @@
+"""Counters of a node at two moments: what is read how often, and what stays open in between.
+
+Every source has moments of its own: files that grow with the machine (interrupts, run queues) and threads
+of containers that have hundreds are read less often, and their difference is that of a longer time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, NamedTuple, TypeVar
+
+from cpuctl.cgroups.hierarchies import Hierarchies
+from cpuctl.cpuset import CPUSet
+from cpuctl.live.counters import (
+    CounterFiles,
+    CPUTimes,
+    InterruptCounts,
+    Stalled,
+    parse_cpu_times,
+    parse_pairs,
+    parse_pressure,
+    parse_run_delays,
+)
+from cpuctl.live.threads import (
+    MOST_THREADS,
+    ForeignThread,
+    ForeignThreads,
+    ThreadCounts,
+    group_threads,
+    read_thread,
+)
+from cpuctl.machine.model import NODE_DIRECTORY
+
+T = TypeVar("T")
+K = TypeVar("K", int, str)
+N = TypeVar("N", int, float)
+
+_CPUS_A_SECOND = 128
+"""Up to so many CPUs, interrupts and run queues are read each time, of twice as many every second time."""
+_LIST_THREADS_EVERY = 5
+
+
+class WatchedContainer(NamedTuple):
+    """A container with exclusive CPUs; ``path`` is its group's, empty where it has none that is known.
+
+    ``below`` are the groups below its own, ``above`` is its pod's. ``uid`` is its pod's.
+    """
+
+    uid: str
+    name: str
+    cpus: CPUSet
+    path: str = ""
+    above: str = ""
+    below: tuple[str, ...] = ()
+
+
+class Watched(NamedTuple):
+    """What of a node is looked at; ``pods`` are groups of pods by the name that is shown for them."""
+
+    hierarchies: Hierarchies | None
+    containers: tuple[WatchedContainer, ...] = ()
+    pods: Mapping[str, str] = {}
+    numa_nodes: tuple[int, ...] = ()
+
+    @property
+    def holders(self) -> dict[int, frozenset[str]]:
+        """The groups that may run on each exclusive CPU, by its number."""
+        holders: dict[int, set[str]] = {}
+        for container in self.containers:
+            for cpu in container.cpus:
+                holders.setdefault(cpu, set()).update({container.path} - {""})
+        return {cpu: frozenset(paths) for cpu, paths in holders.items()}
+
+
+class GroupCounts(NamedTuple):
+    """What a container's group has used since it was made; times in seconds, None where nothing tells.
+
+    ``periods`` are those in which it was throttled, ``throttled`` is for how long: its own or its pod's,
+    whichever is more.
+    """
+
+    used: float | None
+    periods: int | None
+    throttled: float | None
+    stalled: Stalled | None
+
+
+class Span(NamedTuple, Generic[T]):
+    """Counters before and after some seconds."""
+
+    seconds: float
+    before: T
+    after: T
+
+
+class Window(NamedTuple):
+    """All that was read at two moments; a span is None where the kernel does not tell, or only once yet.
+
+    Groups and threads are by the paths of containers' groups. ``foreign`` is None where no process can be
+    seen.
+    """
+
+    cpus: Span[dict[int, CPUTimes]]
+    groups: Mapping[str, Span[GroupCounts]]
+    threads: Mapping[str, Span[Mapping[int, ThreadCounts]]]
+    stalled: Mapping[str, Span[Stalled]]
+    delays: Span[dict[int, int]] | None
+    interrupts: Span[InterruptCounts] | None
+    memory: Mapping[int, Span[dict[str, int]]]
+    foreign: list[ForeignThread] | None
+
+
+class _Track(Generic[T]):
+    """The last two readings of one source."""
+
+    def __init__(self) -> None:
+        self._before: tuple[float, T] | None = None
+        self._after: tuple[float, T] | None = None
+
+    def put(self, at: float, value: T | None) -> None:
+        """Take another reading; None begins anew."""
+        self._before, self._after = self._after, None if value is None else (at, value)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last reading found nothing."""
+        return self._after is None
+
+    @property
+    def span(self) -> Span[T] | None:
+        """What lies between the two; None where there are not two, or no time between them."""
+        if self._before is None or self._after is None or self._after[0] <= self._before[0]:
+            return None
+        return Span(self._after[0] - self._before[0], self._before[1], self._after[1])
+
+
+class Sampler:
+    """Reads the counters of what is watched; *clock* tells seconds that only go forward."""
+
+    def __init__(self, files: CounterFiles, watched: Watched, clock: Callable[[], float]) -> None:
+        self._files = files
+        self._clock = clock
+        self._foreign = ForeignThreads(files)
+        self._count = 0
+        self._cpus: _Track[dict[int, CPUTimes]] = _Track()
+        self._delays: _Track[dict[int, int]] = _Track()
+        self._interrupts: _Track[InterruptCounts] = _Track()
+        self._groups: dict[str, _Track[GroupCounts]] = {}
+        self._threads: dict[str, _Track[Mapping[int, ThreadCounts]]] = {}
+        self._tids: dict[str, list[int] | None] = {}
+        self._stalled: dict[str, _Track[Stalled]] = {}
+        self._memory: dict[int, _Track[dict[str, int]]] = {}
+        self._watched = watched
+        self._holders = watched.holders
+
+    def watch(self, watched: Watched) -> None:
+        """Look at something else from now on; of what was looked at already, nothing is lost."""
+        gone = {each.path for each in self._watched.containers} - {each.path for each in watched.containers}
+        for path in gone:
+            for tracks in (self._groups, self._threads, self._tids):
+                tracks.pop(path, None)
+        self._watched, self._holders = watched, watched.holders
+
+    def take(self) -> Window | None:
+        """Read what is due; None the first time, and where the kernel tells nothing of its CPUs."""
+        files, clock, watched = self._files, self._clock, self._watched
+        stat = files.read("proc/stat")
+        times = parse_cpu_times(stat or b"") or None
+        self._cpus.put(clock(), times)
+        if self._count % (1 + len(times or ()) // (_CPUS_A_SECOND + 1)) == 0:
+            self._read_wide()
+        for name, path in self._pressure_files():
+            text = files.read(path)
+            self._stalled.setdefault(name, _Track()).put(clock(), parse_pressure(text) if text else None)
+        for node in watched.numa_nodes:
+            text = files.read(f"{NODE_DIRECTORY}/node{node}/numastat")
+            self._memory.setdefault(node, _Track()).put(clock(), parse_pairs(text) if text else None)
+        for container in watched.containers:
+            if container.path:
+                self._read_container(container)
+        foreign = self._foreign.look(clock(), self._holders) if self._holders else []
+        self._count += 1
+        return self._window(foreign)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the group of some container has gone, or nothing is left in it."""
+        paths = [each.path for each in self._watched.containers if each.path in self._groups]
+        return any(self._groups[path].ended or self._tids.get(path) == [] for path in paths)
+
+    def _window(self, foreign: list[ForeignThread] | None) -> Window | None:
+        cpus = self._cpus.span
+        if cpus is None:
+            return None
+        return Window(
+            cpus=cpus,
+            groups=dict(_known(self._groups)),
+            threads=dict(_known(self._threads)),
+            stalled=dict(_known(self._stalled)),
+            delays=self._delays.span,
+            interrupts=self._interrupts.span,
+            memory=dict(_known(self._memory)),
+            foreign=foreign,
+        )
+
+    def _read_wide(self) -> None:
+        """Read the files that have a column or a paragraph a CPU."""
+        text = self._files.read("proc/interrupts")
+        self._interrupts.put(self._clock(), InterruptCounts(text) if text else None)
+        text = self._files.read("proc/schedstat")
+        self._delays.put(self._clock(), parse_run_delays(text) or None if text else None)
+
+    def _pressure_files(self) -> Iterator[tuple[str, str]]:
+        yield "node", "proc/pressure/cpu"
+        at = self._watched.hierarchies
+        if at is not None and at.version == 2:
+            for name, path in self._watched.pods.items():
+                yield name, f"{at.cpu}{path}/cpu.pressure"
+
+    def _read_container(self, container: WatchedContainer) -> None:
+        at, path = self._watched.hierarchies, container.path
+        if at is None:
+            return
+        counts = self._group(at, container)
+        self._groups.setdefault(path, _Track()).put(self._clock(), counts)
+        tids = self._tids.get(path)
+        if not tids or self._count % _LIST_THREADS_EVERY == 0:
+            tids = self._list_threads(at, container)
+        if self._count % (1 + len(tids or ()) // (MOST_THREADS + 1)) == 0:
+            read = {tid: found for tid in tids or () if (found := read_thread(self._files, tid)) is not None}
+            self._threads.setdefault(path, _Track()).put(self._clock(), read or None)
+
+    def _list_threads(self, at: Hierarchies, container: WatchedContainer) -> list[int] | None:
+        directories = [f"{at.cpuset or at.cpu}{path}" for path in (container.path, *container.below)]
+        tids = group_threads(self._files, directories, at.version)
+        for tid in set(self._tids.get(container.path) or ()) - set(tids or ()):
+            for name in ("schedstat", "sched"):
+                self._files.forget(f"proc/{tid}/{name}")
+        self._tids[container.path] = tids
+        return tids
+
+    def _group(self, at: Hierarchies, container: WatchedContainer) -> GroupCounts | None:
+        directory = f"{at.cpu}{container.path}"
+        stat = self._files.read(f"{directory}/cpu.stat")
+        if stat is None:
+            return None
+        own, above = parse_pairs(stat), {}
+        if container.above:
+            above = parse_pairs(self._files.read(f"{at.cpu}{container.above}/cpu.stat") or b"")
+        pressure = self._files.read(f"{directory}/cpu.pressure") if at.version == 2 else None
+        return GroupCounts(
+            used=self._used(directory, own, at.version),
+            periods=_more(own.get("nr_throttled"), above.get("nr_throttled")),
+            throttled=_more(_throttled(own), _throttled(above)),
+            stalled=parse_pressure(pressure) if pressure else None,
+        )
+
+    def _used(self, directory: str, stat: Mapping[str, int], version: int) -> float | None:
+        if version == 2:
+            return stat["usage_usec"] / 1e6 if "usage_usec" in stat else None
+        text = (self._files.read(f"{directory}/cpuacct.usage") or b"").strip()
+        return int(text) / 1e9 if text.isdigit() else None
+
+
+def _known(tracks: Mapping[K, _Track[T]]) -> Iterator[tuple[K, Span[T]]]:
+    return ((key, span) for key, track in tracks.items() if (span := track.span) is not None)
+
+
+def _throttled(stat: Mapping[str, int]) -> float | None:
+    """Return seconds: v2 tells microseconds, v1 nanoseconds."""
+    if "throttled_usec" in stat:
+        return stat["throttled_usec"] / 1e6
+    return stat["throttled_time"] / 1e9 if "throttled_time" in stat else None
+
+
+def _more(own: N | None, above: N | None) -> N | None:
+    known = [each for each in (own, above) if each is not None]
+    return max(known) if known else None

@@ -1,0 +1,223 @@
+"""Threads as they run: how long those of a container wait, and who else runs on its CPUs.
+
+Files: *proc_pid_stat(5)*, *Documentation/scheduler/sched-stats.rst* for ``schedstat``, and ``sched``, which
+has the migrations. To look at every thread of a node each second would cost more than the node can spare:
+each time a share of them is looked at, those first that are new or were seen where they do not belong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple
+
+from cpuctl.capture.node.processes import deciding_cgroup
+from cpuctl.live.counters import CounterFiles
+
+MOST_THREADS = 256
+"""Threads of one container that are looked at each second; those of larger ones less often."""
+
+_MIGRATIONS = re.compile(rb"nr_migrations\s*:\s*([0-9]+)")
+_KERNEL_THREAD = 0x0020_0000
+"""A flag of a process (*include/linux/sched.h*): PF_KTHREAD."""
+
+
+class ThreadCounts(NamedTuple):
+    """Of one thread: nanoseconds of waiting for a CPU, and how often it changed CPUs; None: not told."""
+
+    delay: int | None
+    migrations: int | None
+
+
+def read_thread(files: CounterFiles, tid: int) -> ThreadCounts | None:
+    """Read one thread; None for one that has ended."""
+    schedstat, sched = files.read(f"proc/{tid}/schedstat"), files.read(f"proc/{tid}/sched")
+    if schedstat is None and sched is None:
+        return None
+    fields = (schedstat or b"").split()
+    found = _MIGRATIONS.search(sched or b"")
+    return ThreadCounts(
+        delay=int(fields[1]) if len(fields) > 2 and fields[1].isdigit() else None,
+        migrations=int(found[1]) if found else None,
+    )
+
+
+def group_threads(files: CounterFiles, directories: Iterable[str], version: int) -> list[int] | None:
+    """List the threads of some control groups; None where none of the groups tells."""
+    name, told = "cgroup.threads" if version == 2 else "tasks", False
+    tids: list[int] = []
+    for directory in directories:
+        text = files.read(f"{directory}/{name}")
+        if text is not None:
+            told = True
+            # 0 is a thread of another PID namespace, of which nothing can be asked.
+            tids.extend(int(word) for word in text.split() if word.isdigit() and word != b"0")
+    return tids if told else None
+
+
+class ForeignThread(NamedTuple):
+    """A thread that was seen on a CPU that is exclusive to somebody else.
+
+    ``ran`` are the seconds of CPU time that it has had, wherever, of the last ``seconds``.
+    """
+
+    tid: int
+    pid: int
+    comm: str
+    group: str
+    cpu: int
+    kernel: bool
+    ran: float
+    seconds: float
+
+
+class _Seen:
+    """A thread as it was when it was last looked at; ``ran`` are nanoseconds of CPU time, None before that.
+
+    ``at`` is when that was, or else the last moment at which it was not there; None where nobody knows.
+    """
+
+    __slots__ = ("at", "pid", "ran", "suspect_until")
+
+    def __init__(self, pid: int, at: float | None) -> None:
+        self.pid = pid
+        self.ran: int | None = None
+        self.at = at
+        self.suspect_until = 0.0
+
+
+class _Stat(NamedTuple):
+    """What /proc/PID/stat says of one thread; ``ran`` are nanoseconds, by the kernel's ticks."""
+
+    comm: str
+    kernel: bool
+    ran: int
+    cpu: int
+
+
+_TICK = 10_000_000
+"""Nanoseconds of the unit of times in ``stat`` (USER_HZ is 100 wherever kubelets run)."""
+_SUSPECT = 30.0
+"""Seconds for which one that was found is looked at each time."""
+
+
+class ForeignThreads:
+    """Looks for threads on exclusive CPUs that are not of the containers that hold these.
+
+    Each time *share* processes are looked at in turn, besides new ones and suspects.
+    """
+
+    def __init__(self, files: CounterFiles, share: int = 64) -> None:
+        self._files = files
+        self._share = share
+        self._threads: dict[int, _Seen] = {}
+        self._tasks: dict[int, tuple[int, ...]] = {}
+        self._groups: dict[int, str] = {}
+        self._listed: dict[int, float] = {}
+        self._waiting: list[int] = []
+        self._last: float | None = None
+
+    def look(self, now: float, holders: Mapping[int, frozenset[str]]) -> list[ForeignThread] | None:
+        """Return the threads that have run where they do not belong since they were last looked at.
+
+        *holders* are the paths of the groups that may run on each exclusive CPU. None where no process can be
+        seen; the first look only remembers.
+        """
+        pids = {int(name) for name in self._files.names("proc") if name.isdigit()}
+        if not pids:
+            return None
+        for pid in self._tasks.keys() - pids:
+            self._forget(pid)
+        due = [*(pids - self._tasks.keys()), *islice(self._in_turn(), self._share)]
+        for pid in due:
+            self._list(pid, now)
+        suspects = [tid for tid, seen in self._threads.items() if seen.suspect_until > now]
+        tids = dict.fromkeys((*suspects, *(tid for pid in due for tid in self._tasks[pid])))
+        found = [each for tid in tids if (each := self._visit(tid, now, holders)) is not None]
+        self._last = now
+        return found
+
+    @property
+    def known(self) -> int:
+        """How many threads there are."""
+        return len(self._threads)
+
+    def _in_turn(self) -> Iterator[int]:
+        """Yield the processes in turn, again and again, each once a call."""
+        if not self._waiting:
+            self._waiting = sorted(self._tasks, reverse=True)
+        while self._waiting:
+            pid = self._waiting.pop()
+            if pid in self._tasks:
+                yield pid
+
+    def _list(self, pid: int, now: float) -> None:
+        """Note the threads of a process as they are now."""
+        tids = tuple(int(name) for name in self._files.names(f"proc/{pid}/task") if name.isdigit())
+        for tid in set(self._tasks.get(pid, ())) - set(tids):
+            self._drop(pid, tid)
+        self._tasks[pid] = tids
+        self._groups.pop(pid, None)
+        absent = self._listed.get(pid, self._last)
+        for tid in tids:
+            if tid not in self._threads:
+                self._threads[tid] = _Seen(pid, absent)
+        self._listed[pid] = now
+
+    def _forget(self, pid: int) -> None:
+        self._groups.pop(pid, None)
+        self._listed.pop(pid, None)
+        for tid in self._tasks.pop(pid):
+            self._drop(pid, tid)
+
+    def _drop(self, pid: int, tid: int) -> None:
+        self._threads.pop(tid, None)
+        for name in ("schedstat", "stat"):
+            self._files.forget(f"proc/{pid}/task/{tid}/{name}")
+
+    def _visit(self, tid: int, now: float, holders: Mapping[int, frozenset[str]]) -> ForeignThread | None:
+        """Look at one thread, and at where it has run only if it has run at all."""
+        seen = self._threads[tid]
+        directory, keep = f"proc/{seen.pid}/task/{tid}", seen.suspect_until > now
+        fields = (self._files.read(f"{directory}/schedstat", keep=keep) or b"").split()
+        ran = int(fields[0]) if fields and fields[0].isdigit() else None
+        before, since = seen.ran, seen.at
+        if ran is not None and ran == before:
+            seen.at = now
+            return None
+        stat = _parse_stat(self._files.read(f"{directory}/stat", keep=keep) or b"")
+        if stat is None:
+            return None
+        seen.ran, seen.at = stat.ran if ran is None else ran, now
+        if since is None:
+            return None
+        # One that has come since then has run in this time.
+        had = (seen.ran - (before or 0)) / 1e9
+        if had <= 0 or stat.cpu not in holders or self._belongs(seen.pid, holders[stat.cpu]):
+            return None
+        seen.suspect_until = now + _SUSPECT
+        group = self._groups[seen.pid]
+        return ForeignThread(tid, seen.pid, stat.comm, group, stat.cpu, stat.kernel, had, now - since)
+
+    def _belongs(self, pid: int, groups: frozenset[str]) -> bool:
+        """Tell whether a process is in one of some groups, or below it."""
+        if pid not in self._groups:
+            text = self._files.read(f"proc/{pid}/cgroup", keep=False) or b""
+            self._groups[pid] = deciding_cgroup(text.decode(errors="replace"))
+        path = self._groups[pid]
+        return any(path == group or path.startswith(f"{group}/") for group in groups)
+
+
+def _parse_stat(text: bytes) -> _Stat | None:
+    """Read a line; the second field, in brackets, may hold blanks and brackets."""
+    head, bracket, rest = text.rpartition(b")")
+    fields = rest.split()
+    if not bracket or len(fields) < 37:
+        return None
+    try:
+        flags, user, system, cpu = (int(fields[number - 3]) for number in (9, 14, 15, 39))
+    except ValueError:
+        return None
+    name = head.partition(b"(")[2].decode(errors="replace")
+    return _Stat(name, bool(flags & _KERNEL_THREAD), (user + system) * _TICK, cpu)

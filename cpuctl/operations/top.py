@@ -1,0 +1,175 @@
+"""A node that is looked at again and again: who has which CPUs now, and what its counters say of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.below_root import Root
+from cpuctl.capture.collected import no_progress
+from cpuctl.cgroups.names import Level, ancestors
+from cpuctl.cgroups.owners import Owner
+from cpuctl.cpuset import CPUSet, union
+from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs.live_node import LiveNode, load_node, with_fresh_state
+from cpuctl.live.counters import CounterFiles
+from cpuctl.live.sampler import Sampler, Watched, WatchedContainer, Window
+from cpuctl.pods.model import QosClass
+
+if TYPE_CHECKING:
+    from cpuctl.audit.snapshot import NodeSnapshot, ObservedContainer
+    from cpuctl.inputs.live_node import NodeInputs
+    from cpuctl.inputs.sources import Sources
+    from cpuctl.machine.model import Machine
+
+_PATIENCE = 5.0
+"""Seconds between two searches for a group that has gone: a container that starts again takes some."""
+_QOS_GROUPS = {QosClass.BURSTABLE: "burstable", QosClass.BEST_EFFORT: "bestEffort"}
+
+
+class TopNode(NamedTuple):
+    """Who has which CPUs of a node; ``owners`` are those of the watched containers, in their order.
+
+    ``pool`` and ``reserved`` are None where nothing tells them, ``policy`` is empty then.
+    """
+
+    machine: Machine
+    watched: Watched
+    owners: tuple[Owner, ...]
+    pool: CPUSet | None
+    reserved: CPUSet | None
+    policy: str
+    hostname: str
+
+
+class RunningNode:
+    """A node that runs, and its counters.
+
+    *clock* tells seconds that only go forward.
+    """
+
+    def __init__(self, node: LiveNode, root: str, clock: Callable[[], float]) -> None:
+        self._node = node
+        self._clock = clock
+        self._root = root.rstrip("/")
+        self._files = CounterFiles(Root(root or "/"))
+        self._hostname = (self._files.read("proc/sys/kernel/hostname", keep=False) or b"").decode().strip()
+        self.top = self._discover()
+        self._discovered = clock()
+        self._sampler = Sampler(self._files, self.top.watched, clock)
+
+    def take(self) -> Window | None:
+        """Read the counters; None where there is nothing to compare them with yet.
+
+        Where the kubelet's state has changed, or the group of a container has gone, the CPUs' owners are
+        looked for before. Raise InputError for what no kernel says of its groups.
+        """
+        fresh = with_fresh_state(self._node)
+        lost = self._sampler.lost and self._clock() - self._discovered >= _PATIENCE
+        if fresh is not self._node or lost:
+            self._node = fresh
+            self.top = self._discover()
+            self._discovered = self._clock()
+            self._sampler.watch(self.top.watched)
+        window = self._sampler.take()
+        if window is not None and window.cpus.before == window.cpus.after:
+            raise InputError(
+                "the counters stand still: this is a copy of a node's files", where=f"{self._root}/proc/stat"
+            )
+        return window
+
+    def keep_off(self) -> None:
+        """Keep this process off exclusive CPUs: who looks at them should not be what disturbs them."""
+        exclusive = union(each.cpus for each in self.top.watched.containers)
+        with suppress(OSError):
+            allowed = os.sched_getaffinity(0) - set(exclusive)
+            if allowed:
+                os.sched_setaffinity(0, allowed)
+
+    def close(self) -> None:
+        """Close what is open."""
+        self._files.close()
+
+    def _discover(self) -> TopNode:
+        from cpuctl.audit.reading import take_group_snapshot
+
+        known = self._node.known
+        # Where a driver gives CPUs to claims, any pod may have some.
+        claimed = known.state.claims is not None and bool(known.state.claims.claims)
+        pods = None if claimed else frozenset(known.state.entries)
+        snapshot = take_group_snapshot(self._node.files, known, no_progress, pods)
+        found = sorted(_rows(snapshot), key=lambda row: (row[1].cpus.lowest, row[1].path))
+        state, configured = known.state.cpu, known.configured
+        return TopNode(
+            machine=known.machine,
+            watched=Watched(
+                hierarchies=snapshot.hierarchies,
+                containers=tuple(watched for _, watched in found),
+                pods=_pod_groups(snapshot),
+                numa_nodes=tuple(node.id for node in known.machine.numa_nodes),
+            ),
+            owners=tuple(owner for owner, _ in found),
+            pool=snapshot.shared_pool,
+            reserved=None if configured.untold or not configured.policy else configured.reserved,
+            policy=state.policy_name if state else "",
+            hostname=self._hostname,
+        )
+
+
+def load_running_node(inputs: NodeInputs, sources: Sources) -> RunningNode:
+    """Read who has which CPUs of the live node, or of the one whose file system is mounted at a root.
+
+    Raise UsageError for a recording, in which nothing runs.
+    """
+    node = load_node(inputs, sources, goes_without=True)
+    if not (node.known.live or inputs.root):
+        raise UsageError(
+            "nothing runs in a recording: it is one moment",
+            where=f"-m {inputs.machine}",
+            hint="cpuctl audit looks at that moment; --replay FILE plays what --record FILE has written",
+        )
+    return RunningNode(node, inputs.root, time.monotonic)
+
+
+def _rows(snapshot: NodeSnapshot) -> list[tuple[Owner, WatchedContainer]]:
+    """List the containers with exclusive CPUs, then what the state has beside them."""
+    rows = []
+    for observed in snapshot.containers:
+        cpus = observed.expected.cpus
+        if observed.expected.exclusive and cpus:
+            rows.append((observed.owner, _watched(observed, cpus)))
+    seen = {(owner.uid, owner.container) for owner, _ in rows}
+    covered = union(watched.cpus for _, watched in rows)
+    for uid, containers in snapshot.state.entries.items():
+        for name, cpus in containers.items():
+            # An init container that has ended keeps its CPUs in the state; others of its pod use them.
+            if (uid, name) not in seen and uid in snapshot.uids and cpus - covered:
+                pod = snapshot.pods.get(uid)
+                owner = Owner(uid, pod.namespace if pod else "", pod.name if pod else "", container=name)
+                rows.append((owner, WatchedContainer(uid, name, cpus)))
+    return rows
+
+
+def _watched(observed: ObservedContainer, cpus: CPUSet) -> WatchedContainer:
+    return WatchedContainer(
+        uid=observed.owner.uid,
+        name=observed.owner.name,
+        cpus=cpus,
+        path=observed.group.path,
+        above=next(ancestors(observed.group.path), ""),
+        below=tuple(group.path for group in observed.below),
+    )
+
+
+def _pod_groups(snapshot: NodeSnapshot) -> dict[str, str]:
+    """Name the groups that pods share, by the word that is shown for them."""
+    found = {}
+    for path, group in snapshot.groups.items():
+        if group.role.level is Level.KUBEPODS:
+            found["pods"] = path
+        elif group.role.level is Level.QOS:
+            found[_QOS_GROUPS[group.role.qos]] = path
+    return found

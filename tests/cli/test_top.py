@@ -1,0 +1,105 @@
+"""``cpuctl top`` without its screen: one moment in every form, a stream of them, recordings, refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Cpuctl
+from tests.support.running_node import Running, counting_node
+from tests.support.schemas import follow_schema
+
+V36 = ("--kubelet-version", "1.36")
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the root of a node on which a second passes whenever somebody waits for one."""
+    running = Running(tmp_path / "node", counting_node())
+    running.write()
+
+    def wait(_seconds: float) -> None:
+        running.pass_time(1, {1: {"user": 0.5}, 5: {"user": 1.0}, 2: {"system": 0.25}})
+        running.used += 1
+        running.came["24"] = {5: running.came.get("24", {}).get(5, 0) + 30}
+        running.tree.process(500, "stray", "/system.slice/backup.service", "0-7")
+        running.on[500], running.ran[500] = 5, running.ran.get(500, 0) + 0.5
+        running.write()
+
+    # The clock of this process is not touched: others of its threads wait by it.
+    clock = SimpleNamespace(monotonic=lambda: running.now, sleep=wait)
+    for module in ("cpuctl.cli.top", "cpuctl.operations.top"):
+        monkeypatch.setattr(f"{module}.time", clock)
+    return str(tmp_path / "node")
+
+
+def test_one_moment_as_a_table(node: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl("top", "--once", "--root", node, *V36, "-q", columns=160)
+    assert result.code == 0, result
+    lines = result.out.splitlines()
+    assert lines[0].endswith("8 CPUs, cgroup v2, CPU Manager policy static")
+    (row,) = (line.split() for line in lines if "server" in line and "thread" not in line)
+    assert row[1:] == ["server", "1,5", "50", "100", "1.00", "0.50", "0%", "0%", "1", "30", "0ms", "0", "0"]
+    assert any("500 (stray), thread of /system.slice/backup.service, on CPU 5" in line for line in lines)
+    assert any(line.split()[:4] == ["shared", "pool", "0,2-4,6-7", "4.2%"] for line in lines), result.out
+
+
+def test_one_moment_in_other_forms(node: str, cpuctl: Cpuctl) -> None:
+    answer = json.loads(cpuctl("top", "--once", "--root", node, *V36, "-o", "json").out)
+    follow_schema(answer)
+    assert answer["cpus"][2]["system"] == 0.25
+    assert "cpuManagerPolicy: static" in cpuctl("top", "--once", "--root", node, *V36, "-o", "yaml").out
+    wide = cpuctl("top", "--once", "--root", node, *V36, "-q", "-o", "wide").out
+    assert "24 (PCI-MSI 524288-edge eth0), 30 a second" in wide
+    assert any(line.split()[:6] == ["5", "0", "0", "0", "1", "exclusive"] for line in wide.splitlines()), wide
+
+
+def test_moments_are_streamed_recorded_and_played(node: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    file = str(tmp_path / "top.jsonl.gz")
+    words = ("--root", node, *V36, "-q", "-o", "jsonl", "--samples", "3", "--record", file)
+    streamed = cpuctl("top", *words)
+    assert streamed.code == 0, streamed
+    moments: list[Any] = [json.loads(line) for line in streamed.out.splitlines()]
+    assert len(moments) == 3
+    assert cpuctl("top", "--replay", file, "-o", "jsonl").out == streamed.out
+    last = cpuctl("top", "--replay", file, "--once", "-o", "json")
+    assert json.loads(last.out) == moments[-1]
+    again = cpuctl("top", *words)
+    assert (again.code, "the file exists" in again.err) == (2, True)
+
+
+def test_this_host(cpuctl: Cpuctl) -> None:
+    """The kernel that runs the tests is read without any stand-in."""
+    result = cpuctl("top", "--once", "--interval", "0.2", "-o", "json")
+    assert result.code == 0, result
+    answer = json.loads(result.out)
+    follow_schema(answer)
+    assert any(each["busy"] is not None for each in answer["cpus"])
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ((), "one moment, or all"),
+        (("-o", "json"), "one moment, or all"),
+        (("--once", "--samples", "2"), "-o jsonl alone"),
+        (("--once", "--interval", "0"), "0.2 to 3600"),
+        (("--replay", "a", "--record", "b"), "not recorded again"),
+        (("--replay", "a", "--root", "/x"), "has its node in it"),
+        (("--once", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz"), "one moment"),
+    ],
+)
+def test_refusals(words: tuple[str, ...], complaint: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl("top", *words)
+    assert (result.code, result.out) == (2, ""), result
+    assert complaint in result.err
+
+
+def test_a_copy_of_a_node_is_no_node(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    Running(tmp_path, counting_node()).write()
+    result = cpuctl("top", "--once", "--interval", "0.2", "--root", str(tmp_path), *V36)
+    assert (result.code, "stand still" in result.err) == (4, True), result

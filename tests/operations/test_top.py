@@ -1,0 +1,193 @@
+"""A node that is looked at twice: what is told of the time between, and what is not known."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.answering.top_answer import current
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs.live_node import NodeInputs
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.top import RunningNode, load_running_node
+from tests.audit.node_tree import DATABASE, OWN, WEB, entries, with_kubelet_files
+from tests.support.running_node import Running, counting_node
+from tests.support.schemas import follow_schema
+
+NODE = "fixtures/nodes/v2-2-numa/node.tar.xz"
+
+
+def told(node: RunningNode) -> Any:
+    window = node.take()
+    assert window is not None
+    document = current(node.top, window, Sources().entries)
+    follow_schema(document)
+    return document
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Running:
+    return Running(tmp_path, counting_node())
+
+
+def test_a_busy_and_disturbed_container(running: Running) -> None:
+    """CPU 1 is half the container's, half a stray thread's; CPU 5 serves interrupts."""
+    node = running.start()
+    running.tree.process(500, "stray", "/system.slice/backup.service", "0-7")
+    running.pass_time(2, {1: {"user": 0.9, "steal": 0.1}, 5: {"softirq": 0.25}})
+    running.used += 1.0
+    running.ran[500], running.on[500] = 0.8, 1
+    running.came = {"24": {5: 400, 0: 6}, "LOC": {1: 500}}
+    running.waited, running.moved = {90: 0.5, 91: 0.1}, {91: 4}
+    running.missed += 10
+    running.stalled += 1.0
+    running.write()
+    document = told(node)
+    (container,) = document["containers"]
+    assert (container["pod"], container["container"], container["cpus"]) == ("database-0", "server", OWN)
+    assert (container["loads"], container["used"], container["others"]) == ([0.9, 0.25], 0.5, 0.4)
+    assert (container["steal"], container["throttled"], container["throttledPeriods"]) == (0.1, 0.0, 0.0)
+    assert (container["runQueueDelay"], container["migrations"], container["threads"]) == (0.3, 2.0, 2)
+    assert container["interrupts"] == {
+        "devices": 200.0,
+        "timer": 250.0,
+        "others": 0.0,
+        "most": [{"name": "24", "title": "PCI-MSI 524288-edge eth0", "rate": 200.0}],
+    }
+    assert container["foreign"] == [
+        {
+            "tid": 500,
+            "pid": 500,
+            "comm": "stray",
+            "cgroup": "/system.slice/backup.service",
+            "cpu": 1,
+            "kernel": False,
+            "ran": 0.4,
+        }
+    ]
+    assert container["numaMisses"] == 10.0 / 2 * len(CPUSet.parse(container["numaNodes"]))
+    assert container["pressure"] == {"some": 0.5, "full": 0.0, "average": 0.015}
+    assert {each["of"]: each["some"] for each in document["pressure"]} == {"node": 0.5, "pods": 0.5}
+    assert document["reserved"]["interrupts"] == 3.0
+    assert document["unknown"] == []
+    assert [each["owner"] for each in document["cpus"]] == ["reserved", "exclusive", "shared", "shared"] * 2
+
+
+def test_what_a_kernel_does_not_tell_is_null_and_said(tmp_path: Path) -> None:
+    lacks = ("proc/pressure", "cpu.pressure", "schedstat", "/sched", "interrupts", "numastat", "cpu.stat")
+    running = Running(tmp_path, counting_node(), lacks=lacks)
+    node = running.start()
+    running.pass_time(1, {1: {"user": 1.0}})
+    running.write()
+    document = told(node)
+    (container,) = document["containers"]
+    unknown = {name for name, value in container.items() if value is None}
+    assert unknown == {
+        "used", "others", "throttled", "throttledPeriods", "pressure", "threads", "runQueueDelay",
+        "migrations", "interrupts", "numaMisses",
+    }  # fmt: skip
+    assert container["loads"] == [1.0, 0.0]
+    assert document["pressure"] == []
+    assert [each["runQueueDelay"] for each in document["cpus"]] == [None] * 8
+    told_of = " ".join(each["what"] for each in document["unknown"])
+    assert all(word in told_of for word in ("pressure", "runQueueDelay", "interrupts", "used")), told_of
+
+
+def test_groups_of_version_1(tmp_path: Path) -> None:
+    running = Running(tmp_path, counting_node(version=1))
+    node = running.start()
+    running.pass_time(2)
+    running.used, running.throttled = running.used + 3, (4, 0.5)
+    running.waited = {90: 0.2}
+    running.write()
+    (container,) = told(node)["containers"]
+    assert (container["used"], container["throttled"], container["throttledPeriods"]) == (1.5, 0.25, 2.0)
+    assert (container["pressure"], container["threads"], container["runQueueDelay"]) == (None, 2, 0.1)
+
+
+def test_the_pod_s_quota_throttles_its_container(running: Running) -> None:
+    node = running.start()
+    running.pass_time(1)
+    running.write()
+    told(node)
+    above = running.tree.server.rpartition("/")[0]
+    running.tree.put("cpu", above, "cpu.stat", "usage_usec 1\nnr_throttled 3\nthrottled_usec 250000")
+    running.pass_time(1)
+    running.write()
+    (container,) = told(node)["containers"]
+    assert (container["throttled"], container["throttledPeriods"]) == (0.25, 3.0)
+
+
+def test_a_pod_that_comes_gets_a_row_of_its_own(running: Running) -> None:
+    """The kubelet's state changes: who has which CPUs is looked for anew, and no counter begins again."""
+    node = running.start()
+    running.pass_time(1)
+    entries(running.tree, WEB, front="2,6")
+    running.tree.state = running.tree.state._replace(default_cpu_set=CPUSet.parse("0,3-4,7"))
+    with_kubelet_files(running.tree)
+    running.used += 1
+    running.write()
+    document = told(node)
+    assert [(each["container"], each["cpus"], each["used"]) for each in document["containers"]] == [
+        ("server", OWN, 1.0),
+        ("front", "2,6", None),
+    ]
+    assert document["sharedPool"]["cpus"] == "0,3-4,7"
+
+
+def test_a_container_that_started_again_is_found_by_its_new_group(running: Running) -> None:
+    node = running.start()
+    old = running.tree.server
+    new = running.group = old.replace("5e" * 32, "6f" * 32)
+    for path in [each for each in running.tree.files if old in each]:
+        running.tree.files[path.replace(old, new)] = running.tree.files.pop(path)
+    running.tree.files["proc/90/cgroup"] = f"0::{new}\n"
+    shutil.rmtree(running.root / f"sys/fs/cgroup{old}")
+    node._files.close()  # what is open of a group that has gone can be read on a disk, but not of the kernel
+    running.pass_time(6)
+    running.write()
+    assert [each["used"] for each in told(node)["containers"]] == [None]
+    running.pass_time(1)
+    running.write()
+    assert [each["path"] for each in told(node)["containers"]] == [new]
+
+
+def test_an_entry_of_the_state_without_a_group_keeps_its_cpus(running: Running) -> None:
+    entries(running.tree, DATABASE, server=OWN, other="2,6")
+    with_kubelet_files(running.tree)
+    node = running.start()
+    running.pass_time(1, {2: {"user": 0.5}})
+    running.write()
+    rows = told(node)["containers"]
+    assert [(each["container"], each["path"] is None, each["loads"][0]) for each in rows] == [
+        ("server", False, 0.0),
+        ("other", True, 0.5),
+    ]
+
+
+def test_without_a_state_nobody_has_exclusive_cpus(running: Running) -> None:
+    del running.tree.files["var/lib/kubelet/cpu_manager_state"]
+    node = running.start()
+    running.pass_time(1, {3: {"system": 1.0}})
+    running.write()
+    document = told(node)
+    assert (document["containers"], document["sharedPool"], document["cpuManagerPolicy"]) == ([], None, None)
+    assert document["unknown"][0]["what"] == "containers, sharedPool"
+    assert document["cpus"][3]["system"] == 1.0
+
+
+def test_a_copy_of_a_node_is_refused(running: Running) -> None:
+    node = running.start()
+    running.now += 1
+    with pytest.raises(InputError, match="stand still"):
+        node.take()
+
+
+def test_a_recording_is_refused() -> None:
+    with pytest.raises(UsageError, match="one moment") as caught:
+        load_running_node(NodeInputs(machine=NODE), Sources())
+    assert "--replay" in caught.value.hint

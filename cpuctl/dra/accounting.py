@@ -69,8 +69,13 @@ class ClaimRules(NamedTuple):
                     total[share.resource] = total.get(share.resource, _ZERO) + more
         return CountedClaim(containers, amounts, per_pod, per_container)
 
-    def uncountable(self, grants: Iterable[Grant]) -> str:
-        """Report a device of which a scheduler does not know how much it counts as; empty without one."""
+    def objection(self, claim: str, grants: Iterable[Grant], counted: CountedClaim, *, others: bool) -> str:
+        """Return the scheduler's words where it places no pod with a claim that counts; else an empty text.
+
+        *others* use the claim already.
+        """
+        if counted.amounts and others:
+            return f"node allocatable resource claim {claim} {self._shared}"
         for grant in grants:
             for share in grant.device.shares:
                 if self._knows(share) and share.capacity and not grant.device.allows_many:
@@ -79,15 +84,15 @@ class ClaimRules(NamedTuple):
                         f"device {grant.device.name}: ConsumedCapacity is nil, but Capacity key "
                         f"'{share.capacity}' is set in {member} for resource {share.resource}"
                     )
+        if not counted.containers and not self.unnamed:
+            why = "node-allocatable resource claim not referenced by any container within the pod"
+            return f"claim {claim}: {why}"
         return ""
 
-    def shared(self, claim: str) -> str:
-        """Return the scheduler's words for a claim whose devices count and that is another pod's."""
-        if self.unnamed:
-            why = "has a mapped device and cannot be shared across pods"
-        else:
-            why = "is already used by another pod"
-        return f"node allocatable resource claim {claim} {why}"
+    @property
+    def _shared(self) -> str:
+        mapped = "has a mapped device and cannot be shared across pods"
+        return mapped if self.unnamed else "is already used by another pod"
 
     def _knows(self, share: NodeShare) -> bool:
         return self.counts and share.known_to(self.minor)
@@ -104,35 +109,45 @@ def _amount(grant: Grant, share: NodeShare) -> Quantity | None:
     return Quantity.from_value(nano // _ONE) if nano % _ONE == 0 else Quantity(nano, -9)
 
 
-def uncovered(pod: Pod, *, limits: bool) -> str:
-    """Report that a pod's own resources are less than its containers and claims need; else empty.
+class Uncovered(NamedTuple):
+    """What a pod's own resources are too small for, in the scheduler's words: how much of how much."""
 
-    Its limits are compared from 1.37 on. The words are the scheduler's, with the amounts.
+    words: str
+    own: Quantity
+    needed: Quantity
+
+
+def uncovered(pod: Pod, *, limits: bool) -> Uncovered | None:
+    """Report that a pod's own resources are less than its containers and claims need; else None.
+
+    Its limits are compared from 1.37 on.
     """
     own = pod.resources
     if own is None or not pod.counted_claims:
-        return ""
+        return None
     inside = pod_requests(pod, pod_level=False, overhead=False)
     for name, amount in own.requests.items():
         if name in inside and amount < inside[name]:
-            return (
+            words = (
                 f"pod level request for {name} is insufficient to cover the aggregated container and "
-                f"node-allocatable DRA requests ({amount} of {inside[name]})"
+                "node-allocatable DRA requests"
             )
-    return _limit_exceeded(pod, own.limits) if limits else ""
+            return Uncovered(words, amount, inside[name])
+    return _limit_exceeded(pod, own.limits) if limits else None
 
 
-def _limit_exceeded(pod: Pod, own: Mapping[str, Quantity]) -> str:
+def _limit_exceeded(pod: Pod, own: Mapping[str, Quantity]) -> Uncovered | None:
     for each in pod.containers:
         claimed = claimed_by(pod, each.name)
         for name, limit in each.resources.limits.items():
             together = limit + claimed.get(name, _ZERO)
             if not name.startswith("hugepages-") and name in own and own[name] < together:
-                return (
+                words = (
                     f"pod level limit for {name} is insufficient to cover the limit and DRA overhead for "
-                    f"container {each.name} ({own[name]} of {together})"
+                    f"container {each.name}"
                 )
-    return ""
+                return Uncovered(words, own[name], together)
+    return None
 
 
 class Accounts(NamedTuple):

@@ -38,11 +38,15 @@ class Allocated(NamedTuple):
 
 
 class Unsatisfied(NamedTuple):
-    """No choice of devices satisfies all claims: which claim and request cannot be, and why, in numbers."""
+    """No choice of devices satisfies all claims: which claim and request cannot be, and why, in numbers.
+
+    ``scheduler`` are the scheduler's own words, where it has others than for all that cannot be allocated.
+    """
 
     claim: str
     request: str
     why: str
+    scheduler: str = ""
 
     @property
     def text(self) -> str:

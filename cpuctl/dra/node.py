@@ -278,26 +278,15 @@ class NodeClaims(Copied):
             containers = _users(pod, [each for each, other in keys.items() if other == key])
             if (counted := self.rules.counted(grants, containers)) is None:
                 continue
-            if why := self._uncountable(key, claim.name, grants, counted):
-                return Unsatisfied(claim.full_name, "", why)
+            others = key in self.held and bool(self.held[key].users)
+            if why := self.rules.objection(claim.name, grants, counted, others=others):
+                return Unsatisfied(claim.full_name, "", why, why)
             if key in new or self.rules.unnamed:
                 total.append(counted)
-        if why := uncovered(pod._replace(counted_claims=tuple(total)), limits=self.rules.unnamed):
-            return Unsatisfied(next(iter(claims.values())).full_name, "", why)
+        if less := uncovered(pod._replace(counted_claims=tuple(total)), limits=self.rules.unnamed):
+            why = f"{less.words} ({less.own} of {less.needed})"
+            return Unsatisfied(next(iter(claims.values())).full_name, "", why, less.words)
         return tuple(total)
-
-    def _uncountable(self, key: Key, name: str, grants: tuple[Grant, ...], counted: CountedClaim) -> str:
-        """Return why no pod is placed with a claim that counts; empty where it is."""
-        if counted.amounts and key in self.held and self.held[key].users:
-            return self.rules.shared(name)
-        if why := self.rules.uncountable(grants):
-            return why
-        if not counted.containers and not self.rules.unnamed:
-            return (
-                f"claim {name}: node-allocatable resource claim not referenced by any container within the "
-                "pod"
-            )
-        return ""
 
     def _counted(self, outcomes: Sequence[ClaimOutcome]) -> tuple[CountedClaim, ...]:
         distinct = {each.key: each for each in outcomes}.values()

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.documents.cursor import Cursor
+from cpuctl.dra.allocation import Unsatisfied
 from cpuctl.dra.driver import DRIVER
 from cpuctl.dra.node import Key, NodeClaims
 from cpuctl.dra.reading import decode_claim_objects, node_names
@@ -18,6 +19,8 @@ from cpuctl.engine.outcome import Pending
 from cpuctl.exports.wording import few
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.claims import claims_beside
+from cpuctl.scheduler.decisions import bound_load, shortages
+from cpuctl.scheduler.model import Load, NodeObject
 
 if TYPE_CHECKING:
     from cpuctl.engine.node import Node
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 
 _CANNOT, _ELSEWHERE = "cannot allocate all claims", "resourceclaim not available on the node"
 _HOSTNAME = "--hostname-override"
+_PREFERS_SINCE = 35
+"""The first minor whose scheduler prefers nodes for the alternatives that claims get there."""
+_MOST_ALTERNATIVES = 8
+"""The most alternatives of one request (resource/v1, FirstAvailableDeviceRequestMaxSize)."""
 _MOST_TOLD = 5
 _Pool: TypeAlias = tuple[str, str]
 
@@ -39,6 +46,18 @@ class ServedClaims(NamedTuple):
 
     cpus: dict[str, str | None]
     problem: str = ""
+
+
+class ClaimFit(NamedTuple):
+    """What the scheduler makes of a pod's claims on a node: why it cannot place the pod, or how it likes it.
+
+    ``load`` is the pod with what its claims count as, None where they do not. ``preference`` is more for
+    alternatives that come first.
+    """
+
+    reasons: tuple[str, ...] = ()
+    load: Load | None = None
+    preference: int = 0
 
 
 class FleetClaims:
@@ -56,7 +75,6 @@ class FleetClaims:
         # What selects nodes may tell any from any other.
         self._by_name = any(_selects_nodes(each) for each in dra)
         self._allocated: set[Key] = set()
-        self._counts = False
         self._found: dict[str, list[str]] = {}
         self._why: dict[str, str] = {}
 
@@ -77,7 +95,6 @@ class FleetClaims:
             flags, self._of_node(name), planning.source, (config, kubelet.gates), own, running=running
         )
         claims.know_drivers(pool[0] for pools in self._pools.values() for pool in pools)
-        self._counts |= claims.rules.counts
         node.claims = claims
         for text in own.warnings:
             self._found.setdefault(text, []).append(name)
@@ -98,19 +115,29 @@ class FleetClaims:
         )
         return pod.namespace, pod.resource_claims, there, own
 
-    def refusal(self, pod: Pod, node: Node) -> str:
-        """Say in the scheduler's words why a node cannot serve a pod's claims; nothing where it can.
+    def fit(self, pod: Pod, kubelet: Node, node: NodeObject, load: Load) -> ClaimFit:
+        """Return what the scheduler makes of a pod's claims on a node with a *load*.
 
         A node of which nobody knows it passes: its answer is then what nobody knows.
         """
-        claims = _served(node)
+        claims = _served(kubelet).copy()
         keys = {(pod.namespace, each.claim) for each in pod.resource_claims if each.claim}
         if any(key in self._allocated and key not in claims.held for key in keys):
-            return _ELSEWHERE
-        if not isinstance(claims.copy().allocate(pod), Pending):
-            return ""
-        known = (self._objects.claims.get(key) for key in keys - claims.held.keys())
-        return _ELSEWHERE if any(each is not None and each.results for each in known) else _CANNOT
+            return ClaimFit((_ELSEWHERE,))
+        known = [self._objects.claims.get(key) for key in keys - claims.held.keys()]
+        found = claims.allocate(pod)
+        if isinstance(found, Pending):
+            if any(each is not None and each.results for each in known):
+                return ClaimFit((_ELSEWHERE,))
+            why = claims.pods[pod.uid].why
+            said = why.scheduler if isinstance(why, Unsatisfied) else ""
+            return ClaimFit((said or _CANNOT,))
+        preference = _preference(claims, pod) if claims.rules.minor >= _PREFERS_SINCE else 0
+        counted = claims.counted(pod)
+        if not counted.counted_claims:
+            return ClaimFit(preference=preference)
+        whole = bound_load(counted)
+        return ClaimFit(tuple(shortages(whole.amounts, node.allocatable, load)), whole, preference)
 
     def explain(self, pod: Pod, node: Node, name: str) -> None:
         """Remember in numbers why a pod that waits gets no claims on a node."""
@@ -124,20 +151,21 @@ class FleetClaims:
 
     def doubts(self) -> Iterator[str]:
         """Say what is worth a warning about nodes, and why pods get no claims on the first of them."""
-        if self._counts:
-            yield (
-                "DRANodeAllocatableResources is on: kubelets count claims' CPUs here, and the scheduler does "
-                "not, when it looks for room"
-            )
-        known = (*self._objects.claims.values(), *self._objects.templates.values())
-        if any(request.alternatives for claim in known for request in claim.requests):
-            yield (
-                "claims have alternatives (firstAvailable): a scheduler prefers nodes with the first of "
-                "them, which is not looked at here"
-            )
         for text, names in list(self._found.items())[:_MOST_TOLD]:
             yield f"{few(names)}: {text}"
         yield from (f"{pod} on {why}" for pod, why in self._why.items())
+
+
+def _preference(claims: NodeClaims, pod: Pod) -> int:
+    """Sum up what the scheduler gives for alternatives that a pod's claims get (``computeScore``)."""
+    total = 0
+    for each in claims.pods[pod.uid].distinct if pod.uid in claims.pods else ():
+        granted = {grant.request for grant in each.grants}
+        for request in claims.held[each.key].claim.requests:
+            for number, alternative in enumerate(request.alternatives):
+                if f"{request.name}/{alternative.name}" in granted:
+                    total += _MOST_ALTERNATIVES - number
+    return total
 
 
 def served(node: Node, pod: Pod) -> ServedClaims | None:

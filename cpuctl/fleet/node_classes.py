@@ -13,6 +13,7 @@ from cpuctl.scheduler.spreading import HOSTNAME, ZONE, Place, Siblings
 if TYPE_CHECKING:
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.node import Node
+    from cpuctl.fleet.claims import ClaimFit
     from cpuctl.operations.plan_inputs import Planning
     from cpuctl.pods.model import StoredPod
     from cpuctl.scheduler.node_topology import NodeTopology
@@ -48,7 +49,7 @@ class NodeClass:
         self.published = False
         self.given: NodeTopology | None = None
         self.scores: dict[Hashable, TopologyScore] = {}
-        self.claimed: dict[Hashable, str] = {}
+        self.claimed: dict[Hashable, ClaimFit] = {}
         self.rejecting: dict[Hashable, NodeClass] = {}
         self.decided: dict[Hashable, tuple[Admission, Node]] = {}
         self.next: dict[Hashable, tuple[Admission | None, NodeClass | None]] = {}

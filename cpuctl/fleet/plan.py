@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.engine.capacity.probe import shape_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
-from cpuctl.fleet.claims import FleetClaims, ServedClaims, served
+from cpuctl.fleet.claims import ClaimFit, FleetClaims, ServedClaims, served
 from cpuctl.fleet.class_topologies import ClassTopologies
 from cpuctl.fleet.collection import Recording, file_digest
 from cpuctl.fleet.node_classes import NodeClass, best, first, load_of, newcomer, place_of
@@ -51,6 +51,7 @@ _MOST_TRIED = 64
 _MOST_REMEMBERED = 64
 """Pods that the scheduler sees differently, of which every class's filter and score are kept."""
 _SHOWN = 10
+_NO_CLAIMS = ClaimFit()
 
 
 class Fitting(NamedTuple):
@@ -215,11 +216,9 @@ class FleetPlanner:
                 return Placed(pod, message=f"its node, {pod.node_name}, is none of the fleet")
             return self._bound(classes[0], pod, wanted)
         classes, scores, reasons = self._filtered(wanted)
-        refused = {each: why for each in classes if (why := self._claim_refusal(each, pod))}
-        reasons += [((why,), len(node_class.members)) for node_class, why in refused.items()]
-        scores = [
-            score for node_class, score in zip(classes, scores, strict=True) if node_class not in refused
-        ]
+        refused = {each: why for each in classes if (why := self._claim_fit(each, pod).reasons)}
+        reasons += [(why, len(each.members)) for each, why in refused.items()]
+        scores = [score for each, score in zip(classes, scores, strict=True) if each not in refused]
         classes = [each for each in classes if each not in refused]
         if self._claims is not None and refused and not classes:
             node_class = next(iter(refused))
@@ -229,7 +228,7 @@ class FleetPlanner:
             return self._planned_with(self._plugin, passed, reasons, pod, wanted)
         if not classes:
             return Placed(pod, message=no_node_message(reasons, len(self._nodes)))
-        node_class = best(classes, totals(scores, self._spread(classes, pod, wanted)))
+        node_class = best(classes, self._totals(classes, scores, pod, wanted))
         return self._chosen(node_class, classes, pod, wanted)
 
     def _chosen(
@@ -274,8 +273,7 @@ class FleetPlanner:
         if not reasons and self._plugin is not None:
             refusal = self._plugin.refusal(node_class, Asking.of(pod))
             reasons = (refusal.message,) if refusal else ()
-        if not reasons and (refused := self._claim_refusal(node_class, pod)):
-            reasons = (refused,)
+        reasons = reasons or self._claim_fit(node_class, pod).reasons
         if reasons:
             return Placed(pod, message=daemon_pod_message(reasons, len(self._nodes)))
         admission, after = self._admitted(node_class, pod, wanted)
@@ -293,15 +291,23 @@ class FleetPlanner:
         self._claims.bind(admission.pod)
         return served(after.kubelet, admission.pod)
 
-    def _claim_refusal(self, node_class: NodeClass, pod: StoredPod) -> str:
-        """Say why nodes of a class cannot serve a pod's claims; unknown where some have no kubelet."""
+    def _claim_fit(self, node_class: NodeClass, pod: StoredPod) -> ClaimFit:
+        """Return what comes of a pod's claims on nodes of a class; unknown where some have no kubelet."""
         if self._claims is None or not pod.resource_claims or not node_class.starts or node_class.alone:
-            return ""
-        shape = self._claims.shape(pod)
+            return _NO_CLAIMS
+        shape = self._shape(pod)
         if shape not in node_class.claimed:
             kubelet = self._kubelet(node_class)
-            node_class.claimed[shape] = self._claims.refusal(newcomer(pod, kubelet), kubelet)
+            coming, seen = newcomer(pod, kubelet), (node_class.node, node_class.load)
+            node_class.claimed[shape] = self._claims.fit(coming, kubelet, *seen)
         return node_class.claimed[shape]
+
+    def _totals(
+        self, classes: Sequence[NodeClass], scores: Sequence[Score], pod: StoredPod, wanted: Wanted
+    ) -> list[int]:
+        """Add to the scores of classes what depends on all of them."""
+        claims = [self._claim_fit(each, pod).preference for each in classes]
+        return totals(scores, self._spread(classes, pod, wanted), claims)
 
     def _names(self, indexes: Iterable[int]) -> tuple[str, ...]:
         return tuple(self._nodes[index]["node"] for index in sorted(indexes))
@@ -357,7 +363,8 @@ class FleetPlanner:
             admission, kubelet = self._decided(node_class, pod, shape) if node_class.starts else (None, None)
             after = None
             if admission is None or isinstance(admission.verdict, Admitted):
-                after = self._successor(node_class, node_class.load.plus(wanted.load), kubelet, pod)
+                more = self._claim_fit(node_class, pod).load or wanted.load
+                after = self._successor(node_class, node_class.load.plus(more), kubelet, pod)
                 if siblings is not None:
                     after.siblings = Counter(node_class.siblings) + Counter([siblings])
             node_class.next[shape, siblings] = (admission, after)
@@ -440,7 +447,7 @@ class FleetPlanner:
         added = plugin.scores(classes, asking, shape_of(pod))
         if failure := next((each.failure for each in added if each.failure), ""):
             return Placed(pod, message=failure, plugin=view)
-        own = totals([passed[each] for each in classes], self._spread(classes, pod, wanted))
+        own = self._totals(classes, [passed[each] for each in classes], pod, wanted)
         node_class = best(classes, [score + more.value for score, more in zip(own, added, strict=True)])
         placed = self._chosen(node_class, classes, pod, wanted)
         if placed.admission is not None and not placed.admitted:

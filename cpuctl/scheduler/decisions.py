@@ -2,10 +2,11 @@
 
 Filter: NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit. Score, with the weights
 of the default profile: NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, TaintToleration,
-NodeAffinity, PodTopologySpread (``spreading.py``). Rule: ``pkg/scheduler/framework/plugins`` of 1.36.
+NodeAffinity, PodTopologySpread (``spreading.py``), DynamicResources (what claims come to on a node is worked
+out by whoever serves them). Rule: ``pkg/scheduler/framework/plugins`` of 1.36.
 
-Not looked at are affinity to other pods, spread as pods themselves want it, host ports, images, volumes and
-claims. A scheduler that scores only some of the nodes, as it does from 100 nodes on, or draws lots among
+Not looked at are affinity to other pods, spread as pods themselves want it, host ports, images and volumes.
+A scheduler that scores only some of the nodes, as it does from 100 nodes on, or draws lots among
 equal ones, may choose another of these.
 """
 
@@ -39,7 +40,7 @@ _PODS = "pods"
 _FIRST = ("cpu", "memory", "ephemeral-storage")
 _OF_NOTHING = {"cpu": Quantity.from_milli(100), "memory": Quantity.from_value(200 << 20)}
 """What scores count for a container that requests none (``pkg/scheduler/util/pod_resources.go``)."""
-_LEAST_ALLOCATED, _BALANCED, _TAINTS, _AFFINITY, _SPREAD = 1, 1, 3, 2, 2
+_LEAST_ALLOCATED, _BALANCED, _TAINTS, _AFFINITY, _SPREAD, _CLAIMS = 1, 1, 3, 2, 2, 2
 """The weights of scores."""
 
 
@@ -51,8 +52,8 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, pod: Pod) -> Wanted:
-        """Sum up a pod that comes."""
-        return cls(pod.node_selection or ANY_NODE, _load(pod))
+        """Sum up a pod that comes; what its claims count as is known of a node only."""
+        return cls(pod.node_selection or ANY_NODE, _load(pod._replace(counted_claims=())))
 
 
 def bound_load(pod: Pod) -> Load:
@@ -119,10 +120,11 @@ def filter_reasons(wanted: Wanted, node: NodeObject, load: Load) -> tuple[str, .
         return ("node(s) had untolerated taint(s)",)
     if not selection.selects(node.name, node.labels):
         return ("node(s) didn't match Pod's node affinity/selector",)
-    return tuple(_shortages(wanted.load.amounts, node.allocatable, load))
+    return tuple(shortages(wanted.load.amounts, node.allocatable, load))
 
 
-def _shortages(amounts: Amounts, allocatable: Amounts, load: Load) -> Iterable[str]:
+def shortages(amounts: Amounts, allocatable: Amounts, load: Load) -> Iterable[str]:
+    """Yield in the scheduler's words what a node has too little of for one more pod with these amounts."""
     if load.pods + 1 > allocatable.get(_PODS, 0):
         yield "Too many pods"
     for name in (*_FIRST, *sorted(amounts.keys() - set(_FIRST))):
@@ -191,19 +193,24 @@ class Score(NamedTuple):
         )
 
 
-def totals(scores: Sequence[Score], spread: Iterable[int] | None = None) -> list[int]:
+def totals(
+    scores: Sequence[Score], spread: Iterable[int] | None = None, claims: Sequence[int] = ()
+) -> list[int]:
     """Sum up the scores of all nodes that have passed the filter, in their order; more is better.
 
-    *spread* is how well siblings of the pod are spread by each, where it has any.
+    *spread* is how well siblings of the pod are spread by each, where it has any, *claims* how much it is
+    preferred for what a pod's claims get there.
     """
     most_taints = max((each.untolerated for each in scores), default=0)
     most_preferred = max((each.preferred for each in scores), default=0)
+    most_claimed = max(claims, default=0)
     return [
         each.resources
         + _TAINTS * (_BEST - _normalized(each.untolerated, most_taints))
         + _AFFINITY * _normalized(each.preferred, most_preferred)
         + _SPREAD * apart
-        for each, apart in zip(scores, spread or repeat(0), strict=False)
+        + _CLAIMS * _normalized(claimed, most_claimed)
+        for each, apart, claimed in zip(scores, spread or repeat(0), claims or repeat(0), strict=False)
     ]
 
 

@@ -135,21 +135,59 @@ def test_a_copy_that_does_not_start_does_not_fit(tmp_path: Path) -> None:
     assert answer["repeat"]["copies"] == 4, "two groups of 16 CPUs"
 
 
-def test_what_the_scheduler_sees_otherwise_is_said(tmp_path: Path) -> None:
-    first = f"{{name: cpus, firstAvailable: [{cpus(4).replace('exactly: {', '').replace('}}}}', '}}}')}]}}"
-    text = template("t", first) + from_template("a")
-    answer, warnings = planned(tmp_path, text, {"n1": LARGE})
-    assert where(answer) == {"a": ("n1", "Admitted")}
-    preferred = "claims have alternatives (firstAvailable): a scheduler prefers nodes with the first of them"
-    assert any(each.startswith(preferred) for each in warnings)
-    counting = KubeletInputs(version="1.37", gates="DRANodeAllocatableResources=true")
-    flags = "--publish-node-allocatable-resource-mapping"
-    text = template("t", cpus(4)) + from_template("a")
-    _, warnings = planned(tmp_path, text, {"n1": LARGE}, kubelet=counting, driver_arguments=flags)
-    counted = (
-        "DRANodeAllocatableResources is on: kubelets count claims' CPUs here, and the scheduler does not"
+COUNTING = KubeletInputs(version="1.37", gates="DRANodeAllocatableResources=true")
+MAPPED = "--publish-node-allocatable-resource-mapping"
+PLAIN = """
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: plain}
+spec: {containers: [{name: main, resources: {requests: {cpu: 24}}}]}
+"""
+
+
+def test_the_scheduler_counts_the_cpus_of_claims_where_it_looks_for_room(tmp_path: Path) -> None:
+    claimed = template("t", cpus(12)) + from_template("a")
+    words = {"kubelet": COUNTING, "driver_arguments": MAPPED}
+    short = "0/1 nodes are available: 1 Insufficient cpu."
+    for text, (placed, waiting) in (
+        (claimed + PLAIN, ["a", "plain"]),
+        (PLAIN + claimed, ["plain", "a"]),
+    ):
+        answer, warnings = planned(tmp_path, text, {"n1": LARGE}, **words)
+        assert where(answer) == {placed: ("n1", "Admitted"), waiting: (None, "Pending")}
+        assert next(each["message"] for each in answer["pods"] if each["name"] == waiting).startswith(short)
+        assert not [each for each in warnings if "DRANodeAllocatable" in each]
+        answer, _ = planned(tmp_path, text, {"n1": LARGE, "n2": LARGE}, **words)
+        assert where(answer) == {placed: ("n1", "Admitted"), waiting: ("n2", "Admitted")}
+    answer, _ = planned(tmp_path, claimed + PLAIN, {"n1": LARGE}, kubelet=COUNTING)
+    assert where(answer) == {"a": ("n1", "Admitted"), "plain": ("n1", "Admitted")}, "nothing is mapped"
+
+
+def test_the_scheduler_has_words_of_its_own_for_claims_that_count(tmp_path: Path) -> None:
+    text = claim("c", cpus(4)) + pod("a", "c") + pod("b", "c")
+    answer, _ = planned(tmp_path, text, {"n1": LARGE}, kubelet=COUNTING, driver_arguments=MAPPED)
+    assert where(answer) == {"a": ("n1", "Admitted"), "b": (None, "Pending")}
+    why = "node allocatable resource claim c has a mapped device and cannot be shared across pods"
+    assert f"1 {why}." in answer["pods"][1]["message"]
+
+
+def test_nodes_with_the_first_alternative_are_preferred(tmp_path: Path) -> None:
+    """``computeScore`` of ``dynamicresources``, from 1.35 on."""
+    slow = (
+        gpu_class() + gpu_slice("g0", where="nodeName: n1") + gpu_slice("g0", where="nodeName: n2", name="t")
     )
-    assert any(each.startswith(counted) for each in warnings)
-    assert not any(each.startswith(preferred) for each in warnings)
-    _, warnings = planned(tmp_path, text, {"n1": LARGE})
-    assert not any(each.startswith(counted) for each in warnings)
+    slow = slow.replace("name: gpus", "name: slow", 1)
+    fast = (gpu_class("fast.example.com") + gpu_slice("f0", where="nodeName: n2")).replace(
+        "name: gpu}", "name: fast}"
+    )
+    wanted = (
+        "{name: r, firstAvailable: [{name: one, deviceClassName: fast}, {name: two, deviceClassName: gpu}]}"
+    )
+    text = slow + fast.replace("gpu.example.com", "fast.example.com") + claim("c", wanted) + pod("a", "c")
+    for version, chosen in (("1.34", "n1"), ("1.35", "n2")):
+        gates = "DynamicResourceAllocation=true,DRAPrioritizedList=true"
+        kubelet = KubeletInputs(version=version, gates=gates)
+        answer, warnings = planned(tmp_path, text, {"n1": LARGE, "n2": LARGE}, kubelet=kubelet)
+        assert where(answer) == {"a": (chosen, "Admitted")}
+        assert not [each for each in warnings if "firstAvailable" in each]

@@ -35,7 +35,7 @@ def _cpu(node: Node) -> Iterator[Sample]:
     metrics = node.cpu.metrics
     yield _counter(
         "cpu_manager_pinning_requests_total",
-        "Pinning requests of containers that are due exclusive CPUs.",
+        "Pinning requests of containers that should get exclusive CPUs.",
         metrics.pinning_requests,
     )
     yield _counter(
@@ -48,11 +48,11 @@ def _cpu(node: Node) -> Iterator[Sample]:
         "Size of the shared pool without reserved CPUs, in millicores.",
         metrics.shared_millicores,
     )
-    yield _gauge("cpu_manager_exclusive_cpu_allocation_count", "CPUs that are exclusive.", metrics.exclusive)
+    yield _gauge("cpu_manager_exclusive_cpu_allocation_count", "Exclusive CPUs.", metrics.exclusive)
     for number, count in sorted(metrics.per_numa_node.items()):
         yield _gauge(
             "cpu_manager_allocation_per_numa",
-            "Exclusive CPUs by NUMA node; a node that has none any more keeps its last figure.",
+            "Exclusive CPUs by NUMA node; a node that has none left keeps its last value.",
             count,
             numa_node=str(number),
         )
@@ -62,7 +62,7 @@ def _memory(node: Node) -> Iterator[Sample]:
     metrics = node.memory.metrics
     yield _counter(
         "memory_manager_pinning_requests_total",
-        "Pinning requests of containers that are due memory of their own.",
+        "Pinning requests of containers that should get pinned memory.",
         metrics.pinning_requests,
     )
     yield _counter(

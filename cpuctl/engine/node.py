@@ -410,19 +410,17 @@ class Node(Copied):
         """Say what comes of a pod whose init containers ask for devices that the node has none of."""
         asked = {name for each in pod.init_containers for name in each.resources.requests}
         lacking = "" if self.drops_what_inits_lack else next((each for each in unknown if each in asked), "")
-        return f"; if it has none, this kubelet rejects the pod (OutOf{lacking})" if lacking else ""
+        return f"; if the node has none, this kubelet rejects the pod (OutOf{lacking})" if lacking else ""
 
     def _decide(self, admission: ScopedAdmission, given: StoredPod) -> Verdict:
         pod = self.active[given.uid]
         if unknown := self.devices.unknown(pod, claims_served=self.claims is not None):
             return Undetermined(
-                f"it asks for {', '.join(unknown)}, and what the node has of them is not known"
+                f"it requests {', '.join(unknown)}, which are not described (use --devices)"
                 f"{self._if_it_has_none(pod, unknown)}"
             )
         if not self.hugepages_known and (pages := hugepages_requested(pod)):
-            return Undetermined(
-                f"it asks for {', '.join(pages)}, and nothing is recorded of the node's huge pages"
-            )
+            return Undetermined(f"it requests {', '.join(pages)}, but the node's huge pages are not recorded")
         verdict = admission.run()
         self.topology_metrics.count(
             self.topology_manager,

@@ -136,8 +136,8 @@ def fit_verdict(
     if short is None or not pod.critical:
         return short
     return Undetermined(
-        f"it does not fit ({short.message}), and it is critical: a kubelet ends other pods to make room for"
-        " it, or rejects it where it finds none"
+        f"it does not fit ({short.message}), and it is critical: the kubelet evicts other pods for it,"
+        " or rejects it if it finds none"
     )
 
 

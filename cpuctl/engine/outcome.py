@@ -46,28 +46,25 @@ class Undetermined(Record):
         return f"{self.why}: {', or '.join(self.variants)}" if self.variants else self.why
 
 
-_SAY_IT = "say it with --memory AMOUNT (plan, advise, explain, resize, config, checkpoint)"
+_SAY_IT = "set --memory AMOUNT (plan, advise, explain, resize, config, checkpoint)"
 
-MEMORY_UNKNOWN = f"the machine information does not tell how much memory there is: {_SAY_IT}"
+MEMORY_UNKNOWN = f"the machine information does not include the amount of memory: {_SAY_IT}"
 """Why it is not determined what hangs on the memory of a machine that was recorded without it."""
 
 
-CORES_UNKNOWN = (
-    "it is not recorded which core and package any CPU is on (cpu*/topology), and a kubelet goes by both"
-)
+CORES_UNKNOWN = "the core and package of the CPUs are not recorded (cpu*/topology), and a kubelet needs both"
 """Why it is not determined what a kubelet does on a machine that was recorded without them."""
 
 
 CACHES_UNKNOWN = (
-    "nothing is recorded of L3 caches: prefer-align-cpus-by-uncorecache goes by sockets here, and on the "
-    "node by its caches, so that CPUs may be others there"
+    "L3 caches are not recorded: prefer-align-cpus-by-uncorecache uses sockets instead here, "
+    "so the node may choose other CPUs"
 )
 """Why the CPUs are in doubt that are picked by caches of a machine that was recorded without them."""
 
 
 HUGE_PAGES_UNKNOWN = (
-    "memory_manager_state names huge pages, and nothing is recorded of those that the node has: a kubelet "
-    "compares them"
+    "memory_manager_state has huge pages, but those of the node are not recorded: a kubelet compares them"
 )
 """Why it is not determined whether a kubelet would take over a state file of the Memory Manager."""
 
@@ -77,7 +74,7 @@ def memory_unknown_of(nodes: Sequence[int]) -> str:
     named = (
         f"NUMA node {nodes[0]} has" if len(nodes) == 1 else f"NUMA nodes {', '.join(map(str, nodes))} have"
     )
-    return f"the machine information does not tell how much memory {named}: {_SAY_IT}"
+    return f"the machine information does not include the memory that {named}: {_SAY_IT}"
 
 
 class RejectionReason(StrEnum):

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
     from cpuctl.quantity import Quantity
 
-_STARTS_IN_POOL = "in the shared pool as it is when it starts: the CPU Manager never sets its CPUs anew"
+_STARTS_IN_POOL = "in the shared pool as it is when it starts: the CPU Manager never updates its CPUs"
 _NO_V1 = (
-    "KEP-2837 says that pod-level resources need cgroup v2; a kubelet of 1.36 does not check that, and "
-    "goes by them on cgroup v1, too"
+    "KEP-2837 says that pod-level resources need cgroup v2; kubelet 1.36 does not check that and "
+    "applies them on cgroup v1, too"
 )
 
 
@@ -228,10 +228,10 @@ def _empty_pool(pod: StoredPod, qos: Qos, node: NodeOfPods) -> Rejected | None:
 def _notices(written: Pod, stored: Provenance, view: StoredPod, qos: Qos, node: NodeOfPods) -> Iterator[str]:
     if stored.dropped:
         server = node.rules.server
-        why = "has PodLevelResources switched off" if server.knows_pod_level else "knows no such field"
+        why = "has PodLevelResources disabled" if server.knows_pod_level else "does not know the field"
         yield f"the API server drops spec.resources: it {why}"
     if len(stored.pod.field_refs) < len(written.field_refs):
-        yield f"the API server drops {ASSIGNED_CPUSET}: it has DownwardAPIAssignedResources switched off"
+        yield f"the API server drops {ASSIGNED_CPUSET}: it has DownwardAPIAssignedResources disabled"
     if not view.has_pod_level_resources:
         return
     if node.cgroup_version == 1:

@@ -130,10 +130,10 @@ class TrialNode:
             case Forbidden(refusals=refusals):
                 yield from (subject.spec.rejected("never-stored", text) for text in refusals)
             case KubeletFault(kind=kind, where=where, why=why):
-                detail = f"the kubelet does not survive this pod ({kind} in {where}): {why}"
+                detail = f"this pod crashes the kubelet ({kind} in {where}): {why}"
                 yield subject.spec.rejected("kubelet-fault", detail, by=Component.KUBELET, note=_NOTE)
             case Undetermined(text=why) | Pending(message=why):
-                yield subject.spec.note("not-decided", f"whether the node takes it is not known: {why}")
+                yield subject.spec.note("not-decided", f"whether the node admits it is unknown: {why}")
 
     def _verdict(self, pod: StoredPod) -> Verdict:
         asked = _asked(pod)
@@ -175,7 +175,7 @@ _CHANGES_SHOWN = 4
 
 _ZERO = Quantity()
 _PASSED_OVER = "pod-level-not-aligned"
-_ALIGN_HINT = "set resources on the containers alone, or switch on the gate PodLevelResourceManagers"
+_ALIGN_HINT = "set resources only on the containers, or enable the gate PodLevelResourceManagers"
 _EMPTY_POOL = "pod rejected, sum of exclusive container cpu requests equals pod budget, leaving no cpus for "
 _REFUSALS = {
     "best-effort": f"EmptyPodSharedPoolError: {_EMPTY_POOL}shared containers",
@@ -209,7 +209,7 @@ def _lint_whole(subject: PodLintSubject, container: Container) -> Iterator[Findi
     count, qos = whole_cpus(container), subject.qos
     if count:
         detail = (
-            f"requests and limits are {count} whole CPUs, and none becomes exclusive: the pod is "
+            f"requests and limits are {count} whole CPUs, but none become exclusive: the pod is "
             f"{qos.qos_class}, not Guaranteed, because {qos.reason}"
         )
         yield subject.field_path(container).warning(_SHARED, detail, fix=_advice(subject, container))
@@ -221,7 +221,7 @@ def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Fi
     if request.is_integral_cpu:
         return
     field_path, fix = subject.field_path(container), _advice(subject, container)
-    detail = f"the pod is Guaranteed, and {request} is no whole number of CPUs: none becomes exclusive"
+    detail = f"the pod is Guaranteed, but {request} is not a whole number of CPUs: none become exclusive"
     more_than_one = request.milli_value > 1000
     if more_than_one and subject.kubelet.pins:
         yield field_path.warning(_SHARED, detail, fix=fix)
@@ -322,7 +322,7 @@ def _lint_container(subject: PodLintSubject, container: Container) -> Iterator[F
                 detail = f"UnexpectedAdmissionError: {_WORDS}"
                 yield field_path.key(name).rejected(_UNCOUNTABLE, detail, by=Component.KUBELET, fix=fix)
             else:
-                detail = f"a kubelet with memoryManagerPolicy Static rejects it as it is written: {_WORDS}"
+                detail = f"a kubelet with memoryManagerPolicy Static rejects this notation: {_WORDS}"
                 yield field_path.key(name).warning(_UNCOUNTABLE, detail, fix=fix)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 
-_UNKNOWN = "not determined: "
+_UNKNOWN = "undetermined: "
 
 
 class PodEffect(NamedTuple):

@@ -62,7 +62,7 @@ def choose_reserved(topology: CPUTopology, request: CPUReserve) -> CPUChoice:
     for inside, count in _regions(topology, request):
         chosen |= _choose(topology, inside, count, request)
     if not topology.cpus & ~chosen:
-        raise ValueError(f"all {topology.cpus.bit_count()} CPUs would be reserved, and none left for pods")
+        raise ValueError(f"all {topology.cpus.bit_count()} CPUs would be reserved, leaving none for pods")
     return CPUChoice(
         cpus=chosen,
         split_cores=_split(topology.cores.values(), chosen),
@@ -79,7 +79,7 @@ def _regions(topology: CPUTopology, request: CPUReserve) -> Iterator[tuple[int, 
     for node, inside in nodes.items():
         if each > inside.bit_count():
             where = f"NUMA node {node} has" if request.per_numa else "the machine has"
-            raise ValueError(f"{each} CPUs are to be reserved, but {where} {inside.bit_count()}")
+            raise ValueError(f"{each} CPUs should be reserved, but {where} {inside.bit_count()}")
         yield inside, each
 
 
@@ -151,7 +151,7 @@ def split_memory(
     the room gives all. Raise ValueError where there is not enough room, or no such node.
     """
     if total > sum(room.values()):
-        raise ValueError(f"{total} bytes are to be reserved, but all NUMA nodes have {sum(room.values())}")
+        raise ValueError(f"{total} bytes should be reserved, but all NUMA nodes have {sum(room.values())}")
     parts = _in_mib(room, _parts(room, total, spread, node), total)
     return {each: part for each, part in sorted(parts.items()) if part}
 
@@ -252,7 +252,7 @@ def propose(info: MachineInfo, kubelet: Kubelet, request: ReserveRequest) -> Pro
         try:
             topology = CPUTopology.discover(info, knows_books=kubelet.gates.release.knows_books)
         except GoError as error:
-            return NoProposal(f"the kubelet would not take this machine: {error}")
+            return NoProposal(f"the kubelet does not support this machine: {error}")
         choice = choose_reserved(topology, request.cpus)
         # The list takes the place of kubeReserved's and systemReserved's CPUs, and changes no memory.
         config = replace(config, reserved_system_cpus=str(CPUSet(choice.cpus)))
@@ -292,7 +292,7 @@ def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> Memo
     if not isinstance(started, Started):
         return _not_started(started)
     if not started.gates.enabled("MemoryManager"):
-        return NoProposal("the feature gate MemoryManager is off: nothing looks at reservedMemory")
+        return NoProposal("the feature gate MemoryManager is off: reservedMemory is ignored")
     kept = started.reserved.get("memory", Quantity())
     if why := _unsplittable(kept):
         return NoProposal(why)
@@ -300,22 +300,22 @@ def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> Memo
     try:
         parts = split_memory(memory_room(info), total, request.spread, request.node)
     except ValueError as error:
-        return NoProposal(f"what is not set aside as huge pages does not suffice: {error}")
+        return NoProposal(f"what is left besides huge pages is not enough: {error}")
     return MemoryProposal(total=total, parts=parts)
 
 
 def _unsplittable(kept: Quantity) -> str:
     """Say why no reservation can equal an amount, nothing where one can."""
     if kept.sign <= 0:
-        none = "no memory is kept from pods, and the Static policy starts only with some"
+        none = "no memory is reserved, but the Static policy requires some"
         return f"{none}: set {MEMORY_SETTINGS}"
     if kept.nano % _BYTE:
-        fraction = f"{kept} of memory are kept from pods, which is no whole number of bytes"
-        return f"{fraction}, and no reservedMemory can equal it: mend {MEMORY_SETTINGS}"
+        fraction = f"{kept} of memory are reserved, which is not a whole number of bytes"
+        return f"{fraction}, and no reservedMemory can equal it: fix {MEMORY_SETTINGS}"
     return ""
 
 
 def _not_started(outcome: NotStarted) -> NoProposal:
     if isinstance(outcome, Undetermined):
-        return NoProposal("whether the kubelet would start is not known", outcome)
+        return NoProposal("whether the kubelet would start is unknown", outcome)
     return NoProposal("the kubelet would not start, for another reason", outcome)

@@ -52,7 +52,7 @@ StartResult: TypeAlias = "Node | NotStarted"
 _FLAGS_IN_STATES = ("configured policy", "reserved cpus", "the expected machine state")
 """Of what stands against a state file, the words that say that it hangs on a flag."""
 
-_ENDS = ("would start", "cannot be told", "would not start")
+_ENDS = ("would start", "cannot be determined", "would not start")
 
 LOADING = "loading the kubelet configuration"
 """Where a kubelet crashes on its gates, before it looks at the machine."""
@@ -167,7 +167,7 @@ def doubted(outcome: T, kubelet: Kubelet) -> T | Undetermined:
     if not named and not any(text in outcome.error for text in _FLAGS_IN_STATES):
         return outcome
     return Undetermined(
-        f"its flags are not known ({kubelet.flags_gap}), and one may set what it lacks; without flags it"
+        f"its flags are unknown ({kubelet.flags_gap}), and one may set what is missing; without flags it"
         f" would not start ({outcome.stage}): {outcome.error}"
     )
 
@@ -200,7 +200,7 @@ def start_managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
     ends = {minor: _managers(info, _of_release(kubelet, minor)) for minor in other_minors(assumed)}
     if not any(isinstance(end, Started) for end in ends.values()):
         return outcome
-    return agreed(outcome, ends, assumed, "releases go by this configuration in ways of their own")
+    return agreed(outcome, ends, assumed, "releases treat this configuration differently")
 
 
 def _of_release(kubelet: Kubelet, minor: int) -> Kubelet:
@@ -227,7 +227,7 @@ def agreed(
             *_, last = alike.values()
             text = "" if isinstance(last, Started) else f": {_text(last)}"
             parts.append(f"kubelet {_minors(alike)} {does}{text}")
-    return Undetermined(f"its release is not known, and {why} (--kubelet-version); {'; '.join(parts)}")
+    return Undetermined(f"its release is unknown, and {why} (--kubelet-version); {'; '.join(parts)}")
 
 
 def _end_of(end: Started | NotStarted) -> str:

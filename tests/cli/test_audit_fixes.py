@@ -302,7 +302,7 @@ MENDED = {
     ),
     "a kubelet that is too old": Situation(
         "assigned-cpuset-unserved",
-        "take assigned.cpuset out of the pod, or upgrade the kubelet",
+        "remove assigned.cpuset from the pod, or upgrade the kubelet",
         lambda _: None,
         too_old,
     ),
@@ -403,7 +403,7 @@ PERSON: dict[str, Callable[[Node], object]] = {
     "take koordlet off this node": lambda node: shutil.rmtree(node.path("proc/75")),
     DRAIN: lambda node: node.drain(CPU),
     "switch on DownwardAPIAssignedResources at the API server": lambda node: node.tell(*V37, *TELLS),
-    "take assigned.cpuset out of the pod": lambda node: node.read_nothing(),
+    "remove assigned.cpuset from the pod": lambda node: node.read_nothing(),
     "upgrade the kubelet": lambda node: node.tell(*V37, *TELLS),
     "let shop/database-0 request multiples of 2 CPUs": lambda node: node.ask_for("2"),
     "set the CPU Manager policy option full-pcpus-only": lambda node: node.configure(WHOLE_CORES),

@@ -155,7 +155,7 @@ def test_numbers_are_text_in_the_snippet(run: Reserve) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("nothing-kept.yaml", "error: no memory is kept from pods"),
+        ("nothing-kept.yaml", "error: no memory is reserved"),
         ("other.yaml", "--max-pods) -1 must not be"),
     ],
 )
@@ -197,7 +197,7 @@ RESERVE = ("reserve", *FOUR_NODES)
 MISUSES = [
     Misuse((*RESERVE, "--cpu-count", "0"), 2, "--cpu-count"),
     Misuse((*RESERVE, "--cpu-count", "65"), 2, "the machine has 64"),
-    Misuse((*RESERVE, "--cpu-count", "64"), 2, "none left for pods"),
+    Misuse((*RESERVE, "--cpu-count", "64"), 2, "leaving none for pods"),
     Misuse((*RESERVE, "--per-numa"), 2, "--per-numa: says how to choose CPUs, but not how many"),
     Misuse((*RESERVE, "--keep-p-cores"), 2, "--keep-p-cores: says how"),
     Misuse(

@@ -278,7 +278,7 @@ SHOWN: Mapping[str, Shown] = {
         "wide",
     ),
     "resizes_by_default": resize("a:cpu=2", FORBIDDEN, DONE),
-    "has_resize_subresource": resize("a:cpu=2", "let resources of pods change", "serve pods/resize"),
+    "has_resize_subresource": resize("a:cpu=2", "allow changing resources of pods", "serve pods/resize"),
     "managers_refuse_resizes": resize(
         "a:cpu=2", "accepted, without effect", "CPU Manager static policy", *RESIZES, "--kubelet-args", STATIC
     ),
@@ -321,13 +321,13 @@ SHOWN: Mapping[str, Shown] = {
     ),
     "managers_read_requests": Shown(
         ("explain", "p", *NODE, "--pods", "p.yaml", "--kubelet-args", STATIC),
-        "its status tells no allocatedResources of cpu",
+        "its status has no allocatedResources for cpu",
         "default/p a 1 ",
         {"p.yaml": f"{pod('', f', resources: {EXACT}')}{RUNNING}"},
     ),
     "drops_what_inits_lack": Shown(
         ("plan", *NODE, "-f", "p.yaml"),
-        "not known; if it has none, this kubelet rejects the pod (OutOfvendor/device)",
+        "(use --devices); if the node has none, this kubelet rejects the pod (OutOfvendor/device)",
         "",
         {"p.yaml": pod(INIT.replace('cpu: "1"', 'vendor/device: "1", cpu: "1"'), f", resources: {EXACT}")},
     ),

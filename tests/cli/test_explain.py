@@ -474,7 +474,10 @@ def test_memory_of_which_a_status_tells_nothing(cpuctl: Cpuctl, tmp_path: Path) 
     words = ("-q", "-m", "synthetic:1s1n8c1t,mem=16Gi", "--pods", "p.json", "--kubelet-args", flags)
     told = cpuctl("explain", "p", *words, "--kubelet-version", "1.34", columns=2000, cwd=tmp_path)
     assert "failed to get the default NUMA affinity" in told.out
-    assert "its status, which tells none, and the Static policy fails at setting no memory aside" in told.out
+    assert (
+        "status.allocatedResources, which has none, and the Static policy fails to allocate no memory"
+        in told.out
+    )
 
 
 @pytest.mark.parametrize(
@@ -491,7 +494,7 @@ def test_memory_of_which_a_status_tells_nothing(cpuctl: Cpuctl, tmp_path: Path) 
             [{"apiVersion": "batch.volcano.sh/v1", "kind": "Job", "name": "sum", "controller": True}],
             "Job.batch.volcano.sh/sum may replace it",
         ),
-        ("Pod", None, "nobody replaces a pod without an owner"),
+        ("Pod", None, "a pod without an owner is not replaced"),
     ],
 )
 def test_what_the_scheduler_does_next_is_told(

@@ -176,7 +176,7 @@ CHANGES: dict[str, Callable[..., None]] = {
         {gate: True}
     ),
     r'([\w-]+): "(\w+)"$': _with_option,
-    r"take (hugepages-\w+) out$": _without_pages,
+    r"remove (hugepages-\w+)$": _without_pages,
     r"reserve less: ": _without_reservations,
     r"list the reserved CPUs in (\w+): ": lambda config, name: config.update({name: "0"}),
 }

@@ -44,7 +44,7 @@ def test_delays_below_a_millisecond_are_beyond_what_kep_6122_says(
     settings = f"cpuManagerPolicyOptions: {{scale-delay-time: {delay}}}"
     out = checked(cpuctl, tmp_path, settings, "--kubelet-version", "1.38", "--feature-gates", gates)
     assert "announced (KEP-6122)" in out
-    assert ("the KEP speaks of seconds and milliseconds" in out) is told
+    assert ("the KEP mentions seconds and milliseconds" in out) is told
 
 
 @pytest.mark.parametrize(("cpus", "fast", "slow"), [("3", "", ""), ("5", "1-3", "4-5")])

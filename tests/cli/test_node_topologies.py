@@ -82,7 +82,7 @@ def test_pods_that_an_object_leaves_out_are_named(form: str, cpuctl: Cpuctl, tmp
     assert planned.code == 3
     big, gpu_line = sorted(line for line in planned.err.splitlines() if "is left out" in line)
     assert big.startswith("warning: default/big is left out: ")
-    assert gpu_line.startswith("warning: default/gpu is left out: undetermined: it asks for a.b/c")
+    assert gpu_line.startswith("warning: default/gpu is left out: undetermined: it requests a.b/c")
     quiet = cpuctl(*words, "-q")
     assert (quiet.code, quiet.out, quiet.err) == (3, planned.out, "")
 
@@ -283,7 +283,8 @@ def test_both_headlines_tell_of_pods_and_why(cpuctl: Cpuctl) -> None:
     assert "the plug-in lets it through" in passed.out
     assert "the object says none" in passed.out
     assert (
-        "the scheduler binds the next here again as it does not see this: failed pods pile up" in passed.out
+        "the scheduler binds the next one here again because it does not see this: failed pods pile up"
+        in passed.out
     )
     assert "NodeResourceTopologyMatch" not in passed.out
     filtered = cpuctl(

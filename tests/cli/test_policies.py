@@ -240,7 +240,7 @@ def test_who_rejects_is_told(cpuctl: Cpuctl) -> None:
         jsonschema.validate(explained, json.loads(schema_text("explanation")))
         assert explained["decision"]["rule"] == rule
     asked = ("web", *NODE, "-T", "web=26/26,2Gi", "--policy", "min-shared,cpus=4")
-    told = "and the policy in its place does not: of 28 free CPUs it leaves 0 to the pod"
+    told = "but the policy used in its place does not: it leaves the pod 0 of 28 free CPUs"
     assert told in " ".join(cpuctl("explain", *asked, columns=400).out.split())
 
 

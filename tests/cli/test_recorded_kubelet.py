@@ -345,7 +345,7 @@ def test_where_releases_differ_over_a_file_each_is_named(
     start = document["start"].get("from", document["start"])
     assert start == {
         "outcome": "Undetermined",
-        "why": "its release is not known, and releases read these state files in ways of their own "
+        "why": "its release is unknown, and releases read these state files differently "
         "(--kubelet-version); kubelet 1.27 to 1.33 would start; kubelet 1.34 to 1.38 would not start: create "
         "ResourceClaim cache: GetOrCreate() on checkpoint state: failed to get checkpoint dra_manager_state: "
         "unexpected end of JSON input",

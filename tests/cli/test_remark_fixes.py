@@ -117,12 +117,10 @@ WITHOUT_FIX = Told(STATIC | RESIZES | options(scale_delay_time="0s"), release="1
 """A word about an option that delays nothing, with nothing to mend, from where others are made."""
 TOP, KUBEPODS = "sys/fs/cgroup/", "sys/fs/cgroup/kubepods.slice/"
 GIVE = (
-    "give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or end what else writes"
-    " to it"
+    "give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or stop whatever "
+    "else writes to it"
 )
-MEMBER = (
-    "write member to its cpuset.cpus.partition; a container that pins its threads itself is the exception"
-)
+MEMBER = "write member to its cpuset.cpus.partition; containers that pin their own threads are not affected"
 GROUPS = {
     ("parent-without-cpus", GIVE): (
         {f"{KUBEPODS}cpuset.cpus": "0-5\n"},
@@ -170,7 +168,7 @@ class Kubelet:
             return told._replace(words=("--ignore-unknown-gates",))
         if "isolcpus" in way:
             return told._replace(machine=re.sub(r",isolated=[^,]*", "", told.machine))
-        if "cpuctl config reserve prints" in way:
+        if "cpuctl config reserve proposes" in way:
             if way.startswith("set "):
                 config.pop("evictionHard", None)
             if way.startswith("reserve less"):
@@ -237,11 +235,11 @@ WAYS: dict[str, Callable[..., None]] = {
     r"leave it out|leave out \S+|remove it": _leave_out,
     r"write (.+)": _write,
     r"(\d+) CPUs in all instead": _reserve_in_all,
-    r"reserve others": _reserve_others,
-    r"name them too": _name_too,
+    r"reserve other CPUs": _reserve_others,
+    r"list them as well": _name_too,
     r"set mergeDefaultEvictionSettings: true in the main file \(from 1.33 on\)": _merge,
     r"featureGates: \{(\w+): true\}": _switch_on,
-    r"take (\S+) out": _without_pages,
+    r"remove (hugepages-\w+)": _without_pages,
     r'([\w-]+): "(\w+)"': _set,
     r"(?:reserve whole cores: )?(\w+): (\S+)(?: or \S+)?": _set,
 }
@@ -249,10 +247,10 @@ WAYS: dict[str, Callable[..., None]] = {
 
 def ways(fix: str) -> Iterator[str]:
     """Take apart what is proposed: one way or the other; exceptions are nobody's to do."""
-    if "cpuctl config reserve prints" in fix:
+    if "cpuctl config reserve proposes" in fix:
         yield fix
         return
-    yield from re.split(r",? or,? (?=where|reserve|set|\d)", re.split("; (?:a container|behind) ", fix)[0])
+    yield from re.split(r",? or,? (?=if|reserve|set|\d)", re.split("; containers|, or taint ", fix)[0])
 
 
 @pytest.mark.parametrize("told", REMARKED, ids=lambda told: named(told.config))

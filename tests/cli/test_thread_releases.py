@@ -159,7 +159,7 @@ BETA = ("config", "check", "-m", "synthetic:1s1n8c1t", "--kubelet-config", "k.ya
 THREADS: Mapping[str, Thread] = {
     "C1 135711, 117589": Thread(STATUS, "1.32", "would fail (crash in reading pod_status", "", BROKEN),
     "C1, mended": Thread(STATUS, "1.33", "Kubelet 1.33 would start", "", BROKEN),
-    "C2 135541": Thread(MANY_NODES, "1.35.3", "would not answer", "1 admitted", GPUS),
+    "C2 135541": Thread(MANY_NODES, "1.35.3", "would take longer", "1 admitted", GPUS),
     "C4 131610": Thread(P131610, "1.32", "default/a a 2-8 ", "", {"k.yaml": UNCORE}),
     "C4, a patch": Thread(P131610, "1.33.4", "default/a a 2-8 ", "", {"k.yaml": UNCORE}),
     "C4, mended": Thread(P131610, "1.33.13", "default/a a 8-14 ", "", {"k.yaml": UNCORE}),

@@ -166,7 +166,7 @@ def test_memory_that_was_not_recorded_can_be_said(cpuctl: Cpuctl, tmp_path: Path
     words = ("plan", "-q", "-m", machine, "--kubelet-args", STATIC, "-T", "a=2/2,1Gi", "-o", "json")
     open_ = json.loads(cpuctl(*words).out)
     assert open_["start"]["outcome"] == "Undetermined"
-    said = "say it with --memory AMOUNT (plan, advise, explain, resize, config, checkpoint)"
+    said = "set --memory AMOUNT (plan, advise, explain, resize, config, checkpoint)"
     assert said in open_["start"]["why"]
     told = json.loads(cpuctl(*words, "--memory", "16Gi").out)
     whole = recorded(tmp_path / "whole", WHOLE)
@@ -256,7 +256,7 @@ def test_cpus_that_are_picked_by_unknown_caches_are_in_doubt(
     )
     option = "--cpu-manager-policy-options=prefer-align-cpus-by-uncorecache=true"
     told = ("-m", machine, "--kubelet-version", "1.36", "--kubelet-args")
-    doubt = "warning: nothing is recorded of L3 caches: prefer-align-cpus-by-uncorecache goes by sockets"
+    doubt = "warning: L3 caches are not recorded: prefer-align-cpus-by-uncorecache uses sockets"
     assert doubt in cpuctl(*words.split(), *told, f"{STATIC} {option}", columns=400).err
     assert doubt not in cpuctl(*words.split(), *told, STATIC, columns=400).err
 
@@ -310,7 +310,7 @@ def test_what_cadvisor_does_not_tell_is_not_known(cpuctl: Cpuctl, tmp_path: Path
     assert "cannot be said" in cpuctl("plan", *words, "-T", "a=2/2,1Gi").out
     (tmp_path / "pages.json").write_text(json.dumps(PAGES))
     pages = cpuctl("plan", "-m", str(machine), "-f", str(tmp_path / "pages.json")).out
-    assert "undetermined: it asks for hugepages-1Gi, and nothing is recorded" in pages
+    assert "undetermined: it requests hugepages-1Gi, but the node" in pages
 
 
 def test_a_memory_state_is_not_compared_with_huge_pages_that_nobody_recorded(
@@ -377,9 +377,7 @@ def test_memory_of_numa_nodes_is_told_where_that_of_the_machine_is_not_recorded(
     assert told("memory") == "not recorded"
 
 
-CORES_UNKNOWN = (
-    "it is not recorded which core and package any CPU is on (cpu*/topology), and a kubelet goes by both"
-)
+CORES_UNKNOWN = "the core and package of the CPUs are not recorded (cpu*/topology), and a kubelet needs both"
 
 
 def test_where_no_topology_of_cpus_is_recorded_all_say_so(

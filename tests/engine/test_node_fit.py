@@ -125,8 +125,8 @@ def test_for_a_critical_pod_others_may_have_to_go(critical: StoredPod) -> None:
     assert isinstance(verdict, Undetermined)
     assert verdict.why == (
         "it does not fit (Node didn't have enough resource: cpu, requested: 2000, used: 2000, "
-        "capacity: 3000), and it is critical: a kubelet ends other pods to make room for it, or rejects it "
-        "where it finds none"
+        "capacity: 3000), and it is critical: the kubelet evicts other pods for it, or rejects it if "
+        "it finds none"
     )
     ordinary = critical._replace(static=False, priority=1_999_999_999)
     assert isinstance(fit_verdict(ordinary, [other], room, pod_level=True), Rejected)

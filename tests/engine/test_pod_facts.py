@@ -153,17 +153,17 @@ def test_fractions_are_not_aligned_anyway() -> None:
 def test_cgroup_version_1_is_told() -> None:
     (notice,) = pod_facts(LEVEL, NodeOfPods(cgroup_version=1)).notices
     assert notice == (
-        "KEP-2837 says that pod-level resources need cgroup v2; a kubelet of 1.36 does not check that, and "
-        "goes by them on cgroup v1, too"
+        "KEP-2837 says that pod-level resources need cgroup v2; kubelet 1.36 does not check that and "
+        "applies them on cgroup v1, too"
     )
 
 
 @pytest.mark.parametrize(
     ("server", "why"),
     [
-        (ServerRules(pod_level=False), "it has PodLevelResources switched off"),
-        (ServerRules(minor=32, pod_level=False), "it has PodLevelResources switched off"),
-        (ServerRules(minor=31, pod_level=False), "it knows no such field"),
+        (ServerRules(pod_level=False), "it has PodLevelResources disabled"),
+        (ServerRules(minor=32, pod_level=False), "it has PodLevelResources disabled"),
+        (ServerRules(minor=31, pod_level=False), "it does not know the field"),
     ],
 )
 def test_what_the_server_drops_is_told(server: ServerRules, why: str) -> None:

@@ -114,12 +114,12 @@ def test_huge_pages_are_no_room() -> None:
 
 
 SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard"
-NOTHING_KEPT = f"no memory is kept from pods, and the Static policy starts only with some: set {SETTINGS}"
+NOTHING_KEPT = f"no memory is reserved, but the Static policy requires some: set {SETTINGS}"
 NOT_WHOLE = (
-    "1500m of memory are kept from pods, which is no whole number of bytes, and no reservedMemory "
-    f"can equal it: mend {SETTINGS}"
+    "1500m of memory are reserved, which is not a whole number of bytes, and no reservedMemory "
+    f"can equal it: fix {SETTINGS}"
 )
-NO_ROOM = "what is not set aside as huge pages does not suffice"
+NO_ROOM = "what is left besides huge pages is not enough"
 BYTES = 1 << 30
 
 
@@ -131,7 +131,7 @@ BYTES = 1 << 30
         ({"kube_reserved": {"memory": "1500m"}}, NOT_WHOLE),
         (
             KUBE | {"feature_gates": {"MemoryManager": False}, "minor": 31},
-            "the feature gate MemoryManager is off: nothing looks at reservedMemory",
+            "the feature gate MemoryManager is off: reservedMemory is ignored",
         ),
         (
             KUBE | {"spread": Spread.ONE_NODE, "machine": "synthetic:2s2n4c2t,mem=1023Mi"},
@@ -139,7 +139,7 @@ BYTES = 1 << 30
         ),
         (
             KUBE | {"machine": "synthetic:2s2n4c2t,mem=600Mi,hugepages-2Mi=100"},
-            f"{NO_ROOM}: {BYTES} bytes are to be reserved, but all NUMA nodes have {800 << 20}",
+            f"{NO_ROOM}: {BYTES} bytes should be reserved, but all NUMA nodes have {800 << 20}",
         ),
     ],
 )
@@ -153,7 +153,7 @@ def test_a_machine_of_unknown_memory() -> None:
     assert found == NoProposal(MEMORY_UNKNOWN, None)
     found = propose(unknown, kubelet(**KUBE), ReserveRequest(cpus=CPUReserve(count=1)))
     wanted = Undetermined(MEMORY_UNKNOWN)
-    assert found == NoProposal("whether the kubelet would start is not known", wanted)
+    assert found == NoProposal("whether the kubelet would start is unknown", wanted)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_a_list_of_cpus_beside_a_reserved_cgroup_is_not_proposed() -> None:
 def test_a_machine_that_the_kubelet_does_not_take() -> None:
     nothing = replace(info(), num_cpus=0)
     found = propose(nothing, kubelet(**KUBE), ReserveRequest(cpus=CPUReserve(count=1)))
-    assert found == NoProposal("the kubelet would not take this machine: could not detect number of cpus")
+    assert found == NoProposal("the kubelet does not support this machine: could not detect number of cpus")
 
 
 def test_more_cpus_than_there_are_is_an_error() -> None:

@@ -62,17 +62,17 @@ def test_what_is_split_is_told() -> None:
     ("topology", "asked", "message"),
     [
         (EIGHT, CPUReserve(count=0), "expected at least one CPU to reserve, found 0"),
-        (EIGHT, CPUReserve(count=9), "9 CPUs are to be reserved, but the machine has 8"),
-        (EIGHT, CPUReserve(count=8), "all 8 CPUs would be reserved, and none left for pods"),
+        (EIGHT, CPUReserve(count=9), "9 CPUs should be reserved, but the machine has 8"),
+        (EIGHT, CPUReserve(count=8), "all 8 CPUs would be reserved, leaving none for pods"),
         (
             EIGHT,
             CPUReserve(count=7, whole_cores=True),
-            "all 8 CPUs would be reserved, and none left for pods",
+            "all 8 CPUs would be reserved, leaving none for pods",
         ),
         (
             UNEVEN,
             CPUReserve(count=3, per_numa=True),
-            "2 CPUs are to be reserved, but NUMA node 1 has 1",
+            "2 CPUs should be reserved, but NUMA node 1 has 1",
         ),
     ],
 )

@@ -145,7 +145,7 @@ CASES: dict[str, tuple[Callable[..., Any], str]] = {
     "changes the view": (mutates, "select raised AttributeError: can't set attribute"),
     "changes the topology": (mutates_topology, "select raised TypeError: 'mappingproxy' object"),
     "babbles": (babbles, "select raised ValueError: after the noise"),
-    "cannot be told": (unprintable, "select raised Unprintable"),
+    "cannot be determined": (unprintable, "select raised Unprintable"),
 }
 
 

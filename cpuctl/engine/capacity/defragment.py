@@ -72,15 +72,15 @@ def immovable_pods(node: Node) -> list[Immovable]:
 
 def _why_it_stays(pod: StoredPod) -> str:
     if pod.static:
-        return "a static pod: the kubelet itself would start it again"
+        return "a static pod: the kubelet would restart it"
     if pod.critical:
         return "critical (system-cluster-critical or higher)"
     if pod.resource_claims:
-        return "it has resource claims, which the scheduler would allocate anew"
+        return "it has resource claims, which the scheduler would allocate again"
     if not any(each.resources.requests or each.resources.limits for each in pod.all_containers) and not (
         pod.resources
     ):
-        return "what it asks for is not known (--pods FILE)"
+        return "its requests are unknown (--pods FILE)"
     return ""
 
 

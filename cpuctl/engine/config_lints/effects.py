@@ -22,7 +22,7 @@ from cpuctl.kubelet.policy_options import (
 )
 from cpuctl.kubelet.reservations import default_eviction_hard
 
-_BESIDES = "; all it does is keep reserved CPUs from pods, as strict-cpu-reservation does"
+_BESIDES = "; its only effect is to keep reserved CPUs from pods, as strict-cpu-reservation does"
 
 
 def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
@@ -45,10 +45,10 @@ def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
             continue
         reason = _idle_reason(name, topology)
         if not reason and name == ALIGN_BY_SOCKET and subject.config.topology_manager_policy == "none":
-            message = f"option {name} changes hints only, and topologyManagerPolicy none asks for none"
+            message = f"option {name} only changes hints, which topologyManagerPolicy none does not use"
             yield _idle((CPU_OPTIONS, name), message, code="option-ignored")
         elif reason:
-            yield _idle((CPU_OPTIONS, name), f"option {name} has no purpose on this machine: {reason}")
+            yield _idle((CPU_OPTIONS, name), f"option {name} has no effect on this machine: {reason}")
 
 
 def _reaches_across(topology: CPUTopology) -> bool:
@@ -81,7 +81,7 @@ def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:
     config, topology = subject.config, subject.topology
     if config.topology_manager_policy == "none":
         for name in config.topology_manager_policy_options:
-            message = f"option {name} is not looked at while topologyManagerPolicy is none"
+            message = f"option {name} is ignored while topologyManagerPolicy is none"
             yield _idle((NUMA_OPTIONS, name), message, code="option-ignored")
         if config.topology_manager_scope == "pod":
             message = "topologyManagerScope pod has no effect while topologyManagerPolicy is none"
@@ -140,8 +140,8 @@ def lint_merging(subject: LintSubject) -> Iterator[Lint]:
             severity=Severity.ERROR,
             code="numa-sets",
             place=("topologyManagerPolicy",),
-            message=f"the kubelet's Topology Manager would not answer within {time}: it combines the hints "
-            f"for CPUs and memory of a Guaranteed pod in up to {number} ways",
+            message=f"the kubelet's Topology Manager would take longer than {time}: it tries up "
+            f"to {number} combinations of CPU and memory hints for a Guaranteed pod",
             fix="topologyManagerPolicy: single-numa-node",
         )
 
@@ -156,9 +156,9 @@ def _closest(subject: LintSubject) -> Iterator[Lint]:
     }
     reason = ""
     if subject.config.topology_manager_policy == "single-numa-node":
-        reason = "with policy single-numa-node no two NUMA nodes are ever compared"
+        reason = "policy single-numa-node never compares two NUMA nodes"
     elif len(nodes) <= 2:
-        reason = "with two NUMA nodes at most there are no two pairs to choose from"
+        reason = "with at most two NUMA nodes there are no pairs to choose from"
     elif len(far) == 1:
         reason = "all NUMA nodes are equally far from each other"
     if reason:
@@ -170,14 +170,14 @@ def lint_reservations(subject: LintSubject) -> Iterator[Lint]:
     """Report reserved amounts that other settings put out of force."""
     config = subject.config
     if config.reserved_memory and config.memory_manager_policy == "None":
-        message = "reservedMemory is not looked at while memoryManagerPolicy is None"
+        message = "reservedMemory is ignored while memoryManagerPolicy is None"
         yield _idle(("reservedMemory",), message, code="reserved-memory-ignored")
     for field, amounts in (
         ("kubeReserved", config.kube_reserved),
         ("systemReserved", config.system_reserved),
     ):
         if config.reserved_system_cpus and "cpu" in amounts:
-            message = f"reservedSystemCPUs {config.reserved_system_cpus} takes the place of {field}.cpu"
+            message = f"reservedSystemCPUs {config.reserved_system_cpus} overrides {field}.cpu"
             yield _idle((field, "cpu"), message, code="reserved-count-overridden")
     defaults = default_eviction_hard(subject.gates.minor)
     dropped = [signal for signal in defaults if signal not in config.eviction_hard]
@@ -187,7 +187,8 @@ def lint_reservations(subject: LintSubject) -> Iterator[Lint]:
             code="eviction-defaults-dropped",
             place=("evictionHard",),
             message=f"evictionHard replaces all defaults: there is no threshold for {', '.join(dropped)}",
-            fix="name them too, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 on)",
+            fix="list them as well, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 "
+            "on)",
         )
 
 

@@ -41,7 +41,7 @@ def lint_uneven_cores(subject: LintSubject) -> Iterator[Lint]:
         place=("reservedSystemCPUs",) if subject.config.reserved_system_cpus else ("cpuManagerPolicy",),
         expected=str(whole),
         detected=str(CPUSet(taken)),
-        message=f"a container that asks for {count} CPUs is given reserved CPUs {CPUSet(taken)}, because"
+        message=f"a container that asks for {count} CPUs gets reserved CPUs {CPUSet(taken)}, because"
         " cores differ in size; after that the kubelet rejects its own cpu_manager_state when it restarts"
         " (kubernetes issue 124066)",
         fix=f"reserve whole cores: reservedSystemCPUs: {whole}",
@@ -61,11 +61,11 @@ def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
     """Foresee containers on CPUs between which the kernel moves no thread, or that are nohz_full."""
     policy = subject.started.policy if subject.started else None
     reserved = CPUSet(policy.reserved) if policy else CPUSet()
-    who = "containers without exclusive CPUs run on them, too"
-    exclusive = ", and a container that is given several of them has all its threads on one" if policy else ""
+    who = "containers without exclusive CPUs run on them"
+    exclusive = ", and a container that gets several of them has all its threads on one" if policy else ""
     partitioned = subject.partitioned & _reach(subject)
     for found, why, fix in (
-        (subject.machine.isolated, "isolcpus", "take them out of isolcpus"),
+        (subject.machine.isolated, "isolcpus", "remove them from isolcpus"),
         (partitioned, "an isolated partition", "write member to its cpuset.cpus.partition"),
     ):
         if shared := found - reserved:
@@ -74,9 +74,9 @@ def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
                 code="isolated-in-shared-pool",
                 place=("cpuManagerPolicy",),
                 detected=str(shared),
-                message=f"CPUs {shared} are isolated ({why}), and the kernel spreads no threads over them:"
-                f" {who}{exclusive}",
-                fix=f"{fix}; a container that pins its threads itself is the exception",
+                message=f"CPUs {shared} are isolated ({why}), and the kernel does not balance threads "
+                f"across them: {who}{exclusive}",
+                fix=f"{fix}; containers that pin their own threads are not affected",
             )
     if ticking := subject.machine.nohz_full - reserved - subject.machine.isolated:
         yield Lint(
@@ -84,8 +84,8 @@ def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
             code="nohz-in-shared-pool",
             place=("cpuManagerPolicy",),
             detected=str(ticking),
-            message=f"CPUs {ticking} are nohz_full: {who}, and where several threads take turns the tick goes"
-            " on, while every system call costs more",
+            message=f"CPUs {ticking} are nohz_full: {who}, and where several threads share a CPU the tick "
+            "keeps running, while every system call costs more",
         )
 
 
@@ -110,11 +110,11 @@ def lint_parents_cpus(subject: LintSubject) -> Iterator[Lint]:
                 place=("cpuManagerPolicy",),
                 expected=str(wanted),
                 detected=str(above.cpus),
-                message=f"the control group {above.path}, above {whose}, ends at CPUs {above.cpus}, and the"
-                f" kubelet counts {beyond} as well{_isolated(subject, beyond)}: "
+                message=f"the control group {above.path}, above {whose}, is limited to CPUs {above.cpus}, but"
+                f" the kubelet also counts {beyond}{_isolated(subject, beyond)}: "
                 + _at_the_end(subject, above),
-                fix="give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or end"
-                " what else writes to it",
+                fix="give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or stop"
+                " whatever else writes to it",
             )
 
 
@@ -126,8 +126,8 @@ def _isolated(subject: LintSubject, cpus: CPUSet) -> str:
 def _at_the_end(subject: LintSubject, above: Ceiling) -> str:
     """Say what comes of CPUs that a group does not have: v1 refuses to write them, v2 leaves them out."""
     if subject.cgroup_version == 1:
-        return "what is given those fails with 'permission denied'"
-    return f"what is given those runs on what is left, or on all of {above.cpus} where nothing is"
+        return "containers that get those fail with 'permission denied'"
+    return f"containers that get those run on what is left, or on all of {above.cpus} if nothing is left"
 
 
 def lint_fractions(subject: LintSubject) -> Iterator[Lint]:
@@ -155,7 +155,7 @@ def lint_fractions(subject: LintSubject) -> Iterator[Lint]:
                 code="fraction-of-a-byte",
                 place=path,
                 detected=text,
-                message=f"{text} is a fraction of a byte, and counts as {whole} byte{'s' * (whole != 1)}: the"
+                message=f"{text} is a fraction of a byte and counts as {whole} byte{'s' * (whole != 1)}: the"
                 " suffix m means thousandths",
                 fix=f"write {text.removesuffix('m')}Mi, if that was meant" if text.endswith("m") else "",
             )

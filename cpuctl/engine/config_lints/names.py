@@ -59,8 +59,7 @@ def _wrong_name(field: str, value: str, names: tuple[str, ...]) -> Lint:
         place=(field,),
         expected=meant or " or ".join(names),
         detected=value,
-        message=f"{field} {quoted(value)} is no name that the kubelet knows"
-        + (": upper and lower case count" if by_case else ""),
+        message=f"{field} {quoted(value)} is an unknown value" + (" (case-sensitive)" if by_case else ""),
         fix=f"{field}: {meant or ' or '.join(names)}",
     )
 
@@ -71,14 +70,14 @@ def lint_cgroup_driver(subject: LintSubject) -> Iterator[Lint]:
     if value in _DRIVERS:
         return
     asks = gates.stage(_DRIVER_GATE) is not None and gates.enabled(_DRIVER_GATE)
-    message = f"cgroupDriver {quoted(value)} is no name that the kubelet knows: it takes it for cgroupfs"
+    message = f"cgroupDriver {quoted(value)} is unknown: the kubelet treats it as cgroupfs"
     yield Lint(
         severity=Severity.WARNING,
         code="cgroup-driver",
         place=("cgroupDriver",),
         expected=(meant := nearest(value, _DRIVERS)) or " or ".join(_DRIVERS),
         detected=value,
-        message=message + (", unless the container runtime names its own" if asks else ""),
+        message=message + (", unless the container runtime reports its own" if asks else ""),
         fix=f"cgroupDriver: {meant or ' or '.join(_DRIVERS)}",
     )
 
@@ -118,7 +117,7 @@ def _unknown_option(field: str, name: str, known: Mapping[str, OptionHistory], m
     if name == ARCHIVED:
         return _archived(field)
     if history is not None:
-        message = f"option {name} came with kubelet 1.{history.alpha}: kubelet 1.{minor} does not know it"
+        message = f"option {name} was added in kubelet 1.{history.alpha}: kubelet 1.{minor} does not know it"
         return Lint(
             severity=Severity.ERROR,
             code="option-too-new",
@@ -132,7 +131,7 @@ def _unknown_option(field: str, name: str, known: Mapping[str, OptionHistory], m
         place=(field, name),
         expected=meant,
         detected=name,
-        message=f"no kubelet knows an option {quoted(name)}",
+        message=f"no kubelet has an option {quoted(name)}",
         fix=f"write {meant}" if meant else _LEFT_OUT.format(field, name),
     )
 
@@ -150,7 +149,11 @@ def _archived(field: str) -> Lint:
 
 
 def _gated_option(field: str, name: str, stage: str, gate: str) -> Lint:
-    departs = f": KEP-4540 has the gate switch it off ({OPTION_GROUPS})" if name == STRICT_RESERVATION else ""
+    departs = (
+        f": according to KEP-4540 the gate turns it off ({OPTION_GROUPS})"
+        if name == STRICT_RESERVATION
+        else ""
+    )
     return Lint(
         severity=Severity.ERROR,
         code="option-without-gate",
@@ -173,7 +176,7 @@ def _option_value(field: str, name: str, value: str, gates: FeatureGates) -> Lin
         return _no_switch(field, name, value)
     if wanted:
         return None
-    message = f"option {name} is given and off: that is the same as leaving it out"
+    message = f"option {name} is set to false, which is the same as leaving it out"
     return Lint(severity=Severity.NOTE, code="option-off", place=(field, name), message=message)
 
 
@@ -192,13 +195,15 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
             fix = f"featureGates: {{{SCALE_DELAY_GATE}: true}}"
     else:
         severity, code, fix = Severity.NOTE, "option-announced", ""
-        message = f"option {SCALE_DELAY} is announced (KEP-6122), but was not verified"
+        message = f"option {SCALE_DELAY} is announced (KEP-6122) but not verified"
         if nanoseconds % MILLISECOND:
-            message += "; the KEP speaks of seconds and milliseconds, so a kubelet may refuse parts of one"
+            message += (
+                "; the KEP mentions seconds and milliseconds, so a kubelet may reject fractions of those"
+            )
         if nanoseconds:
             severity, code = Severity.WARNING, "option-node-wide"
-            message += "; it delays every pod of this node that has exclusive CPUs, wanted or not"
-            fix = "leave it out; behind a taint only pods come that tolerate the delay"
+            message += "; it delays every pod with exclusive CPUs on this node, wanted or not"
+            fix = "leave it out, or taint the node so that only pods that tolerate the delay run there"
     return Lint(
         severity=severity,
         code=code,
@@ -225,8 +230,8 @@ def _no_number(field: str, name: str, value: str) -> Lint:
         place=(field, name),
         expected=f"a number of at least {DEFAULT_MAX_NODES}",
         detected=value,
-        message=f"option {name} takes the number of NUMA nodes, not {quoted(value)}"
-        + (", as documents said until 2026" if value == "true" else ""),
+        message=f"option {name} expects the number of NUMA nodes, not {quoted(value)}"
+        + (", as the documentation said until 2026" if value == "true" else ""),
         fix=f'{name}: "16"',
     )
 
@@ -238,7 +243,7 @@ def _no_switch(field: str, name: str, value: str) -> Lint:
         place=(field, name),
         expected="true or false",
         detected=value,
-        message=f"option {name} is a switch: {quoted(value)} is neither true nor false to Go",
+        message=f"option {name} is a boolean: {quoted(value)} is neither true nor false in Go",
         fix=f'{name}: "true"',
     )
 
@@ -254,7 +259,7 @@ def lint_gates(subject: LintSubject) -> Iterator[Lint]:
             if unknown <= MOST_TOLD:
                 yield _unknown_gate(name, subject.gates)
         elif not subject.gates.verified(name):
-            message = f"what the gate {name} is in kubelet 1.{minor} is announced, but was not verified"
+            message = f"the stage of gate {name} in kubelet 1.{minor} is announced but not verified"
             yield Lint(
                 severity=Severity.NOTE,
                 code="gate-unverified",
@@ -267,11 +272,11 @@ def _unknown_gate(name: str, gates: FeatureGates) -> Lint:
     others, distribution = gates.releases_with(name), distribution_of(name)
     meant = "" if others or distribution else nearest_spelling(name, gates.known())
     ever = f"; it exists in {others}" if others else ""
-    departs = f": KEP-2837 names it, no release has it ({GATES})" if name == _GATE_OF_KEP_2837 else ""
+    departs = f": it is in KEP-2837 but in no release ({GATES})" if name == _GATE_OF_KEP_2837 else ""
     remove = "remove it"
     if distribution:
-        ever = f": it is one of {distribution}, whose kubelet warns of it and goes on"
-        remove = f"remove it or, where the node runs {distribution}, use --ignore-unknown-gates"
+        ever = f": it is a gate of {distribution}, whose kubelet only warns about it"
+        remove = f"remove it, or if the node runs {distribution}, use --ignore-unknown-gates"
     return Lint(
         severity=Severity.ERROR,
         code="gate-unknown",

@@ -37,8 +37,8 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
             place=setting,
             detected=str(isolated),
             message=f"reserved CPUs {isolated} are isolated from the kernel's scheduler (isolcpus):"
-            " the system's processes are not spread over them",
-            fix="leave them out of isolcpus, or reserve others",
+            " the system's processes are not balanced across them",
+            fix="remove them from isolcpus, or reserve other CPUs",
         )
     if started.policy.options.strict_cpu_reservation and not subject.config.reserved_system_cpus:
         yield Lint(
@@ -47,10 +47,10 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
             place=setting,
             detected=str(CPUSet(reserved)),
             message=f"strict-cpu-reservation keeps pods off CPUs {CPUSet(reserved)}, which the kubelet picks:"
-            f" KEP-4540 has it do something with reservedSystemCPUs only ({STRICT_RESERVATION})",
+            f" according to KEP-4540 it only applies with reservedSystemCPUs ({STRICT_RESERVATION})",
         )
     if not started.policy.allocatable:
-        message = "all CPUs are reserved: no container can get exclusive ones"
+        message = "all CPUs are reserved: no container can get exclusive CPUs"
         yield Lint(severity=Severity.WARNING, code="reserved-all", place=setting, message=message)
 
 
@@ -94,7 +94,7 @@ def _split_caches(
     split = _parts(caches, reserved)
     if not split or len(caches) == 1:
         return
-    effect = ", so that no container gets the whole cache" if wanted else ""
+    effect = ", so no container can get the whole cache" if wanted else ""
     yield Lint(
         severity=Severity.WARNING if wanted else Severity.NOTE,
         code="reserved-splits-l3",
@@ -118,7 +118,7 @@ _MEMORY = ("reservedMemory",)
 _BYTE = 10**9
 """One byte in the unit of ``Quantity.nano``."""
 _ZERO = Quantity()
-_RESERVE = "cpuctl config reserve prints a split that fits"
+_RESERVE = "cpuctl config reserve proposes matching values"
 
 
 def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
@@ -137,7 +137,7 @@ def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
             severity=Severity.ERROR,
             code="reserved-memory-none",
             place=_MEMORY,
-            message="no memory is kept from pods, and the Static policy starts only with some",
+            message="no memory is reserved, but the Static policy requires some",
             fix=f"set {MEMORY_SETTINGS}; then {_RESERVE}",
         )
     for item in config.reserved_memory:
@@ -151,9 +151,9 @@ def _unequal(balance: MemoryBalance, started: Started) -> Lint:
     amount = missing if short else -missing
     off = f"{amount} {'are missing' if short else 'too much'}"
     if balance.kind != MEMORY:
-        none = "of which no setting keeps any from pods"
+        none = "of which no setting reserves any"
         message = f"the NUMA nodes add up to {balance.listed} of {balance.kind}, {none}: {off}"
-        fix = f"take {balance.kind} out"
+        fix = f"remove {balance.kind}"
     else:
         message = f"the NUMA nodes add up to {balance.listed} of memory, {_addends(started)}: {off}"
         fix = f"{'add' if short else 'take off'} {amount}; {_RESERVE}"
@@ -178,7 +178,7 @@ def _addends(started: Started) -> str:
         "evictionHard": eviction,
     }
     sums = " + ".join(f"{name} {amount}" for name, amount in shares.items() if amount.sign)
-    return f"but {started.reserved.get(MEMORY, _ZERO)} are kept from pods ({sums or 'nothing is set'})"
+    return f"but {started.reserved.get(MEMORY, _ZERO)} is reserved ({sums or 'nothing is set'})"
 
 
 def _uncountable(item: ReservedMemory) -> Iterator[Lint]:
@@ -191,8 +191,8 @@ def _uncountable(item: ReservedMemory) -> Iterator[Lint]:
                 code="reserved-memory-inexact",
                 place=_MEMORY,
                 expected=whole,
-                message=f"the kubelet cannot count what is written for {kind} of NUMA node {item.numa_node}"
-                f" ({amount}): it takes whole numbers only, written without a fraction and in few digits",
+                message=f"the kubelet cannot count the {kind} of NUMA node {item.numa_node} ({amount}): it "
+                "accepts only whole numbers, written without a fraction and with few digits",
                 fix=f"write {whole}" if whole else "",
             )
 
@@ -214,9 +214,9 @@ def _overdrawn(subject: LintSubject) -> Iterator[Lint]:
                 place=_MEMORY,
                 expected=str(_bytes(max(0, total - pages))),
                 detected=str(_bytes(reserved)),
-                message=f"reserved memory and huge pages take {short} more of NUMA node {node.id} than it has"
+                message=f"reserved memory and huge pages take {short} more than NUMA node {node.id} has"
                 ": the kubelet starts, and goes on with numbers that have wrapped around",
-                fix=f"reserve less there; {_RESERVE}",
+                fix=f"reserve less on that node; {_RESERVE}",
             )
 
 

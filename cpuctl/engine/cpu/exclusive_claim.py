@@ -47,9 +47,7 @@ def exclusive_claim(
     if count < 1:
         if "cpu" in container.resources.limits and "cpu" not in container.resources.requests:
             # Limits stand in for requests, so that only what a kubelet reads from a status is without.
-            return ExclusiveClaim(
-                0, "its status tells no allocatedResources of cpu, by which this kubelet goes"
-            )
+            return ExclusiveClaim(0, "its status has no allocatedResources for cpu, which this kubelet uses")
         beyond = f"its cpu request {request} is beyond 64 bits, and the kubelet reads {count}"
         return ExclusiveClaim(0, beyond if request.sign > 0 else "it requests no cpu")
     return ExclusiveClaim(count)

@@ -191,7 +191,7 @@ def deciding_rule(replay: Replay, rounds: Sequence[Round]) -> Decision:
         case KubeletFault() as fault:
             return Decision(rule=Rule.KUBELET_FAULT, why=f"{fault.kind} in {fault.where}: {fault.why}")
         case Forbidden(refusals=refusals):
-            why = f"the API server never stores this pod, and no kubelet hears of it: {'; '.join(refusals)}"
+            why = f"the API server rejects this pod, so it never reaches a kubelet: {'; '.join(refusals)}"
             return Decision(rule=Rule.API_SERVER, why=why)
         case Pending(message=why):
             return Decision(rule=Rule.CLAIMS, why=f"it stays pending: {why}")
@@ -213,11 +213,11 @@ def _by_policy(replay: Replay, refused: Rejected) -> Decision | None:
     before.what_if.attend(before)
     free = before.state.default & ~before.policy.reserved
     left = before.policy.available(before.state, pod) & free
-    leaves = f"of {free.bit_count()} free CPUs it leaves {left.bit_count()} to the pod"
-    why = f"the kubelet itself admits the pod, and the policy in its place does not: {leaves}"
+    leaves = f"it leaves the pod {left.bit_count()} of {free.bit_count()} free CPUs"
+    why = f"the kubelet itself would admit the pod, but the policy used in its place does not: {leaves}"
     return Decision(rule=Rule.POLICY, why=why, container=refused.container)
 
 
 def _failed_before(replay: Replay, fault: KubeletFault) -> str:
     failing = (each.pod for each in replay.admissions if isinstance(each.verdict, KubeletFault))
-    return f"the kubelet has failed at {next(failing).full_name} ({fault.kind} in {fault.where})"
+    return f"the kubelet has crashed on {next(failing).full_name} ({fault.kind} in {fault.where})"

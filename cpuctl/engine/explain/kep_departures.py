@@ -22,25 +22,25 @@ def kep_departures(replay: Replay) -> Iterator[KnownDefect]:
         return
     if _is_beyond(container_requests(pod), pod.resources.requests):
         yield KnownDefect(
-            "its containers request more than the pod: KEP-5526 has the kubelet reject that; no release"
-            " looks, the API server does",
+            "its containers request more than the pod: KEP-5526 says the kubelet rejects that; no release "
+            "checks it, but the API server does",
             f"KEP-5526, Notes/Constraints/Caveats; {SUMS}",
         )
     if _init_limits_beyond(pod):
         yield KnownDefect(
-            "an init container's limit is above the pod's, which KEP-2837 rules out: the API server compares "
-            "app containers only",
+            "an init container's limit is above the pod's, which KEP-2837 forbids: the API server only "
+            "checks app containers",
             f"KEP-2837, Proposed Validation & Defaulting Rules; {INIT_LIMITS}",
         )
     if replay.scenario.kubelet.cgroup_version == 1:
         yield KnownDefect(
-            "KEP-2837 has kubelets reject pods with spec.resources on cgroup v1; no release looks at that",
+            "KEP-2837 says kubelets reject pods with spec.resources on cgroup v1; no release checks that",
             f"KEP-2837, Notes/Constraints/Caveats; {CGROUP_V1}",
         )
     if _guaranteed_by_resource(pod):
         yield KnownDefect(
-            "KEP-2837 judges each resource by itself, by containers where spec.resources does not name it:"
-            " so the pod would be Guaranteed; all releases judge by spec.resources alone",
+            "KEP-2837 considers each resource separately, using the containers where spec.resources does "
+            "not set it: the pod would be Guaranteed; all releases look at spec.resources alone",
             f"KEP-2837, QoS Changes; {CLASSES}",
         )
     yield from _managers(replay)
@@ -53,15 +53,15 @@ def _managers(replay: Replay) -> Iterator[KnownDefect]:
     served = any(placed.exclusive for placed in replay.admission.placements)
     if served and not kubelet.gates.release.passes_over_pod_level_pods:
         yield KnownDefect(
-            "KEP-5526 has containers of such a pod get nothing exclusive without its gate: so since 1.34; "
+            "KEP-5526 says containers of such a pod get nothing exclusive without its gate: true since 1.34; "
             "1.32 and 1.33 still serve them",
             f"KEP-5526, Notes/Constraints/Caveats; {GATE_OFF}",
         )
     manager, gated = node.topology_manager, kubelet.gates.enabled("PodLevelResourceManagers")
     if manager.policy != "none" and manager.scope == "container" and not gated:
         yield KnownDefect(
-            "KEP-2837 has the Topology Manager reject such a pod in container scope, with an error that says "
-            "so; no release does",
+            "KEP-2837 says the Topology Manager rejects such a pod in container scope with an error; "
+            "no release does",
             f"KEP-2837, Future Work; {CONTAINER_SCOPE}",
         )
 

@@ -26,38 +26,39 @@ class KnownDefect(Record):
 
 _OF_RULE = {
     Rule.WIDTH_FROM_CAPACITY: KnownDefect(
-        "how many NUMA nodes a preferred hint may have is taken from what they have in all, used or not: "
-        "enough free CPUs in more of them do not help",
+        "the number of NUMA nodes in a preferred hint depends on their total capacity, used or not: "
+        "enough free CPUs on more nodes do not help",
         "kubernetes/kubernetes#84597",
     ),
     Rule.REUSE_BINDS: KnownDefect(
-        "CPUs of an init container are meant to be used again, so they tie the containers after it to their "
-        "NUMA nodes, even where there is no room",
+        "CPUs of an init container are reused, so they tie the following containers to their NUMA "
+        "nodes, even if these are full",
         "kubernetes/kubernetes#123816",
     ),
     Rule.MASK_INEQUALITY: KnownDefect(
-        "hints of several providers are preferred together only where their sets of NUMA nodes are the same: "
-        "one set inside the other does not count",
+        "hints of several providers are preferred together only if their sets of NUMA nodes "
+        "are equal: a subset does not count",
         "kubernetes/kubernetes#128669",
     ),
     Rule.GROUP_RULE: KnownDefect(
-        "NUMA nodes that serve containers together serve nobody by themselves as long as one of these runs, "
-        "and a node that serves one by itself joins no others",
+        "NUMA nodes that serve containers as a group serve none individually while one of these runs, "
+        "and a node that serves one individually joins no group",
         "KEP-1769",
     ),
     Rule.NO_OWN_RESOURCES: KnownDefect(
-        "KEP-5526 lets Guaranteed pods with spec.resources have containers without resources of their own in "
-        "container scope; the CPU Manager lets them share, the Memory Manager serves every container or none",
+        "KEP-5526 allows Guaranteed pods with spec.resources to have containers without their own "
+        "resources in container scope; the CPU Manager lets them share, the Memory Manager serves either "
+        "every container or none",
         f"KEP-5526, Container Scope; {STATIC_MEMORY}",
     ),
     Rule.NODE_FIT: KnownDefect(
-        "the resource managers come before this check: the pod has been given what they have for it",
+        "the resource managers run before this check: the pod has already been allocated resources",
         "kubelet v1.36 pkg/kubelet/kubelet.go",
     ),
 }
 _CORES_BEFORE_ASSIGNMENT = KnownDefect(
-    "the container has its CPUs already, but full-pcpus-only is checked before that is looked at: a pod that "
-    "runs can be rejected when its kubelet restarts",
+    "the container already has its CPUs, but full-pcpus-only is checked first: a running pod can "
+    "be rejected when its kubelet restarts",
     "kubernetes/kubernetes#129078",
 )
 _CORES_ON_AVERAGE = KnownDefect(
@@ -65,39 +66,40 @@ _CORES_ON_AVERAGE = KnownDefect(
     "kubelet v1.36 pkg/kubelet/cm/cpumanager/topology/topology.go",
 )
 _WHOLE_GROUPS = KnownDefect(
-    "distribute-cpus-across-numa counts single CPUs but hands out whole cores: it never ends where the CPUs "
-    "left on the NUMA nodes are no whole cores",
+    "distribute-cpus-across-numa counts single CPUs but allocates whole cores: it loops forever if the "
+    "CPUs left on the NUMA nodes do not make whole cores",
     "kubernetes/kubernetes#140730",
 )
 _WALKS_ALL_SETS = KnownDefect(
-    "hints are looked for in every set of NUMA nodes: with many nodes the kubelet does not answer in any "
-    "time that matters, and answers nobody else meanwhile",
+    "hints are generated for every set of NUMA nodes: with many nodes the kubelet practically never "
+    "finishes, and blocks all other pods meanwhile",
     "kubernetes/kubernetes#135541",
 )
 _NO_HINT_IS_ANY = KnownDefect(
-    "where the Memory Manager has no hint at all it has no say in the choice of NUMA nodes either: the pod "
-    "is rejected only when memory is to be set aside",
+    "if the Memory Manager has no hint at all, it does not influence the choice of NUMA nodes either: "
+    "the pod is only rejected when memory is allocated",
     "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
 )
 _DIVIDED_ANEW = (
-    "a pod with pod-level resources is allocated anew when the kubelet restarts, as if it held nothing: it "
-    "is rejected, or what it held belongs to nobody from then on; fixed in 1.38"
+    "a pod with pod-level resources is allocated again when the kubelet restarts, as if it held "
+    "nothing: it is rejected, or what it held is leaked; fixed in 1.38"
 )
 _WRAPPED = KnownDefect(
-    "a container requests memory or huge pages that the pod's spec.resources does not name: what is left of "
-    "them for the containers that share is not 0 but wraps around to 2^64 minus the request, and "
-    "memory_manager_state says so",
+    "a container requests memory or huge pages that the pod's spec.resources does not set: what is left "
+    "for the shared containers is not 0 but wraps around to 2^64 minus the request, which is "
+    "written to memory_manager_state",
     "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
 )
-_BOOKS = "the kubelet's sums are unsigned and wrap around, so that it hands out memory that is not there"
+_BOOKS = "the kubelet's sums are unsigned and wrap around, so it hands out memory that does not exist"
 _STAYS_TAKEN = KnownDefect(
-    "what the pod's containers were given before it was rejected stays taken: CPUs until the next pod comes "
-    "or the CPU Manager's next pass (every 10 s), memory until the next pod comes",
+    "resources allocated to the pod's containers before it was rejected stay allocated: CPUs until the "
+    "next pod arrives or the CPU Manager's next reconcile pass (every 10 s), memory until the next pod "
+    "arrives",
     "kubernetes/kubernetes#129819",
 )
 _STAYS_UNTIL_ANOTHER = KnownDefect(
-    "what the pod's containers were given before it was rejected stays taken until another pod is admitted: "
-    "this kubelet takes the pod that it saw last for one that runs, which ended with 1.32",
+    "resources allocated to the pod's containers before it was rejected stay allocated until another pod "
+    "is admitted: up to 1.31 the kubelet considers the last pod it saw as running",
     "kubernetes/kubernetes#107074",
 )
 _REFUSED_SINCE = KnownDefect(
@@ -168,7 +170,7 @@ def _wrapped_sums(replay: Replay) -> Iterator[KnownDefect]:
     if replay.admission.wrapped_memory:
         yield _WRAPPED
     if beyond := tuple(wrapped_amounts(replay.before.memory.state.tables)):
-        text = f"more is kept from pods than there is ({', '.join(beyond)}): {_BOOKS}"
+        text = f"more is reserved than there is ({', '.join(beyond)}): {_BOOKS}"
         yield KnownDefect(text, _WRAPPED.reference)
 
 

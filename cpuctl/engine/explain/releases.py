@@ -52,6 +52,6 @@ def _note(difference: Difference, version: KubeletVersion) -> KnownDefect:
     reference = f"kubernetes/kubernetes#{source}" if source.isdecimal() else source
     doubt = "" if difference.evidence is Evidence.VERIFIED else " (not verified)"
     if difference.holds(*version):
-        return KnownDefect(f"so since {difference.begin}; before, {difference.before}{doubt}", reference)
+        return KnownDefect(f"since {difference.begin}; before, {difference.before}{doubt}", reference)
     never = "" if difference.known_in(version.minor) else f"; no known patch of 1.{version.minor} does"
     return KnownDefect(f"from {difference.begin} on, {difference.after}{never}{doubt}", reference)

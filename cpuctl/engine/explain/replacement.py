@@ -15,16 +15,17 @@ _SEEN = "OutOf"
 _AT_ONCE = frozenset({"Deployment", "ReplicaSet", "ReplicationController"})
 _GUEST = "VirtualMachineInstance.kubevirt.io"
 STOPS = (
-    "what stops it: a node affinity or taint, or a scheduler that sees NUMA nodes (NodeResourceTopologyMatch)"
+    "to stop this, use a node affinity or taint, or a scheduler that sees NUMA nodes "
+    "(NodeResourceTopologyMatch)"
 )
 """How a text ends that tells of a loop."""
 
 _AGAIN = (
-    "and the scheduler binds the next launcher pod here again as it does not see this (kubernetes issue "
-    f"84869); {STOPS}"
+    "and the scheduler binds the next launcher pod to this node again because it does not see this "
+    f"(kubernetes issue 84869); {STOPS}"
 )
 _KUBEVIRT = {
-    _GUEST: "fails with its pod, and stays so unless a VirtualMachine or a replica set owns it",
+    _GUEST: "fails with its pod, and stays failed unless a VirtualMachine or a replica set owns it",
     "VirtualMachine.kubevirt.io": "starts again under runStrategy Always or RerunOnFailure, waiting longer "
     f"each time (CrashLoopBackOff), {_AGAIN}",
     "VirtualMachineInstanceReplicaSet.kubevirt.io": f"replaces the machine, {_AGAIN}",
@@ -56,21 +57,21 @@ def replacement_of(
         return None  # the node's status tells how many devices are healthy
     kind = owner.partition("/")[0]
     if not owner:
-        return Replacement(loops=False, text="nobody replaces a pod without an owner: it stays Failed")
+        return Replacement(loops=False, text="a pod without an owner is not replaced: it stays Failed")
     if kind in ("Job", "CronJob"):
         return Replacement(
             loops=True,
-            text=f"{owner} makes another, which the scheduler binds here again as it does not see this, "
-            f"until backoffLimit (6 if unset) is reached; podFailurePolicy finds no exit code; {STOPS}",
+            text=f"{owner} creates another, which the scheduler binds here again because it does not see "
+            f"this, until backoffLimit (6 if unset) is reached; podFailurePolicy sees no exit code; {STOPS}",
         )
     if kind == "DaemonSet":
         return Replacement(
-            loops=True, text=f"{owner} deletes it and makes another for this node, waiting longer each time"
+            loops=True, text=f"{owner} deletes it and creates another for this node, waiting longer each time"
         )
     if kind in _KUBEVIRT:
         return Replacement(loops=kind != _GUEST, text=f"{owner} {_KUBEVIRT[kind]}")
     if kind == "StatefulSet":
-        how = "deletes it and makes it again"
+        how = "deletes and recreates it"
     elif kind in _AT_ONCE:
         how = "replaces it at once"
     else:
@@ -78,6 +79,6 @@ def replacement_of(
     piles = ": failed pods pile up" if kind in _AT_ONCE else ""
     return Replacement(
         loops=kind in _AT_ONCE or kind == "StatefulSet",
-        text=f"{owner} {how}, and the scheduler binds the next here again as it does not see this{piles} "
-        f"(kubernetes issue 84869); {STOPS}",
+        text=f"{owner} {how}, and the scheduler binds the next one here again because it does not see "
+        f"this{piles} (kubernetes issue 84869); {STOPS}",
     )

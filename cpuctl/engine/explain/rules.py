@@ -61,35 +61,35 @@ def _blocked(offer: Offer, round_: Round, node: Node, pod: StoredPod) -> Blocked
 def _blocked_list(offer: Offer, pod: StoredPod, node: Node) -> Blocked:
     if node.cpu.rules.divides(pod) and pod.uid not in node.cpu.state.assignments:
         return Rule.EMPTY_POOL, (
-            f"the containers with {offer.resource} of their own leave nothing of the pod's for the others"
+            f"the containers with their own {offer.resource} leave nothing of the pod's for the others"
         )
     if offer.provider == "cpu":
         return Rule.OTHER_ASSIGNMENT, (
-            "it holds another number of exclusive CPUs already than it asks for now: no hint can be right"
+            "it already holds a different number of exclusive CPUs than it requests now: no hint can fit"
         )
-    return Rule.OTHER_ASSIGNMENT, f"what it holds of {offer.resource} already is on NUMA nodes that do not do"
+    return Rule.OTHER_ASSIGNMENT, f"the {offer.resource} it already holds is on NUMA nodes that do not fit"
 
 
 def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
     if offer.status is OfferStatus.IMPOSSIBLE:
-        return Rule.NOT_ENOUGH, f"it asks for more of {offer.resource} than is free on the whole node"
+        return Rule.NOT_ENOUGH, f"it requests more {offer.resource} than is free on the whole node"
     if policy == SINGLE and hints.width > 1:
         return Rule.LARGER_THAN_A_NODE, (
-            f"{SINGLE} takes only hints of one NUMA node, and no node has as much of {offer.resource}"
+            f"{SINGLE} only accepts hints of one NUMA node, and no node has that much {offer.resource}"
         )
     if policy == SINGLE:
         return Rule.NO_SINGLE_NODE, (
-            f"{SINGLE} takes only hints of one NUMA node, and no node has enough of {offer.resource} free"
+            f"{SINGLE} only accepts hints of one NUMA node, and no node has enough {offer.resource} free"
         )
     return Rule.WIDTH_FROM_CAPACITY, (
-        f"{counted(hints.width, 'NUMA node')} would have enough of {offer.resource} if all were free, so "
-        f"only sets of that size are preferred; what is free now takes {hints.narrowest}"
+        f"{counted(hints.width, 'NUMA node')} would have enough {offer.resource} when empty, so only sets "
+        f"of that size are preferred; what is free now needs {hints.narrowest}"
     )
 
 
 def _disagreement(round_: Round) -> str:
     wants = "; ".join(f"{offer.resource} {_sets(offer.usable)}" for offer in round_.offers if offer.usable)
-    return f"every provider has hints that the policy takes, but no set of NUMA nodes is in all: {wants}"
+    return f"every provider has hints that the policy accepts, but no set of NUMA nodes in common: {wants}"
 
 
 def _sets(usable: frozenset[NodeMask]) -> str:
@@ -105,22 +105,22 @@ def blocked_by_cpus(hints: CPUHints, policy: str) -> Blocked:
 
 def not_enough_cpus(request: int, free: int) -> str:
     """Say that a node lacks CPUs altogether."""
-    return f"it asks for {counted(request, 'exclusive CPU')}, and {free} of the whole node are free for that"
+    return f"it requests {counted(request, 'exclusive CPU')}, but {free} are free for that on the whole node"
 
 
 def _no_single_node(hints: CPUHints) -> Blocked:
     asked = counted(hints.request, "CPU")
     if hints.width > 1:
         return Rule.LARGER_THAN_A_NODE, (
-            f"{SINGLE} takes only hints of one NUMA node, and {asked} take {hints.width} "
-            "even when all of them are free"
+            f"{SINGLE} only accepts hints of one NUMA node, but {asked} do not "
+            f"fit on one even when it is empty: they need {hints.width}"
         )
     if max(hints.free.values()) + hints.reusable >= hints.request:
         return _bound(hints)
     most = max(hints.free, key=lambda node: hints.free[node])
     return Rule.NO_SINGLE_NODE, (
-        f"{SINGLE} takes only hints of one NUMA node; {sum(hints.free.values())} CPUs are free, but no node "
-        f"has {asked} of them: the most are {hints.free[most]} on NUMA node {most}"
+        f"{SINGLE} only accepts hints of one NUMA node; {sum(hints.free.values())} CPUs are free, but no "
+        f"node has {asked} free: at most {hints.free[most]}, on NUMA node {most}"
     )
 
 
@@ -129,18 +129,18 @@ def _too_wide_for_cpus(hints: CPUHints, policy: str) -> Blocked:
     if hints.reusable + sum(largest) >= hints.request:
         return _bound(hints)
     wide = "sets of that size" + (", or of as few whole sockets," if hints.socket_rule else "")
-    verdict = "rejects what is not preferred" if policy == "restricted" else "takes it all the same"
+    verdict = "rejects what is not preferred" if policy == "restricted" else "accepts it anyway"
     return Rule.WIDTH_FROM_CAPACITY, (
-        f"{counted(hints.request, 'CPU')} fit into {counted(hints.width, 'NUMA node')} when all is free, so "
-        f"only {wide} are preferred; what is free now takes {hints.narrowest}, and {policy} {verdict}"
+        f"{counted(hints.request, 'CPU')} fit into {counted(hints.width, 'NUMA node')} when empty, so "
+        f"only {wide} are preferred; what is free now needs {hints.narrowest}, and {policy} {verdict}"
     )
 
 
 def _bound(hints: CPUHints) -> Blocked:
     return Rule.REUSE_BINDS, (
-        f"{counted(hints.reusable, 'CPU')} that its other containers hold lie in "
-        f"{nodes_text(hints.required)}: every hint must hold these nodes, and with them no preferred one has "
-        f"{hints.request} CPUs"
+        f"{counted(hints.reusable, 'CPU')} that its other containers hold are on "
+        f"{nodes_text(hints.required)}: every hint must include these nodes, and no preferred hint with "
+        f"them has {hints.request} CPUs"
     )
 
 
@@ -155,15 +155,21 @@ def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: Stor
     tables, policy = node.memory.state.tables, node.topology_manager.policy
     if policy != SINGLE:
         return _too_wide(hints.width, request, tables)
-    asked = f"{SINGLE} takes only hints of one NUMA node"
+    asked = f"{SINGLE} only accepts hints of one NUMA node"
     if hints.width > 1:
-        return Rule.LARGER_THAN_A_NODE, f"{asked}, and {amounts(request)} take {hints.width} when all is free"
+        return (
+            Rule.LARGER_THAN_A_NODE,
+            (
+                f"{asked}, but {amounts(request)} do not fit on one even when it is empty: they need "
+                f"{hints.width}"
+            ),
+        )
     if _serves(tables, request, 1):
         return (
             Rule.GROUP_RULE,
-            f"{asked}, and the nodes with {amounts(request)} are in groups: {groups(tables)}",
+            f"{asked}, but the nodes with {amounts(request)} are in groups: {groups(tables)}",
         )
-    return Rule.NO_SINGLE_NODE, f"{asked}, and none has {amounts(request)} free: {_free(tables, request)}"
+    return Rule.NO_SINGLE_NODE, f"{asked}, but none has {amounts(request)} free: {_free(tables, request)}"
 
 
 def blocked_allocation(
@@ -176,12 +182,12 @@ def blocked_allocation(
     match failure:
         case AllocationFailure.NOT_EXACT:
             return Rule.QUANTITY_FORM, (
-                "a request is not written as a whole number of bytes or of Ki, Mi, Gi, as the API would"
+                "a request is not written as a whole number of bytes, Ki, Mi or Gi, as the API would write it"
             )
         case AllocationFailure.VIOLATES_GROUPS:
             nodes = "" if affinity is None else f" {nodes_text(affinity)}"
             return Rule.GROUP_RULE, (
-                f"the hint{nodes} has nodes in use by themselves or in other groups: {groups(tables)}"
+                f"the hint{nodes} has nodes that are used individually or in other groups: {groups(tables)}"
             )
         case AllocationFailure.DEFAULT_NOT_PREFERRED | AllocationFailure.EXTENSION_NOT_PREFERRED:
             return _too_wide(_width(tables, request), request, tables)
@@ -193,10 +199,10 @@ def blocked_allocation(
 
 def _too_wide(width: int, request: MemoryRequest, tables: Tables) -> Blocked:
     nodes = counted(width, "NUMA node")
-    fit = f"{amounts(request)} fit into {nodes} when all is free, so only sets of that size"
+    fit = f"{amounts(request)} fit into {nodes} when empty, so only sets of that size"
     if _serves(tables, request, width):
         return Rule.GROUP_RULE, (
-            f"{fit} are preferred; as much is free, but on nodes that are in use by themselves or in other "
+            f"{fit} are preferred; enough is free, but on nodes that are used individually or in other "
             f"groups: {groups(tables)}"
         )
     return Rule.WIDTH_FROM_CAPACITY, f"{fit} are preferred, and none has that now: {_free(tables, request)}"
@@ -207,10 +213,11 @@ def _none_at_all(request: MemoryRequest, tables: Tables) -> Blocked:
         free = free_in(tables, tables, name)
         if free < amount:
             return Rule.NOT_ENOUGH, (
-                f"it asks for {bytes_text(amount)} of {name}, {bytes_text(free)} of the whole node are free"
+                f"it requests {bytes_text(amount)} of {name}, but {bytes_text(free)} are free on the whole "
+                "node"
             )
     return Rule.GROUP_RULE, (
-        f"{amounts(request)} are free only on NUMA nodes that do not go together, as those in use stay in "
+        f"{amounts(request)} are free only on NUMA nodes that cannot be combined, as nodes in use stay in "
         f"their groups: {groups(tables)}"
     )
 
@@ -218,8 +225,8 @@ def _none_at_all(request: MemoryRequest, tables: Tables) -> Blocked:
 def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tables) -> Blocked:
     if MEMORY not in request:
         return Rule.HUGE_PAGES_ALONE, (
-            "the hint's NUMA nodes have too few huge pages, and the kubelet looks for others only where the "
-            "container requests memory, too"
+            "the hint's NUMA nodes have too few huge pages, and the kubelet only looks for others if the "
+            "container also requests memory"
         )
     rule, why = _none_at_all(request, tables)
     if affinity is None:
@@ -311,7 +318,7 @@ def _shortage(refused: Rejected) -> str:
     requested, free, capacity = (
         _amount_text(resource, amount) for amount in (details["requested"], left, details["capacity"])
     )
-    return f"the pod requests {requested} of {resource}, and {free} of {capacity} are not requested by others"
+    return f"the pod requests {requested} of {resource}, but {free} of {capacity} are free"
 
 
 def _amount_text(resource: str, amount: int) -> str:
@@ -333,8 +340,8 @@ def _of_memory(
         return Rule.NO_OWN_RESOURCES, _no_own_resources(container.name, replay.after.topology_manager.policy)
     if request == {}:
         return Rule.NOTHING_ALLOCATED, (
-            "this kubelet takes what a running container has from allocatedResources of its status, which "
-            "tells none, and the Static policy fails at setting no memory aside"
+            "this kubelet reads a running container's resources from status.allocatedResources, which has "
+            "none, and the Static policy fails to allocate no memory"
         )
     tables = replay.after.memory.state.tables
     return blocked_allocation(failure, request or {}, affinity, tables)
@@ -346,9 +353,9 @@ def _no_own_resources(container: str, policy: str) -> str:
     how = "without a Topology Manager policy" if no_policy else "with scope container"
     instead = "a Topology Manager policy with scope pod" if no_policy else "topologyManagerScope pod"
     return (
-        f"{how} the managers look at containers only, {container} has no cpu and memory requests equal to "
-        "its limits, and the Static policy fails at setting no memory aside; KEP-5526 has such a container "
-        f"run in the node's shared pool (way out: {instead}, or requests of its own equal to limits)"
+        f"{how} the managers only look at containers, {container} has no cpu and memory requests equal to "
+        "its limits, and the Static policy fails to allocate no memory; KEP-5526 says such a container "
+        f"runs in the node's shared pool (workaround: {instead}, or give it its own requests equal to limits)"
     )
 
 
@@ -360,10 +367,11 @@ def _of_cpus(replay: Replay, refused: Rejected) -> Blocked:
         count, per_core, free = details["requested"], details["cpusPerCore"], details["freePhysicalCPUs"]
         if count % per_core:
             return Rule.WHOLE_CORES, (
-                f"full-pcpus-only gives whole cores only, and {count} CPUs are no multiple of {per_core}"
+                f"full-pcpus-only allocates whole cores; {count} CPUs are not a multiple of {per_core}"
             )
         return Rule.FREE_CORES, (
-            f"full-pcpus-only counts the free CPUs of cores without a reserved one: {free}, of {count} wanted"
+            f"full-pcpus-only only counts free CPUs on cores without reserved CPUs: {free} of the {count} "
+            "requested"
         )
     if "free" in details:
         return Rule.NOT_ENOUGH, not_enough_cpus(details["requested"], details["free"])
@@ -377,8 +385,7 @@ def _of_pod(total: int, node: Node, refused: Rejected) -> Blocked:
     """Return why a pod that is divided gets no CPUs as a whole, or a container none of the pod's."""
     if refused.container:
         return Rule.OVER_BUDGET, (
-            f"the {counted(total, 'CPU')} that the pod has as a whole do not suffice for what its containers "
-            "ask for themselves"
+            f"the {counted(total, 'CPU')} of the pod are not enough for its containers' own requests"
         )
     reserved = node.cpu.policy.reserved if node.cpu.policy else 0
     return Rule.NOT_ENOUGH, not_enough_cpus(total, (node.cpu.state.default & ~reserved).bit_count())

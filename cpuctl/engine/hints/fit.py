@@ -54,6 +54,6 @@ def no_distance(fit: Fit, one: int, other: int) -> KubeletFault:
     """Name the crash of a Topology Manager whose row of node *one* is too short for node *other*."""
     return KubeletFault(
         kind=FaultKind.CRASH,
-        where=f"Topology Manager, looking up the distance of NUMA node {one} to NUMA node {other}",
+        where=f"Topology Manager, looking up the distance from NUMA node {one} to NUMA node {other}",
         why=f"runtime error: index out of range [{other}] with length {len(fit.distances[one])}",
     )

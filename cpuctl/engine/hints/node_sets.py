@@ -69,7 +69,7 @@ class Walk(Record):
     def text(self) -> str:
         """Say what it walks and that it takes too long."""
         return (
-            f"would not answer within {_duration(self.seconds)}: it walks 2^{self.nodes} sets of NUMA nodes "
+            f"would take longer than {_duration(self.seconds)}: it tries 2^{self.nodes} sets of NUMA nodes "
             f"({self.sets}) for {self.request}"
         )
 
@@ -96,8 +96,8 @@ def endless_merge(lists: Sequence[HintList], nodes: int) -> KubeletFault | None:
     if number <= _MOST_COMBINATIONS:
         return None
     why = (
-        f"would not answer within {_combining(number)}: it combines the hints of {len(lists)} lists in at "
-        f"least {number} ways"
+        f"would take longer than {_combining(number)}: it tries at least {number} combinations of hints "
+        f"from {len(lists)} lists"
     )
     return KubeletFault(kind=FaultKind.NO_ANSWER, where="Topology Manager, merging hints", why=why)
 

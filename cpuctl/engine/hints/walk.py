@@ -64,7 +64,7 @@ def walked(
     found = list(results)
     if len({_outcome(each) for each in found}) > 1:
         return Undetermined(
-            "which sets of NUMA nodes a kubelet compares on the way depends on the order in which it walks a "
+            "which sets of NUMA nodes the kubelet compares depends on the order in which it iterates over a "
             "map of resources",
             variants=tuple(dict.fromkeys(map(_outcome, found))),
         )
@@ -95,8 +95,8 @@ def _outcome(result: Result) -> str:
 
 def _too_long(everything: NodeMask) -> Undetermined:
     return Undetermined(
-        "rows of NUMA distances are too short for the node ids, and whether a comparison on the way crashes "
-        f"the kubelet is not gone through on {everything.bit_count()} NUMA nodes"
+        "rows of NUMA distances are too short for the node ids; whether a comparison crashes "
+        f"the kubelet is not computed for {everything.bit_count()} NUMA nodes"
     )
 
 

@@ -19,7 +19,7 @@ _EMPTY = "[memorymanager] machine state can not be empty when it has memory assi
 _DIFFERENT = "[memorymanager] the expected machine state is different from the real one"
 _CHANCE = (
     "in memory_manager_state a NUMA node belongs to several groups: whether the kubelet accepts it "
-    "depends on the order in which it walks a map"
+    "depends on the order in which it iterates over a map"
 )
 
 

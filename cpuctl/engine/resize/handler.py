@@ -112,7 +112,7 @@ def _early(request: PodResize, path: ResizePath) -> ResizeOutcome | None:
             request=request, result=ResizeResult.FORBIDDEN, decided_by=DecidedBy.API_SERVER, message=message
         )
     if not path.kubelet.in_place and not path.kubelet.conditions:
-        message = "the kubelet does not look at resizes: InPlacePodVerticalScaling is off"
+        message = "the kubelet ignores resizes: InPlacePodVerticalScaling is off"
         return ResizeOutcome(
             request=request, result=ResizeResult.IGNORED, decided_by=DecidedBy.RESIZE_HANDLER, message=message
         )

@@ -30,7 +30,7 @@ _SPEC = FieldPath(("spec",), "spec")
 _NO_REQUIREMENTS = ResourceRequirements()
 _NOTHING = Quantity()
 _CODE = "resize"
-_WITHOUT_SUBRESOURCE = "let resources of pods change"
+_WITHOUT_SUBRESOURCE = "allow changing resources of pods"
 _ONLY = "only cpu and memory resources are mutable"
 _SIDES = ("requests", "limits")
 

@@ -19,14 +19,17 @@ CASES = [
             Severity.WARNING,
             f"cpuManagerPolicyOptions.{option}",
             Told(config=static({option: "true"}, reserved_system_cpus="0"), machine=f"synthetic:{machine}"),
-            f"option {option} has no purpose on this machine: {reason}",
+            f"option {option} has no effect on this machine: {reason}",
             fix=LEAVE_OUT,
         )
         for option, machine, reason in (
             (
                 "full-pcpus-only",
                 "2s8c",
-                f"{SINGLE}; all it does is keep reserved CPUs from pods, as strict-cpu-reservation does",
+                (
+                    f"{SINGLE}; its only effect is to keep reserved CPUs from pods, as "
+                    "strict-cpu-reservation does"
+                ),
             ),
             ("distribute-cpus-across-cores", "2s8c", SINGLE),
             ("distribute-cpus-across-numa", "1s8c", "it has one NUMA node"),
@@ -49,9 +52,9 @@ CASES = [
             (
                 "single-numa-node",
                 "2s4n8c",
-                "with policy single-numa-node no two NUMA nodes are ever compared",
+                "policy single-numa-node never compares two NUMA nodes",
             ),
-            ("restricted", "2s2n8c", "with two NUMA nodes at most there are no two pairs to choose from"),
+            ("restricted", "2s2n8c", "with at most two NUMA nodes there are no pairs to choose from"),
             ("best-effort", "3s3n8c", "all NUMA nodes are equally far from each other"),
         )
     ),
@@ -60,7 +63,7 @@ CASES = [
         Severity.WARNING,
         "topologyManagerPolicyOptions.prefer-closest-numa-nodes",
         Told(config={NUMA: {"prefer-closest-numa-nodes": "true"}}),
-        "option prefer-closest-numa-nodes is not looked at while topologyManagerPolicy is none",
+        "option prefer-closest-numa-nodes is ignored while topologyManagerPolicy is none",
         fix=LEAVE_OUT,
     ),
     Case(
@@ -68,7 +71,7 @@ CASES = [
         Severity.WARNING,
         "topologyManagerPolicyOptions.bogus",
         Told(config={NUMA: {"bogus": "true"}}),
-        "option bogus is not looked at while topologyManagerPolicy is none",
+        "option bogus is ignored while topologyManagerPolicy is none",
         fix=LEAVE_OUT,
     ),
     Case(
@@ -92,7 +95,7 @@ CASES = [
             Severity.WARNING,
             f"{name}Reserved.cpu",
             Told(config=static(**{f"{name}_reserved": {"cpu": "1"}})),
-            f"reservedSystemCPUs 0,32 takes the place of {name}Reserved.cpu",
+            f"reservedSystemCPUs 0,32 overrides {name}Reserved.cpu",
             fix=LEAVE_OUT,
         )
         for name in ("kube", "system")
@@ -106,7 +109,7 @@ CASES = [
                 "reserved_memory": (ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")}),)
             }
         ),
-        "reservedMemory is not looked at while memoryManagerPolicy is None",
+        "reservedMemory is ignored while memoryManagerPolicy is None",
         fix=LEAVE_OUT,
     ),
     Case(
@@ -116,7 +119,7 @@ CASES = [
         Told(config={"eviction_hard": {"memory.available": "500Mi", "nodefs.available": "5%"}}),
         "evictionHard replaces all defaults: there is no threshold for nodefs.inodesFree, imagefs.available,"
         " imagefs.inodesFree",
-        fix="name them too, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 on)",
+        fix="list them as well, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 on)",
     ),
 ]
 

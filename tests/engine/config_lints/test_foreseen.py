@@ -84,7 +84,7 @@ def test_cpus_without_a_tick_in_the_shared_pool() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "comes"), [(1, "fails with 'permission denied'"), (2, "or on all of 0-5 where nothing is")]
+    ("version", "comes"), [(1, "fail with 'permission denied'"), (2, "or on all of 0-5 if nothing is left")]
 )
 def test_control_groups_that_end_before_the_machine(version: int, comes: str) -> None:
     subject = Told(config=static()).subject()._replace(cgroup_version=version)
@@ -102,7 +102,7 @@ def test_a_group_of_one_class_that_ends_before_the_others() -> None:
     for config, told in ((static(), ["2-63"]), ({}, [])):
         subject = Told(config=config).subject()._replace(ceilings=(whole, of_class))
         found = [lint for lint in lint_configuration(subject) if lint.code == "parent-without-cpus"]
-        assert [f"counts {cpus} as well" in lint.message for lint, cpus in zip(found, told, strict=True)] == [
+        assert [f"also counts {cpus}" in lint.message for lint, cpus in zip(found, told, strict=True)] == [
             True
         ] * len(told)
         assert all("above Burstable pods" in lint.message for lint in found)
@@ -111,8 +111,8 @@ def test_a_group_of_one_class_that_ends_before_the_others() -> None:
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ({"kube_reserved": {"memory": "500m"}}, "500m is a fraction of a byte, and counts as 1 byte"),
-        ({"system_reserved": {"memory": "1500m"}}, "1500m is a fraction of a byte, and counts as 2 bytes"),
+        ({"kube_reserved": {"memory": "500m"}}, "500m is a fraction of a byte and counts as 1 byte"),
+        ({"system_reserved": {"memory": "1500m"}}, "1500m is a fraction of a byte and counts as 2 bytes"),
         ({"eviction_hard": {"memory.available": "100m"}}, "counts as 1 byte"),
         ({"eviction_soft": {"memory.available": "1500m"}}, "counts as 2 bytes"),
         ({"eviction_minimum_reclaim": {"nodefs.available": "500m"}}, "counts as 1 byte"),

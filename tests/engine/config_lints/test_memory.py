@@ -52,9 +52,9 @@ KEPT: dict[str, Any] = {
     "system_reserved": {"memory": "512Mi"},
     "eviction_hard": {"memory.available": "100Mi"},
 }
-NOT_KEPT = "of which no setting keeps any from pods"
-SPLIT = "cpuctl config reserve prints a split that fits"
-INEXACT = "it takes whole numbers only, written without a fraction and in few digits"
+NOT_KEPT = "of which no setting reserves any"
+SPLIT = "cpuctl config reserve proposes matching values"
+INEXACT = "it accepts only whole numbers, written without a fraction and with few digits"
 
 
 def error(code: str, message: str, *, expected: str = "", detected: str = "", fix: str = "") -> Lint:
@@ -72,7 +72,7 @@ def error(code: str, message: str, *, expected: str = "", detected: str = "", fi
 
 NONE_KEPT = error(
     "none",
-    "no memory is kept from pods, and the Static policy starts only with some",
+    "no memory is reserved, but the Static policy requires some",
     fix=f"set kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard; then {SPLIT}",
 )
 
@@ -90,8 +90,7 @@ def test_the_difference_is_named(reserved: str, difference: str, fix: str) -> No
     assert lints((1, {"memory": reserved}), **KEPT) == [
         error(
             "unequal",
-            f"the NUMA nodes add up to {reserved} of memory, but 1636Mi are kept from pods ({shares}):"
-            f" {difference}",
+            f"the NUMA nodes add up to {reserved} of memory, but 1636Mi is reserved ({shares}): {difference}",
             expected="1636Mi",
             detected=reserved,
             fix=f"{fix}; {SPLIT}",
@@ -110,7 +109,7 @@ def test_the_difference_is_named(reserved: str, difference: str, fix: str) -> No
 def test_only_what_keeps_memory_is_added_up(config: dict[str, Any], kept: str, shares: str) -> None:
     (found,) = lints((1, {"memory": "1Gi"}), **config)
     assert found.message == (
-        f"the NUMA nodes add up to 1Gi of memory, but {kept} are kept from pods ({shares}): 512Mi too much"
+        f"the NUMA nodes add up to 1Gi of memory, but {kept} is reserved ({shares}): 512Mi too much"
     )
 
 
@@ -125,7 +124,7 @@ def test_huge_pages_can_never_be_reserved() -> None:
             f"the NUMA nodes add up to 4Mi of hugepages-2Mi, {NOT_KEPT}: 4Mi too much",
             expected="0",
             detected="4Mi",
-            fix="take hugepages-2Mi out",
+            fix="remove hugepages-2Mi",
         )
     ]
 
@@ -138,7 +137,7 @@ def test_what_is_listed_is_not_kept_by_that() -> None:
     """``reservedMemory`` divides what other settings keep from pods among the nodes."""
     unequal = error(
         "unequal",
-        "the NUMA nodes add up to 1Gi of memory, but 0 are kept from pods (nothing is set): 1Gi too much",
+        "the NUMA nodes add up to 1Gi of memory, but 0 is reserved (nothing is set): 1Gi too much",
         expected="0",
         detected="1Gi",
         fix=f"take off 1Gi; {SPLIT}",
@@ -157,7 +156,7 @@ def test_what_the_kubelet_cannot_count(written: str, expected: str) -> None:
     assert found == [
         error(
             "inexact",
-            f"the kubelet cannot count what is written for memory of NUMA node 1 ({amount}): {INEXACT}",
+            f"the kubelet cannot count the memory of NUMA node 1 ({amount}): {INEXACT}",
             expected=expected,
             fix=f"write {expected}" if expected else "",
         )
@@ -168,11 +167,11 @@ def test_more_than_a_node_has() -> None:
     assert lints((0, {"memory": "3100Mi"}), kube_reserved={"memory": "3100Mi"}) == [
         error(
             "overdrawn",
-            "reserved memory and huge pages take 28Mi more of NUMA node 0 than it has: the kubelet starts,"
+            "reserved memory and huge pages take 28Mi more than NUMA node 0 has: the kubelet starts,"
             " and goes on with numbers that have wrapped around",
             expected="3Gi",
             detected="3100Mi",
-            fix=f"reserve less there; {SPLIT}",
+            fix=f"reserve less on that node; {SPLIT}",
         )
     ]
 
@@ -196,7 +195,7 @@ def test_huge_pages_alone_may_be_more_than_a_node_has(pages: int, short: str) ->
     assert [(lint.code, lint.expected, lint.detected) for lint in found] == (
         [("reserved-memory-overdrawn", "0", "0")] if short else []
     )
-    assert all(f"take {short} more of NUMA node 0 than it has" in lint.message for lint in found)
+    assert all(f"take {short} more than NUMA node 0 has" in lint.message for lint in found)
 
 
 def test_the_last_byte_of_a_node_may_be_reserved() -> None:

@@ -79,16 +79,16 @@ CASES = [
         "reservedSystemCPUs",
         Told(config=static(), machine=f"{ORDINARY},isolated=1-8+32"),
         "reserved CPUs 32 are isolated from the kernel's scheduler (isolcpus): the system's processes are not"
-        " spread over them",
+        " balanced across them",
         detected="32",
-        fix="leave them out of isolcpus, or reserve others",
+        fix="remove them from isolcpus, or reserve other CPUs",
     ),
     Case(
         "reserved-all",
         Severity.WARNING,
         "reservedSystemCPUs",
         Told(config=static(reserved_system_cpus="0-3"), machine="synthetic:2c2t"),
-        "all CPUs are reserved: no container can get exclusive ones",
+        "all CPUs are reserved: no container can get exclusive CPUs",
     ),
 ]
 
@@ -114,7 +114,7 @@ def test_the_list_is_what_counts_and_not_how_many() -> None:
         (
             {"prefer-align-cpus-by-uncorecache": "true"},
             Severity.WARNING,
-            ", so that no container gets the whole cache",
+            ", so no container can get the whole cache",
         ),
     ],
 )

@@ -28,7 +28,7 @@ from tests.support.pods import amounts
 
 def test_without_an_inventory_devices_are_undetermined() -> None:
     verdict = started(None).admit(named("p", asking(1))).verdict
-    assert verdict == Undetermined("it asks for x.com/gpu, and what the node has of them is not known")
+    assert verdict == Undetermined("it requests x.com/gpu, which are not described (use --devices)")
 
 
 def test_resources_that_are_not_described_and_claims_stay_undetermined() -> None:
@@ -41,7 +41,7 @@ def test_resources_that_are_not_described_and_claims_stay_undetermined() -> None
     )
     node = started(inventory(gpu=[group("0", 4)]))
     assert node.admit(named("p", claiming)).verdict == Undetermined(
-        "it asks for y.com/fpga, claim shared-gpu, and what the node has of them is not known"
+        "it requests y.com/fpga, claim shared-gpu, which are not described (use --devices)"
     )
     assert left(node) == {"0": 4}
 

@@ -44,4 +44,4 @@ def test_an_admitted_pod_is_told_of_memory_that_is_wider_than_it_could_be() -> N
     assert explanation.decision.rule is Rule.ADMITTED
     (unmet,) = explanation.unaligned
     assert (unmet.rule, unmet.provider, unmet.container) == (Rule.GROUP_RULE, "memory", "")
-    assert unmet.why.startswith("2Gi of memory fit into 1 NUMA node when all is free")
+    assert unmet.why.startswith("2Gi of memory fit into 1 NUMA node when empty")

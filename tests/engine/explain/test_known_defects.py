@@ -47,19 +47,22 @@ TEN = with_memory(TWO_NODES, 10)
 UNEVEN = machine_info([CoreAt((0, 1)), CoreAt((2, 3)), CoreAt((4, 5)), CoreAt((6,)), CoreAt((7, 8, 9))])
 
 Defects = list[tuple[str, str]]
-WIDTH = ("how many NUMA nodes a preferred", "kubernetes/kubernetes#84597")
+WIDTH = ("the number of NUMA nodes in", "kubernetes/kubernetes#84597")
 REUSE = ("CPUs of an init container are", "kubernetes/kubernetes#123816")
 INEQUALITY = ("hints of several providers are preferred", "kubernetes/kubernetes#128669")
-GROUPS = ("NUMA nodes that serve containers together", "KEP-1769")
-FIT = ("the resource managers come before this", "kubelet v1.36 pkg/kubelet/kubelet.go")
-HAS_THEM = ("the container has its CPUs already,", "kubernetes/kubernetes#129078")
+GROUPS = ("NUMA nodes that serve containers as", "KEP-1769")
+FIT = ("the resource managers run before this", "kubelet v1.36 pkg/kubelet/kubelet.go")
+HAS_THEM = ("the container already has its CPUs,", "kubernetes/kubernetes#129078")
 ON_AVERAGE = (
     "CPUs per core is an average,",
     "kubelet v1.36 pkg/kubelet/cm/cpumanager/topology/topology.go",
 )
-WHOLE_GROUPS = ("distribute-cpus-across-numa counts single CPUs but hands", "kubernetes/kubernetes#140730")
+WHOLE_GROUPS = (
+    "distribute-cpus-across-numa counts single CPUs but allocates",
+    "kubernetes/kubernetes#140730",
+)
 NO_SAY = (
-    "where the Memory Manager has no",
+    "if the Memory Manager has no",
     "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
 )
 RESTARTS = "docs/keps.md#restarts-with-pod-level-allocations"
@@ -68,14 +71,14 @@ ANEW = (
     f"kubernetes/kubernetes#140989, kubernetes/kubernetes#140906, {RESTARTS}",
 )
 NO_OWN = (
-    "KEP-5526 lets Guaranteed pods with spec.resources",
+    "KEP-5526 allows Guaranteed pods with spec.resources",
     "KEP-5526, Container Scope; docs/keps.md#container-scope-with-static-memory",
 )
 WRAPPED = (
     "a container requests memory or huge",
     "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
 )
-STAYS = ("what the pod's containers were given", "kubernetes/kubernetes#129819")
+STAYS = ("resources allocated to the pod's containers", "kubernetes/kubernetes#129819")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +178,7 @@ CASES = [
     ),
     Case(
         "huge pages beyond the memory of their node",
-        [("more is kept from pods than", WRAPPED[1])],
+        [("more is reserved than there is", WRAPPED[1])],
         with_memory(TWO_NODES, 1, pages={2048: 1024}),
         (named("a", whole(2)),),
         RESTRICTED | MEMORY,

@@ -21,7 +21,7 @@ NO_DEVICES = Decision(Rule.NOT_ENOUGH, "no device is left", provider="devices")
     [
         ("Deployment/web", True, "failed pods pile up"),
         ("ReplicaSet/web", True, "84869"),
-        ("StatefulSet/db", True, "deletes it and makes it again"),
+        ("StatefulSet/db", True, "deletes and recreates it"),
         ("DaemonSet/agent", True, "for this node"),
         ("Job/sum", True, "backoffLimit"),
         ("PyTorchJob.kubeflow.org/train", False, "may replace it"),

@@ -71,7 +71,7 @@ def test_from_a_minute_on_a_kubelet_might_as_well_not_answer(
     assert endless_walk(who, nodes, "a pod") == KubeletFault(
         kind=FaultKind.NO_ANSWER,
         where=f"{who}, making hints",
-        why=f"would not answer within {time}: it walks 2^{nodes} sets of NUMA nodes ({sets}) for a pod",
+        why=f"would take longer than {time}: it tries 2^{nodes} sets of NUMA nodes ({sets}) for a pod",
     )
 
 
@@ -92,8 +92,8 @@ def test_hints_that_are_combined_for_too_long_are_no_answer() -> None:
     assert endless_merge([sixteen, sixteen, sixteen[:2]], 16) == KubeletFault(
         kind=FaultKind.NO_ANSWER,
         where="Topology Manager, merging hints",
-        why="would not answer within 11 minutes: it combines the hints of 3 lists in at least 8589672450 "
-        "ways",
+        why="would take longer than 11 minutes: it tries "
+        "at least 8589672450 combinations of hints from 3 lists",
     )
 
 

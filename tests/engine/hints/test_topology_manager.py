@@ -117,7 +117,7 @@ def test_a_distance_that_no_row_holds_crashes_the_kubelet(preferred: bool) -> No
     )
     assert fault == KubeletFault(
         kind=FaultKind.CRASH,
-        where="Topology Manager, looking up the distance of NUMA node 8 to NUMA node 8",
+        where="Topology Manager, looking up the distance from NUMA node 8 to NUMA node 8",
         why="runtime error: index out of range [8] with length 2",
     )
 

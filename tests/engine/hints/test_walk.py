@@ -84,7 +84,7 @@ def test_a_machine_with_too_many_nodes_is_not_walked_unless_the_crash_is_certain
     result = manager.merge([{"cpu": [hint("0")]}])
     assert isinstance(result, Undetermined)
     assert result.text == result.why
-    assert result.why.endswith("on 13 NUMA nodes")
+    assert result.why.endswith("for 13 NUMA nodes")
 
 
 def test_so_are_lists_that_would_be_walked_too_long() -> None:

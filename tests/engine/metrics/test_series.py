@@ -10,18 +10,18 @@ from tests.support.pods import app
 
 DESCRIBED = {
     "kubelet_cpu_manager_pinning_requests_total": (
-        "counter: Pinning requests of containers that are due exclusive CPUs."
+        "counter: Pinning requests of containers that should get exclusive CPUs."
     ),
     "kubelet_cpu_manager_pinning_errors_total": "counter: Pinning requests that failed.",
     "kubelet_cpu_manager_shared_pool_size_millicores": (
         "gauge: Size of the shared pool without reserved CPUs, in millicores."
     ),
-    "kubelet_cpu_manager_exclusive_cpu_allocation_count": "gauge: CPUs that are exclusive.",
+    "kubelet_cpu_manager_exclusive_cpu_allocation_count": "gauge: Exclusive CPUs.",
     "kubelet_cpu_manager_allocation_per_numa": (
-        "gauge: Exclusive CPUs by NUMA node; a node that has none any more keeps its last figure."
+        "gauge: Exclusive CPUs by NUMA node; a node that has none left keeps its last value."
     ),
     "kubelet_memory_manager_pinning_requests_total": (
-        "counter: Pinning requests of containers that are due memory of their own."
+        "counter: Pinning requests of containers that should get pinned memory."
     ),
     "kubelet_memory_manager_pinning_errors_total": "counter: Pinning requests that failed.",
     "kubelet_topology_manager_admission_requests_total": "counter: Pods to be admitted.",

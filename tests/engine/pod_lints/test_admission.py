@@ -76,7 +76,10 @@ def test_a_pod_that_does_not_fit() -> None:
 
 def test_what_cannot_be_decided_is_a_note() -> None:
     assert linted(pod(app("example.com/gpu=1", "example.com/gpu=1")), STATIC, trial()) == [
-        "note not-decided spec: whether the node takes it is not known: it asks for example.com/gpu, and what the node has of them is not known"
+        (
+            "note not-decided spec: whether the node admits it is unknown: it requests example.com/gpu, "
+            "which are not described (use --devices)"
+        )
     ]
 
 
@@ -93,7 +96,11 @@ def test_a_kubelet_that_does_not_survive_a_pod() -> None:
     node = start_node(machine, Kubelet(version=KubeletVersion(36), config=told), fit=True)
     assert isinstance(node, Node)
     assert linted(whole(54), STATIC, TrialNode(node)) == [
-        f"error kubelet-fault spec: the kubelet does not survive this pod (endless loop in CPU Manager, distributing CPUs across NUMA nodes): a set of nodes has enough free CPUs for the remainder, but too few whole groups{ALONE}"
+        (
+            "error kubelet-fault spec: this pod crashes the kubelet (endless loop in CPU Manager, "
+            "distributing CPUs across NUMA nodes): a set of nodes has enough free CPUs for the remainder, "
+            f"but too few whole groups{ALONE}"
+        )
     ]
 
 

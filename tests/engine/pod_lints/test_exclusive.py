@@ -10,7 +10,7 @@ from tests.support.linted_pods import NONE, STATIC, UNKNOWN, Case, linted
 from tests.support.pods import app, init, pod, sidecar
 
 FULL = "cpu=2 memory=1Gi"
-BURSTABLE = "requests and limits are 2 whole CPUs, and none becomes exclusive: the pod is Burstable, not Guaranteed, because "
+BURSTABLE = "requests and limits are 2 whole CPUs, but none become exclusive: the pod is Burstable, not Guaranteed, because "
 
 CASES = [
     Case("exclusive CPUs", pod(app(FULL, FULL)), STATIC),
@@ -86,8 +86,8 @@ CASES = [
         pod(app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi")),
         STATIC,
         [
-            "note no-exclusive-cpus spec.containers[0].resources: the pod is Guaranteed, and 500m is no whole number of"
-            " CPUs: none becomes exclusive | set cpu of main to 1, in requests and limits"
+            "note no-exclusive-cpus spec.containers[0].resources: the pod is Guaranteed, but 500m is not"
+            " a whole number of CPUs: none become exclusive | set cpu of main to 1, in requests and limits"
         ],
     ),
     Case(
@@ -95,8 +95,8 @@ CASES = [
         pod(app("cpu=1001m memory=1Gi", "cpu=1001m memory=1Gi")),
         UNKNOWN,
         [
-            "note no-exclusive-cpus spec.containers[0].resources: the pod is Guaranteed, and 1001m is no whole number"
-            " of CPUs: none becomes exclusive | set cpu of main to 2, in requests and limits"
+            "note no-exclusive-cpus spec.containers[0].resources: the pod is Guaranteed, but 1001m is not"
+            " a whole number of CPUs: none become exclusive | set cpu of main to 2, in requests and limits"
         ],
     ),
     Case(
@@ -104,8 +104,8 @@ CASES = [
         pod(app("cpu=1500m memory=1Gi", "cpu=1500m memory=1Gi")),
         STATIC,
         [
-            "warning no-exclusive-cpus spec.containers[0].resources: the pod is Guaranteed, and 1500m is no whole"
-            " number of CPUs: none becomes exclusive | set cpu of main to 2, in requests and limits"
+            "warning no-exclusive-cpus spec.containers[0].resources: the pod is Guaranteed, but 1500m is not"
+            " a whole number of CPUs: none become exclusive | set cpu of main to 2, in requests and limits"
         ],
     ),
 ]

@@ -25,7 +25,7 @@ CASES = [
         UNKNOWN,
         [
             f"note pod-level-not-aligned spec.resources: {UNALIGNED}"
-            " | set resources on the containers alone, or switch on the gate PodLevelResourceManagers"
+            " | set resources only on the containers, or enable the gate PodLevelResourceManagers"
         ],
     ),
     Case(
@@ -37,7 +37,7 @@ CASES = [
         STATIC,
         [
             f"warning pod-level-not-aligned spec.resources: {UNALIGNED}"
-            " | set resources on the containers alone, or switch on the gate PodLevelResourceManagers"
+            " | set resources only on the containers, or enable the gate PodLevelResourceManagers"
         ],
     ),
     Case(
@@ -50,7 +50,7 @@ CASES = [
         UNKNOWN,
         [
             f"note pod-level-not-aligned spec.resources: {UNALIGNED}"
-            " | set resources on the containers alone, or switch on the gate PodLevelResourceManagers"
+            " | set resources only on the containers, or enable the gate PodLevelResourceManagers"
         ],
     ),
     *(
@@ -68,7 +68,7 @@ CASES = [
         KubeletView(cpu_policy="none", memory_policy="Static", topology_policy="restricted"),
         [
             f"warning pod-level-not-aligned spec.resources: pod-level resources are ignored for {what} | set "
-            "resources on the containers alone, or switch on the gate PodLevelResourceManagers"
+            "resources only on the containers, or enable the gate PodLevelResourceManagers"
             for what in (
                 "memory alignment (KEP-2837): pod is using pod-level resources which are not supported by the "
                 "static Memory manager policy",

@@ -21,8 +21,8 @@ CASES = [
         pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"), static=True),
         UNKNOWN,
         [
-            "warning uncountable-memory spec.containers[0].resources.requests[memory]: a kubelet with"
-            f" memoryManagerPolicy Static rejects it as it is written: {NOT_COUNTED} | write 1536Mi"
+            "warning uncountable-memory spec.containers[0].resources.requests[memory]: a kubelet"
+            f" with memoryManagerPolicy Static rejects this notation: {NOT_COUNTED} | write 1536Mi"
         ],
     ),
     Case(
@@ -50,7 +50,7 @@ CASES = [
         [
             "warning pod-level-not-aligned spec.resources: pod-level resources are ignored for memory "
             "alignment (KEP-2837): pod is using pod-level resources which are not supported by the static "
-            "Memory manager policy | set resources on the containers alone, or switch on the gate "
+            "Memory manager policy | set resources only on the containers, or enable the gate "
             "PodLevelResourceManagers"
         ],
     ),

@@ -79,9 +79,9 @@ def decided(case: Case) -> Decided:
 MANAGERS, FIT = DecidedBy.MANAGERS, DecidedBy.NODE_FIT
 BEFORE_ANY = [
     Case(name="1.27 does not look", minor=27, result=Result.IGNORED,
-         message="the kubelet does not look at resizes: InPlacePodVerticalScaling is off"),
+         message="the kubelet ignores resizes: InPlacePodVerticalScaling is off"),
     Case(name="1.32 does not look either", minor=32, result=Result.IGNORED,
-         message="the kubelet does not look at resizes: InPlacePodVerticalScaling is off"),
+         message="the kubelet ignores resizes: InPlacePodVerticalScaling is off"),
     Case(name="1.33 says so", minor=33, gates={IN_PLACE: False}, result=Result.INFEASIBLE,
          message="InPlacePodVerticalScaling is disabled"),
 ]  # fmt: skip

@@ -67,7 +67,7 @@ def test_every_gate_changes_its_own_rule(
 @pytest.mark.parametrize(
     ("minor", "words"),
     [
-        (31, f"the API server does not let resources of pods change: {OFF}"),
+        (31, f"the API server does not allow changing resources of pods: {OFF}"),
         (32, f"the API server does not serve pods/resize: {OFF}"),
     ],
 )

@@ -106,7 +106,8 @@ CASES = [
     Case(name="the gate is off", new=RUNNING, minor=33, gates={IN_PLACE: False},
          said=("the API server does not serve pods/resize: InPlacePodVerticalScaling is off",)),
     Case(name="up to 1.31 pods themselves are changed", new=RUNNING, minor=31,
-         said=("the API server does not let resources of pods change: InPlacePodVerticalScaling is off",)),
+         said=(("the API server does not allow changing resources of pods: "
+               "InPlacePodVerticalScaling is off"),)),
     Case(name="less memory in 1.33", minor=33, new=first(RUNNING, "cpu=2 memory=512Mi", "cpu=2 memory=512Mi"),
          said=(LESS_MEMORY,)),
     Case(name="less memory in 1.33, restarting", minor=33, restarts={"a": frozenset({"memory"})},

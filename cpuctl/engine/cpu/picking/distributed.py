@@ -79,8 +79,7 @@ def _split(
         return RepeatedSearch(*wanted._replace(listed=tuple(nodes))).run(*widths)
     except TooManyError:
         return Undetermined(
-            "NUMA nodes reach across sockets, and a kubelet tries more than "
-            f"{MOST_TRIED} combinations of them before it answers"
+            f"NUMA nodes span sockets, and a kubelet would try more than {MOST_TRIED} combinations of them"
         )
 
 

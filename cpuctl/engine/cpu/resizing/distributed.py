@@ -33,8 +33,7 @@ def complete_distributed(
     nodes = Orders(topology, free, kept).numa_nodes
     if len(set(nodes)) < len(nodes):
         return Undetermined(
-            "a NUMA node reaches across sockets, and how the allocator of KEP-5554 distributes there "
-            "is not known"
+            "a NUMA node spans sockets, and how the allocator of KEP-5554 distributes there is unknown"
         )
     split = _search(topology, (free, kept), count, nodes, dealing)
     if isinstance(split, KubeletFault):

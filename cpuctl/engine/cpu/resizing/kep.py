@@ -1,6 +1,6 @@
 """Resizing a pod as KEP-5554 says it, where its reference implementation does otherwise.
 
-The reference is asked first, and its answer stands unless the text contradicts it: a refusal changes
+The reference is asked first, and its answer stands unless the text contradicts it: a rejection changes
 nothing; forbidden moves are refused under their own names, whatever kind of container asks for them; an init
 container that has ended is left alone; what fails only for want of CPUs, or by the Topology Manager's policy,
 is tried by the text: a container grows to a superset of what it has, and shrinks to a set between its
@@ -90,7 +90,7 @@ def _refused(asked: Resizing, reference: Resizing, refusal: Rejected) -> Resized
 
 
 def _adopted(asked: Resizing, trial: Resizing, verdict: Admitted | Refusal, departure: Departure) -> Resized:
-    """Answer with what a try has come to; a refusal changes nothing."""
+    """Answer with what a try has come to; a rejection changes nothing."""
     if isinstance(verdict, Admitted):
         asked.adopt(trial)
     return trial.answer(verdict, departure)

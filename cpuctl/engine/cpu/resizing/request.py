@@ -188,11 +188,11 @@ def infeasible(request: ResizeRequest, container: Container, baseline: int | Non
 class Departure(StrEnum):
     """What the KEP wants instead of the reference implementation's answer."""
 
-    FORBIDDEN = "a size below the baseline, or a move between shared and exclusive CPUs, is refused as such"
+    FORBIDDEN = "a size below the baseline, or a move between shared and exclusive CPUs, is rejected"
     ENDED = "an init container that has ended is left alone"
     POSSIBLE = "a resize within baseline, present and free CPUs is done"
-    NOTHING_KEPT = "a refusal changes nothing"
-    FINAL = "a refusal by the resource managers is final, not tried again"
+    NOTHING_KEPT = "a rejection changes nothing"
+    FINAL = "a rejection by the resource managers is final, not retried"
 
 
 class Resized(Record):

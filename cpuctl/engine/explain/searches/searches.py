@@ -51,7 +51,7 @@ def removals(replay: Replay, runs: SearchBudget) -> Iterator[Removal]:
     if alone:
         return
     if len(pods) > PAIRED:
-        runs.left_out = f"pairs with pods that are not among the {PAIRED} largest"
+        runs.left_out = f"pairs with pods other than the {PAIRED} largest"
     largest = pods[-PAIRED:]
     places = sorted(combinations(range(len(largest)), 2), key=sum)
     yield from _enough(replay, ((largest[one], largest[other]) for one, other in places), runs)
@@ -101,10 +101,10 @@ def earlier_positions(replay: Replay, runs: SearchBudget) -> Iterator[EarlierPos
     if scenario.restarted:
         return
     if replay.rearranged:
-        runs.left_out = "places in an order that the policy chooses"
+        runs.left_out = "positions in an order that the policy chooses"
         return
     if len(replay.befores) <= scenario.asked:
-        runs.left_out = f"places more than {REMEMBERED - 1} pods earlier"
+        runs.left_out = f"positions more than {REMEMBERED - 1} pods earlier"
     for back, node in enumerate(reversed(replay.befores[:-1]), 1):
         if not runs.allow():
             return

@@ -178,11 +178,9 @@ def test_a_numa_node_beyond_the_masks_crashes_the_topology_manager(reading: Read
 
 def test_what_the_kep_wants_otherwise_is_said_in_words() -> None:
     assert dict(Departure.__members__) == {
-        "FORBIDDEN": (
-            "a size below the baseline, or a move between shared and exclusive CPUs, is refused as such"
-        ),
+        "FORBIDDEN": ("a size below the baseline, or a move between shared and exclusive CPUs, is rejected"),
         "ENDED": "an init container that has ended is left alone",
         "POSSIBLE": "a resize within baseline, present and free CPUs is done",
-        "NOTHING_KEPT": "a refusal changes nothing",
-        "FINAL": "a refusal by the resource managers is final, not tried again",
+        "NOTHING_KEPT": "a rejection changes nothing",
+        "FINAL": "a rejection by the resource managers is final, not retried",
     }

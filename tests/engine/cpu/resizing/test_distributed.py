@@ -152,7 +152,5 @@ def test_a_remainder_that_nobody_can_give_never_ends(case: Case, why: str) -> No
 
 
 def test_a_numa_node_across_sockets_has_no_known_order() -> None:
-    why = (
-        "a NUMA node reaches across sockets, and how the allocator of KEP-5554 distributes there is not known"
-    )
+    why = "a NUMA node spans sockets, and how the allocator of KEP-5554 distributes there is unknown"
     assert take(Case("", ACROSS, "0-3", 4, "0", "")) == Undetermined(why)

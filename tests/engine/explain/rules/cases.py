@@ -54,14 +54,14 @@ CASES = [
     Case(
         "too few CPUs, no topology policy",
         Rule.NOT_ENOUGH,
-        "it asks for 6 exclusive CPUs, and 5 of the whole node are free for that",
+        "it requests 6 exclusive CPUs, but 5 are free for that on the whole node",
         EIGHT,
         (named("a", whole(2)), named("b", whole(6))),
     ),
     Case(
         "too few CPUs, hints are impossible",
         Rule.NOT_ENOUGH,
-        "it asks for 16 exclusive CPUs, and 15 of the whole node are free for that",
+        "it requests 16 exclusive CPUs, but 15 are free for that on the whole node",
         TWO_NODES,
         (named("a", whole(16)),),
         RESTRICTED,
@@ -69,8 +69,8 @@ CASES = [
     Case(
         "wide enough when all is free",
         Rule.WIDTH_FROM_CAPACITY,
-        "6 CPUs fit into 1 NUMA node when all is free, so only sets of that size are preferred; what is free "
-        "now takes 2, and restricted rejects what is not preferred",
+        "6 CPUs fit into 1 NUMA node when empty, so only sets of "
+        "that size are preferred; what is free now needs 2, and restricted rejects what is not preferred",
         TWO_NODES,
         (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))),
         RESTRICTED,
@@ -78,8 +78,8 @@ CASES = [
     Case(
         "an init container ties its pod to a node",
         Rule.REUSE_BINDS,
-        "2 CPUs that its other containers hold lie in NUMA node 0: every hint must hold these nodes, "
-        "and with them no preferred one has 6 CPUs",
+        "2 CPUs that its other containers hold are on NUMA node 0: every hint must include these nodes, and "
+        "no preferred hint with them has 6 CPUs",
         TWO_NODES,
         (named("a", whole(4)), named("b", init("cpu=2 memory=1Gi", "cpu=2 memory=1Gi"), whole(6))),
         SINGLE,
@@ -87,8 +87,8 @@ CASES = [
     Case(
         "larger than a node",
         Rule.LARGER_THAN_A_NODE,
-        "single-numa-node takes only hints of one NUMA node, and 9 CPUs take 2 even when all of them "
-        "are free",
+        "single-numa-node only accepts hints of one NUMA node, but "
+        "9 CPUs do not fit on one even when it is empty: they need 2",
         TWO_NODES,
         (named("a", whole(9)),),
         SINGLE,
@@ -96,8 +96,8 @@ CASES = [
     Case(
         "free on no single node",
         Rule.NO_SINGLE_NODE,
-        "single-numa-node takes only hints of one NUMA node; 7 CPUs are free, but no node has 6 CPUs "
-        "of them: the most are 4 on NUMA node 1",
+        "single-numa-node only accepts hints of one NUMA node; 7 CPUs are free, but "
+        "no node has 6 CPUs free: at most 4, on NUMA node 1",
         TWO_NODES,
         (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))),
         SINGLE,
@@ -105,7 +105,7 @@ CASES = [
     Case(
         "CPUs want one node and memory two",
         Rule.MASK_INEQUALITY,
-        "every provider has hints that the policy takes, but no set of NUMA nodes is in all: cpu "
+        "every provider has hints that the policy accepts, but no set of NUMA nodes in common: cpu "
         "NUMA node 0 or NUMA node 1; memory NUMA nodes 0-1",
         WITH_MEMORY,
         (named("a", whole(2, memory="12Gi")),),
@@ -115,7 +115,7 @@ CASES = [
     Case(
         "whole cores are asked for",
         Rule.WHOLE_CORES,
-        "full-pcpus-only gives whole cores only, and 3 CPUs are no multiple of 2",
+        "full-pcpus-only allocates whole cores; 3 CPUs are not a multiple of 2",
         EIGHT,
         (named("a", whole(3)),),
         CORES,
@@ -123,7 +123,7 @@ CASES = [
     Case(
         "too few whole cores",
         Rule.FREE_CORES,
-        "full-pcpus-only counts the free CPUs of cores without a reserved one: 4, of 6 wanted",
+        "full-pcpus-only only counts free CPUs on cores without reserved CPUs: 4 of the 6 requested",
         EIGHT,
         (named("a", whole(2)), named("b", whole(6))),
         CORES,
@@ -131,7 +131,7 @@ CASES = [
     Case(
         "no node has the memory",
         Rule.NO_SINGLE_NODE,
-        "single-numa-node takes only hints of one NUMA node, and none has 5Gi of memory free: 3Gi of "
+        "single-numa-node only accepts hints of one NUMA node, but none has 5Gi of memory free: 3Gi of "
         "memory on node 0, 1Gi of memory on node 1, 3Gi of memory on node 2, 3Gi of memory on node 3",
         with_memory(FOUR_NODES, 4, 10, 4, 4),
         (named("a", whole(1, memory="8Gi")), named("b", whole(1, memory="5Gi"))),
@@ -141,7 +141,7 @@ CASES = [
     Case(
         "memory of two nodes that serve alone",
         Rule.GROUP_RULE,
-        "10Gi of memory are free only on NUMA nodes that do not go together, as those in use stay in their "
+        "10Gi of memory are free only on NUMA nodes that cannot be combined, as nodes in use stay in their "
         "groups: {0}",
         WITH_MEMORY,
         (*(named(name, whole(1, memory="4Gi")) for name in "ab"), named("c", whole(1, memory="10Gi"))),
@@ -151,7 +151,7 @@ CASES = [
     Case(
         "more memory than there is",
         Rule.NOT_ENOUGH,
-        "it asks for 19Gi of memory, 18Gi of the whole node are free",
+        "it requests 19Gi of memory, but 18Gi are free on the whole node",
         WITH_MEMORY,
         (named("a", whole(1, memory="19Gi")),),
         memory_config(),
@@ -160,8 +160,8 @@ CASES = [
     Case(
         "a group of nodes wants all or nothing",
         Rule.GROUP_RULE,
-        "2Gi of memory fit into 1 NUMA node when all is free, so only sets of that size are preferred; as "
-        "much is free, but on nodes that are in use by themselves or in other groups: {0-1}",
+        "2Gi of memory fit into 1 NUMA node when empty, so only sets of that size are preferred; enough "
+        "is free, but on nodes that are used individually or in other groups: {0-1}",
         WITH_MEMORY,
         (named("a", whole(9, memory="12Gi")), named("b", whole(1, memory="2Gi"))),
         RESTRICTED | memory_config(),
@@ -170,7 +170,7 @@ CASES = [
     Case(
         "a quantity that is no whole number",
         Rule.QUANTITY_FORM,
-        "a request is not written as a whole number of bytes or of Ki, Mi, Gi, as the API would",
+        "a request is not written as a whole number of bytes, Ki, Mi or Gi, as the API would write it",
         WITH_MEMORY,
         (named("a", whole(1, memory="1.5Gi"), static=True),),
         memory_config(),
@@ -179,7 +179,7 @@ CASES = [
     Case(
         "a pod's own CPUs leave none for its pool",
         Rule.EMPTY_POOL,
-        "the containers with cpu of their own leave nothing of the pod's for the others",
+        "the containers with their own cpu leave nothing of the pod's for the others",
         TWO_NODES,
         (divided("a", "cpu=2 memory=2Gi", whole(2), app("cpu=1 memory=1Gi", name="shared")),),
         RESTRICTED | DIVIDING,
@@ -198,7 +198,7 @@ CASES = [
     Case(
         "containers ask for more than their pod has",
         Rule.OVER_BUDGET,
-        "the 4 CPUs that the pod has as a whole do not suffice for what its containers ask for themselves",
+        "the 4 CPUs of the pod are not enough for its containers' own requests",
         TWO_NODES,
         (divided("a", "cpu=4 memory=8Gi", whole(2, "one"), whole(3, "two")),),
         RESTRICTED | DIVIDING,
@@ -207,10 +207,10 @@ CASES = [
     Case(
         "a divided pod's container without resources of its own",
         Rule.NO_OWN_RESOURCES,
-        "with scope container the managers look at containers only, log has no cpu and memory requests equal "
-        "to its limits, and the Static policy fails at setting no memory aside; KEP-5526 has such a "
-        "container run in the node's shared pool (way out: topologyManagerScope pod, or requests of its own "
-        "equal to limits)",
+        "with scope container the managers only look at containers, log has no cpu and memory requests "
+        "equal to its limits, and the Static policy fails to allocate no memory; KEP-5526 says such a "
+        "container runs in the node's shared pool (workaround: topologyManagerScope pod, or give it its "
+        "own requests equal to limits)",
         WITH_MEMORY,
         (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi"), app(name="log")),),
         RESTRICTED | DIVIDING | {"topology_manager_scope": "container"} | memory_config(),
@@ -220,10 +220,10 @@ CASES = [
     Case(
         "the same without a Topology Manager policy",
         Rule.NO_OWN_RESOURCES,
-        "without a Topology Manager policy the managers look at containers only, log has no cpu and memory "
-        "requests equal to its limits, and the Static policy fails at setting no memory aside; KEP-5526 has "
-        "such a container run in the node's shared pool (way out: a Topology Manager policy with scope pod, "
-        "or requests of its own equal to limits)",
+        "without a Topology Manager policy the managers only look at containers, log has no cpu and "
+        "memory requests equal to its limits, and the Static policy fails to allocate no memory; KEP-5526 "
+        "says such a container runs in the node's shared pool (workaround: a Topology Manager policy with "
+        "scope pod, or give it its own requests equal to limits)",
         WITH_MEMORY,
         (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi"), app(name="log")),),
         DIVIDING | memory_config(),
@@ -233,7 +233,7 @@ CASES = [
     Case(
         "too few CPUs for a divided pod",
         Rule.NOT_ENOUGH,
-        "it asks for 16 exclusive CPUs, and 15 of the whole node are free for that",
+        "it requests 16 exclusive CPUs, but 15 are free for that on the whole node",
         TWO_NODES,
         (divided("a", "cpu=16 memory=8Gi", whole(2)),),
         BEST_EFFORT | DIVIDING,
@@ -242,7 +242,7 @@ CASES = [
     Case(
         "the node is too small",
         Rule.NODE_FIT,
-        "the pod requests 4000m of cpu, and 3000m of 7000m are not requested by others",
+        "the pod requests 4000m of cpu, but 3000m of 7000m are free",
         EIGHT,
         (named("a", app("cpu=4")), named("b", app("cpu=4"))),
         container="",
@@ -263,7 +263,7 @@ CASES = [
     Case(
         "the kubelet has failed before",
         Rule.FAILED_BEFORE,
-        "the kubelet has failed at default/a (endless loop in CPU Manager, distributing CPUs across "
+        "the kubelet has crashed on default/a (endless loop in CPU Manager, distributing CPUs across "
         "NUMA nodes)",
         FOUR_NODES,
         (named("a", whole(54)), named("b", whole(2))),
@@ -274,7 +274,7 @@ CASES = [
     Case(
         "devices that nobody told of",
         Rule.INPUT_LACKS,
-        "it asks for example.com/gpu, and what the node has of them is not known",
+        "it requests example.com/gpu, which are not described (use --devices)",
         EIGHT,
         (named("a", whole(2, more="example.com/gpu=1")),),
         container="",

@@ -36,78 +36,78 @@ class Case:
 
 
 SINGLE = "single-numa-node"
-ALONE = f"{SINGLE} takes only hints of one NUMA node"
+ALONE = f"{SINGLE} only accepts hints of one NUMA node"
 CASES = [
     Case(
         "more than all nodes have",
         hints(2, 3, request=6, width=2),
         Rule.NOT_ENOUGH,
-        "it asks for 6 exclusive CPUs, and 5 of the whole node are free for that",
+        "it requests 6 exclusive CPUs, but 5 are free for that on the whole node",
     ),
     Case(
         "none is free",
         hints(0, 0, request=1),
         Rule.NOT_ENOUGH,
-        "it asks for 1 exclusive CPU, and 0 of the whole node are free for that",
+        "it requests 1 exclusive CPU, but 0 are free for that on the whole node",
         SINGLE,
     ),
     Case(
         "more than a node can have",
         hints(8, 8, 8, request=17, width=3),
         Rule.LARGER_THAN_A_NODE,
-        f"{ALONE}, and 17 CPUs take 3 even when all of them are free",
+        f"{ALONE}, but 17 CPUs do not fit on one even when it is empty: they need 3",
         SINGLE,
     ),
     Case(
         "more than any node has now",
         hints(2, 5, 4, request=6),
         Rule.NO_SINGLE_NODE,
-        f"{ALONE}; 11 CPUs are free, but no node has 6 CPUs of them: the most are 5 on NUMA node 1",
+        f"{ALONE}; 11 CPUs are free, but no node has 6 CPUs free: at most 5, on NUMA node 1",
         SINGLE,
     ),
     Case(
         "with CPUs that lie elsewhere a node would have enough",
         hints(2, 5, request=6, required=0b01, reusable=1),
         Rule.REUSE_BINDS,
-        "1 CPU that its other containers hold lie in NUMA node 0: every hint must hold these nodes, and with "
-        "them no preferred one has 6 CPUs",
+        "1 CPU that its other containers hold are on NUMA node 0: every hint must include these nodes, and "
+        "no preferred hint with them has 6 CPUs",
         SINGLE,
     ),
     Case(
         "even with CPUs that lie elsewhere no node would",
         hints(2, 4, request=6, required=0b01, reusable=1),
         Rule.NO_SINGLE_NODE,
-        f"{ALONE}; 6 CPUs are free, but no node has 6 CPUs of them: the most are 4 on NUMA node 1",
+        f"{ALONE}; 6 CPUs are free, but no node has 6 CPUs free: at most 4, on NUMA node 1",
         SINGLE,
     ),
     Case(
         "wider now than when all is free",
         hints(3, 3, 3, request=8, width=2),
         Rule.WIDTH_FROM_CAPACITY,
-        "8 CPUs fit into 2 NUMA nodes when all is free, so only sets of that size are preferred; "
-        "what is free now takes 3, and restricted rejects what is not preferred",
+        "8 CPUs fit into 2 NUMA nodes when empty, so only sets of "
+        "that size are preferred; what is free now needs 3, and restricted rejects what is not preferred",
     ),
     Case(
         "one CPU more than one node has",
         hints(3, 3, request=4),
         Rule.WIDTH_FROM_CAPACITY,
-        "4 CPUs fit into 1 NUMA node when all is free, so only sets of that size are preferred; what is free "
-        "now takes 2, and best-effort takes it all the same",
+        "4 CPUs fit into 1 NUMA node when empty, so only sets of "
+        "that size are preferred; what is free now needs 2, and best-effort accepts it anyway",
         "best-effort",
     ),
     Case(
         "the largest would do without CPUs that lie elsewhere",
         hints(1, 4, 3, request=8, width=2, required=0b001, reusable=1),
         Rule.REUSE_BINDS,
-        "1 CPU that its other containers hold lie in NUMA node 0: every hint must hold these nodes, and with "
-        "them no preferred one has 8 CPUs",
+        "1 CPU that its other containers hold are on NUMA node 0: every hint must include these nodes, and "
+        "no preferred hint with them has 8 CPUs",
     ),
     Case(
         "CPUs to use again on two nodes",
         hints(1, 1, 6, request=8, width=1, required=0b011, reusable=2),
         Rule.REUSE_BINDS,
-        "2 CPUs that its other containers hold lie in NUMA nodes 0-1: every hint must hold these nodes, and "
-        "with them no preferred one has 8 CPUs",
+        "2 CPUs that its other containers hold are on NUMA nodes 0-1: every hint must include these "
+        "nodes, and no preferred hint with them has 8 CPUs",
     ),
 ]
 
@@ -127,4 +127,4 @@ def test_whole_sockets_are_preferred_sizes_too_where_the_policy_aligns_by_them()
 
 
 def test_a_single_cpu_is_no_plural() -> None:
-    assert not_enough_cpus(1, 0).startswith("it asks for 1 exclusive CPU, and 0")
+    assert not_enough_cpus(1, 0).startswith("it requests 1 exclusive CPU, but 0")

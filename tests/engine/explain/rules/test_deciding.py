@@ -78,7 +78,7 @@ def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> N
     explanation = explain(replay)
     assert explanation.decision == Decision(
         Rule.API_SERVER,
-        "the API server never stores this pod, and no kubelet hears of it: b is forbidden; and invalid",
+        "the API server rejects this pod, so it never reaches a kubelet: b is forbidden; and invalid",
     )
     assert (explanation.rounds, explanation.searches) == ((), ())
     assert replay.after.state == replay.before.state
@@ -109,7 +109,7 @@ def test_an_admitted_pod_that_is_not_aligned_says_why() -> None:
     assert explanation.decision.rule is Rule.ADMITTED
     (unmet,) = explanation.unaligned
     assert (unmet.rule, unmet.container) == (Rule.WIDTH_FROM_CAPACITY, "main")
-    assert unmet.why.endswith("what is free now takes 2, and best-effort takes it all the same")
+    assert unmet.why.endswith("what is free now needs 2, and best-effort accepts it anyway")
     assert explained(TWO_NODES, pods[0], **BEST_EFFORT).unaligned == ()
     assert explained(TWO_NODES, pods[0]).unaligned == (), "without a policy nobody asks for hints"
 
@@ -140,7 +140,7 @@ def test_a_refused_container_is_told_of_its_own_memory() -> None:
     pod = named("a", whole(1, "one", "1Gi"), whole(1, "two", "19Gi"))
     assert decision(WITH_MEMORY, pod, **MEMORY) == Decision(
         rule=Rule.NOT_ENOUGH,
-        why="it asks for 19Gi of memory, 17Gi of the whole node are free",
+        why="it requests 19Gi of memory, but 17Gi are free on the whole node",
         container="two",
         provider="memory",
     )
@@ -149,7 +149,7 @@ def test_a_refused_container_is_told_of_its_own_memory() -> None:
 def test_a_container_is_told_of_its_own_memory_where_its_hints_are_too_wide() -> None:
     pod = named("a", whole(1, "one", "12Gi"), whole(1, "two", "2Gi"))
     assert decision(WITH_MEMORY, pod, **SINGLE, **MEMORY).why.endswith(
-        "and 12Gi of memory take 2 when all is free"
+        "but 12Gi of memory do not fit on one even when it is empty: they need 2"
     )
 
 
@@ -157,8 +157,8 @@ def test_a_divided_pod_is_told_of_its_memory_as_a_whole() -> None:
     pod = divided("a", "cpu=2 memory=19Gi", whole(2))
     assert decision(WITH_MEMORY, pod, **BEST_EFFORT, **DIVIDING, **MEMORY) == Decision(
         rule=Rule.NOT_ENOUGH,
-        why="the hint is NUMA node 0, with 9Gi of memory on node 0 free; it asks for 19Gi of memory, 18Gi of "
-        "the whole node are free",
+        why="the hint is NUMA node 0, with 9Gi of memory on node 0 free; it requests 19Gi of memory, but "
+        "18Gi are free on the whole node",
         provider="memory",
     )
 
@@ -167,7 +167,7 @@ def test_memory_that_a_hint_has_not_is_told_with_the_hint() -> None:
     pods = *(named(name, whole(1, memory="4Gi")) for name in "ab"), named("c", whole(1, memory="10Gi"))
     assert decision(WITH_MEMORY, *pods, **BEST_EFFORT, **MEMORY).why == (
         "the hint is NUMA node 0, with 1Gi of memory on node 0 free; 10Gi of memory are free only on NUMA "
-        "nodes that do not go together, as those in use stay in their groups: {0}"
+        "nodes that cannot be combined, as nodes in use stay in their groups: {0}"
     )
 
 
@@ -175,16 +175,16 @@ def test_a_shortage_of_memory_is_told_as_manifests_write_it() -> None:
     pods = named("a", app("memory=3Gi")), named("b", app("memory=6Gi"))
     assert decision(with_memory(EIGHT, 8), *pods, fit=True) == Decision(
         rule=Rule.NODE_FIT,
-        why="the pod requests 6Gi of memory, and 5Gi of 8Gi are not requested by others",
+        why="the pod requests 6Gi of memory, but 5Gi of 8Gi are free",
     )
 
 
 @pytest.mark.parametrize(
     ("resource", "amounts"),
     [
-        ("ephemeral-storage", "6Gi of ephemeral-storage, and -1Gi of 8Gi"),
-        ("hugepages-2Mi", "6Gi of hugepages-2Mi, and -1Gi of 8Gi"),
-        ("example.com/card", f"{6 << 30} of example.com/card, and {-1 << 30} of {8 << 30}"),
+        ("ephemeral-storage", "6Gi of ephemeral-storage, but -1Gi of 8Gi"),
+        ("hugepages-2Mi", "6Gi of hugepages-2Mi, but -1Gi of 8Gi"),
+        ("example.com/card", f"{6 << 30} of example.com/card, but {-1 << 30} of {8 << 30}"),
     ],
 )
 def test_shortages_are_told_in_what_a_resource_is_counted_in(resource: str, amounts: str) -> None:
@@ -192,9 +192,7 @@ def test_shortages_are_told_in_what_a_resource_is_counted_in(resource: str, amou
     details = {"requested": 6 << 30, "used": 9 << 30, "capacity": 8 << 30}
     refused = Rejected(reason=f"OutOf{resource}", message="", details=details)
     replay = told(scenario(EIGHT, named("a", whole(1))))
-    assert refused_otherwise(replay, refused).why == (
-        f"the pod requests {amounts} are not requested by others"
-    )
+    assert refused_otherwise(replay, refused).why == (f"the pod requests {amounts} are free")
 
 
 def test_too_few_devices_without_any_hints() -> None:
@@ -236,5 +234,5 @@ def test_a_hint_against_groups_is_told_only_where_there_was_one() -> None:
         refused_otherwise(told(scenario(WITH_MEMORY, pod, **config, **MEMORY)), refused).why
         for config in (RESTRICTED, {})
     )
-    assert asked.startswith("the hint NUMA node 0 has nodes in use")
-    assert unasked.startswith("the hint has nodes in use")
+    assert asked.startswith("the hint NUMA node 0 has nodes that are used")
+    assert unasked.startswith("the hint has nodes that are used")

@@ -62,11 +62,11 @@ def test_what_is_impossible_decides_before_what_is_unusable() -> None:
     [
         (
             "cpu",
-            "it holds another number of exclusive CPUs already than it asks for now: no hint can be right",
+            "it already holds a different number of exclusive CPUs than it requests now: no hint can fit",
         ),
         (
             "example.com/card",
-            "what it holds of example.com/card already is on NUMA nodes that do not do",
+            "the example.com/card it already holds is on NUMA nodes that do not fit",
         ),
     ],
 )
@@ -90,9 +90,7 @@ def test_a_divided_pod_that_holds_nothing_yet_has_nothing_left_for_its_pool(hold
     assert found is not None
     assert (found.rule, found.container, found.provider) == (rule, "", "memory")
     if not holds:
-        assert found.why == (
-            "the containers with memory of their own leave nothing of the pod's for the others"
-        )
+        assert found.why == ("the containers with their own memory leave nothing of the pod's for the others")
 
 
 def cards(free: dict[int, int], everywhere: int, request: int) -> DeviceHints:
@@ -103,28 +101,28 @@ def cards(free: dict[int, int], everywhere: int, request: int) -> DeviceHints:
     )
 
 
-WIDE = "would have enough of example.com/card if all were free, so only sets of that size are preferred"
-ALONE = "single-numa-node takes only hints of one NUMA node, and no node has"
-IMPOSSIBLE = "it asks for more of example.com/card than is free on the whole node"
+WIDE = "would have enough example.com/card when empty, so only sets of that size are preferred"
+ALONE = "single-numa-node only accepts hints of one NUMA node, and no node has"
+IMPOSSIBLE = "it requests more example.com/card than is free on the whole node"
 
 
 @pytest.mark.parametrize(
     ("policy", "hints", "rule", "why"),
     [
         ("restricted", cards({0: 1}, 4, 2), Rule.NOT_ENOUGH, IMPOSSIBLE),
-        (SINGLE, cards({0: 4, 1: 4}, 4, 5), Rule.LARGER_THAN_A_NODE, f"{ALONE} as much of example.com/card"),
-        (SINGLE, cards({0: 1, 1: 1}, 4, 2), Rule.NO_SINGLE_NODE, f"{ALONE} enough of example.com/card free"),
+        (SINGLE, cards({0: 4, 1: 4}, 4, 5), Rule.LARGER_THAN_A_NODE, f"{ALONE} that much example.com/card"),
+        (SINGLE, cards({0: 1, 1: 1}, 4, 2), Rule.NO_SINGLE_NODE, f"{ALONE} enough example.com/card free"),
         (
             "restricted",
             cards({0: 2, 1: 2, 2: 2}, 4, 5),
             Rule.WIDTH_FROM_CAPACITY,
-            f"2 NUMA nodes {WIDE}; what is free now takes 3",
+            f"2 NUMA nodes {WIDE}; what is free now needs 3",
         ),
         (
             "restricted",
             cards({0: 1, 1: 1}, 4, 2),
             Rule.WIDTH_FROM_CAPACITY,
-            f"1 NUMA node {WIDE}; what is free now takes 2",
+            f"1 NUMA node {WIDE}; what is free now needs 2",
         ),
     ],
 )
@@ -143,7 +141,7 @@ def test_providers_that_want_different_nodes_disagree() -> None:
     )
     assert found == Decision(
         rule=Rule.MASK_INEQUALITY,
-        why="every provider has hints that the policy takes, but no set of NUMA nodes is in all: cpu NUMA "
-        "node 0 or NUMA node 4 or NUMA nodes 0-1; memory NUMA nodes 0-3",
+        why="every provider has hints that the policy accepts, but no set of NUMA nodes in "
+        "common: cpu NUMA node 0 or NUMA node 4 or NUMA nodes 0-1; memory NUMA nodes 0-3",
         container="main",
     )

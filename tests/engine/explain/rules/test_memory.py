@@ -56,28 +56,28 @@ class Case:
         return {name: amount * GIB for name, amount in self.gib.items()}
 
 
-ALONE = "single-numa-node takes only hints of one NUMA node"
+ALONE = "single-numa-node only accepts hints of one NUMA node"
 HINTS = [
     Case(
         "more than a node can have",
         {"memory": 12},
         (),
         Rule.LARGER_THAN_A_NODE,
-        f"{ALONE}, and 12Gi of memory take 2 when all is free",
+        f"{ALONE}, but 12Gi of memory do not fit on one even when it is empty: they need 2",
     ),
     Case(
         "nodes in groups",
         {"memory": 4, PAGES: 1},
         (((0, 1), 2), ((2, 3), 2)),
         Rule.GROUP_RULE,
-        f"{ALONE}, and the nodes with 4Gi of memory and 1Gi of hugepages-1Gi are in groups: {{0-1}} {{2-3}}",
+        f"{ALONE}, but the nodes with 4Gi of memory and 1Gi of hugepages-1Gi are in groups: {{0-1}} {{2-3}}",
     ),
     Case(
         "free on no node",
         {"memory": 6},
         (((0,), 5), ((1,), 6), ((2,), 7), ((3,), 8)),
         Rule.NO_SINGLE_NODE,
-        f"{ALONE}, and none has 6Gi of memory free: 5Gi of memory on "
+        f"{ALONE}, but none has 6Gi of memory free: 5Gi of memory on "
         "node 0, 4Gi of memory on node 1, 3Gi of memory on node 2, 2Gi of memory on node 3",
     ),
     Case(
@@ -85,7 +85,7 @@ HINTS = [
         {"memory": 6},
         (((0,), 5), ((1,), 5), ((2,), 5), ((3,), 5)),
         Rule.WIDTH_FROM_CAPACITY,
-        "6Gi of memory fit into 1 NUMA node when all is free, so only sets of that size are "
+        "6Gi of memory fit into 1 NUMA node when empty, so only sets of that size are "
         "preferred, and none has that now: 5Gi of memory on node 0, 5Gi of memory on node 1, 5Gi of "
         "memory on node 2, 5Gi of memory on node 3",
         "restricted",
@@ -95,8 +95,8 @@ HINTS = [
         {"memory": 15},
         (((0,), 1), ((1,), 1), ((2,), 1), ((3,), 1)),
         Rule.GROUP_RULE,
-        "15Gi of memory fit into 2 NUMA nodes when all is free, so only sets of that size are preferred; as "
-        "much is free, but on nodes that are in use by themselves or in other groups: {0} {1} {2} {3}",
+        "15Gi of memory fit into 2 NUMA nodes when empty, so only sets of that size are preferred; enough "
+        "is free, but on nodes that are used individually or in other groups: {0} {1} {2} {3}",
         "restricted",
     ),
 ]
@@ -128,8 +128,8 @@ def test_a_container_is_told_of_its_own_request() -> None:
         blocked_by_memory(hints, each, pod, seen("single-numa-node", state))[1]
         for each in (pod.containers[1], None)
     )
-    assert "and 12Gi of memory take 2" in of_two
-    assert "and 14Gi of memory take 2" in of_all
+    assert "but 12Gi of memory do not fit on one" in of_two
+    assert "but 14Gi of memory do not fit on one" in of_all
 
 
 def test_an_amount_that_is_no_whole_number_is_not_told() -> None:
@@ -140,7 +140,7 @@ def test_an_amount_that_is_no_whole_number_is_not_told() -> None:
 
 
 TOGETHER = (
-    "10Gi of memory are free only on NUMA nodes that do not go together, as those in use stay in "
+    "10Gi of memory are free only on NUMA nodes that cannot be combined, as nodes in use stay in "
     "their groups: {0} {1} {2-3}"
 )
 IN_USE: Used = (((0,), 1), ((1,), 1), ((2, 3), 1))
@@ -150,7 +150,7 @@ FAILURES = [
         {"memory": 4},
         (((0,), 1), ((2, 3), 1)),
         Rule.GROUP_RULE,
-        "the hint NUMA nodes 0-1 has nodes in use by themselves or in other groups: {0} {2-3}",
+        "the hint NUMA nodes 0-1 has nodes that are used individually or in other groups: {0} {2-3}",
         failure=AllocationFailure.VIOLATES_GROUPS,
         affinity=NodeMask(0b11),
     ),
@@ -159,7 +159,7 @@ FAILURES = [
         {"memory": 4},
         (((0,), 1),),
         Rule.GROUP_RULE,
-        "the hint has nodes in use by themselves or in other groups: {0}",
+        "the hint has nodes that are used individually or in other groups: {0}",
         failure=AllocationFailure.VIOLATES_GROUPS,
     ),
     Case(
@@ -167,7 +167,7 @@ FAILURES = [
         {"memory": 4},
         (),
         Rule.QUANTITY_FORM,
-        "a request is not written as a whole number of bytes or of Ki, Mi, Gi, as the API would",
+        "a request is not written as a whole number of bytes, Ki, Mi or Gi, as the API would write it",
         failure=AllocationFailure.NOT_EXACT,
     ),
     Case(
@@ -175,7 +175,7 @@ FAILURES = [
         {"memory": 15},
         (((0,), 6), ((1,), 6), ((2,), 6), ((3,), 6)),
         Rule.WIDTH_FROM_CAPACITY,
-        "15Gi of memory fit into 2 NUMA nodes when all is free, so only sets of that size are preferred, and "
+        "15Gi of memory fit into 2 NUMA nodes when empty, so only sets of that size are preferred, and "
         "none has that now: 4Gi of memory on node 0, 4Gi of memory on node 1, 4Gi of memory on node "
         "2, 4Gi of memory on node 3",
         failure=AllocationFailure.DEFAULT_NOT_PREFERRED,
@@ -185,7 +185,7 @@ FAILURES = [
         {"memory": 40},
         (((0,), 1),),
         Rule.WIDTH_FROM_CAPACITY,
-        "40Gi of memory fit into 4 NUMA nodes when all is free, so only sets of that size are preferred, and "
+        "40Gi of memory fit into 4 NUMA nodes when empty, so only sets of that size are preferred, and "
         "none has that now: 9Gi of memory on node 0, 10Gi of memory on node 1, 10Gi of memory on "
         "node 2, 10Gi of memory on node 3",
         failure=AllocationFailure.EXTENSION_NOT_PREFERRED,
@@ -196,7 +196,7 @@ FAILURES = [
         {"memory": 1, PAGES: 9},
         (),
         Rule.NOT_ENOUGH,
-        "it asks for 9Gi of hugepages-1Gi, 8Gi of the whole node are free",
+        "it requests 9Gi of hugepages-1Gi, but 8Gi are free on the whole node",
     ),
     Case("free, but not together", {"memory": 10}, IN_USE, Rule.GROUP_RULE, TOGETHER),
     Case(
@@ -228,8 +228,8 @@ FAILURES = [
         {PAGES: 3},
         (),
         Rule.HUGE_PAGES_ALONE,
-        "the hint's NUMA nodes have too few huge pages, and the kubelet looks for others only where the "
-        "container requests memory, too",
+        "the hint's NUMA nodes have too few huge pages, and the kubelet only looks for others if the "
+        "container also requests memory",
         failure=AllocationFailure.NOT_EXTENDED,
         affinity=NodeMask(1),
     ),
@@ -248,4 +248,4 @@ def test_why_memory_cannot_be_allocated(case: Case) -> None:
 def test_as_few_nodes_as_would_do(gib: int, fit: str) -> None:
     request, state = {"memory": gib * GIB}, tables((((0, 1, 2, 3), 20),))
     _, why = blocked_allocation(AllocationFailure.DEFAULT_NOT_PREFERRED, request, None, state)
-    assert why.startswith(f"{gib}Gi of memory fit into {fit} when all is free")
+    assert why.startswith(f"{gib}Gi of memory fit into {fit} when empty")

@@ -222,7 +222,7 @@ def test_very_early_places_are_not_tried() -> None:
     asked = named("asked", whole(9))
     runs, fewer = SearchBudget(), SearchBudget()
     assert list(earlier_positions(told(scenario(EIGHT, *pods, asked)), runs)) == []
-    assert (runs.made, runs.left_out) == (255, "places more than 255 pods earlier")
+    assert (runs.made, runs.left_out) == (255, "positions more than 255 pods earlier")
     assert list(earlier_positions(told(scenario(EIGHT, *pods[:255], asked)), fewer)) == []
     assert (fewer.made, fewer.left_out) == (255, "")
 
@@ -247,7 +247,7 @@ def test_of_very_many_pods_only_the_largest_are_paired() -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(50)]
     runs = SearchBudget()
     assert list(removals(told(scenario(FOUR_NODES, *pods, named("asked", whole(40)))), runs)) == []
-    assert (runs.cut, runs.left_out) == (False, "pairs with pods that are not among the 40 largest")
+    assert (runs.cut, runs.left_out) == (False, "pairs with pods other than the 40 largest")
     assert runs.made == 50 + 40 * 39 // 2
 
 

@@ -5,7 +5,7 @@
 
 _cpuctl_verbs() {
     case $1 in
-        '') verbs='plan explain advise resize pods replay policies topology config checkpoint audit top cgroups nri dra capture fleet schema completion' ;;
+        '') verbs='plan explain advise resize pods replay policies topology config checkpoint audit top report cgroups nri dra capture fleet schema completion' ;;
         'pods') verbs='show diff lint' ;;
         'policies') verbs='list show new' ;;
         'topology') verbs='show map distances synthetic devices' ;;
@@ -56,6 +56,7 @@ _cpuctl_options() {
         'checkpoint versions') options='-o --output --no-color -q --quiet -h --help' ;;
         'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'top') options='-m --machine --root --state --pods --replay --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --interval --samples --once -o --output --record --no-color -q --quiet -h --help' ;;
+        'report') options='-m --machine -f --filename -T --template --state --pods --pod-resources --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-apiserver --include-completed --timeline --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --html --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'cgroups') options='-h --help' ;;
         'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
@@ -176,6 +177,14 @@ _cpuctl_value() {
         'top:--replay' | \
         'top:--kubelet-config' | \
         'top:--record' | \
+        'report:-f' | \
+        'report:--filename' | \
+        'report:--state' | \
+        'report:--pods' | \
+        'report:--devices' | \
+        'report:--timeline' | \
+        'report:--kubelet-config' | \
+        'report:--html' | \
         'cgroups show:--state' | \
         'cgroups show:--pods' | \
         'cgroups show:--kubelet-config' | \
@@ -303,6 +312,13 @@ _cpuctl_value() {
         'top:--kubelet-args' | \
         'top:--interval' | \
         'top:--samples' | \
+        'report:-T' | \
+        'report:--template' | \
+        'report:--pod-resources' | \
+        'report:--driver-args' | \
+        'report:--ephemeral-storage' | \
+        'report:--memory' | \
+        'report:--kubelet-args' | \
         'cgroups show:--oci-runtime' | \
         'cgroups show:--kubelet-args' | \
         'cgroups apply:--kubelet-args' | \
@@ -397,6 +413,9 @@ _cpuctl_value() {
         'audit:1' | \
         'top:-m' | \
         'top:--machine' | \
+        'report:-m' | \
+        'report:--machine' | \
+        'report:1' | \
         'cgroups show:-m' | \
         'cgroups show:--machine' | \
         'cgroups show:1' | \
@@ -438,6 +457,7 @@ _cpuctl_value() {
         'audit:--config-dir' | \
         'top:--root' | \
         'top:--config-dir' | \
+        'report:--config-dir' | \
         'cgroups show:--root' | \
         'cgroups show:--config-dir' | \
         'cgroups apply:--root' | \
@@ -476,6 +496,7 @@ _cpuctl_value() {
         'checkpoint new:--kubelet-version' | \
         'audit:--kubelet-version' | \
         'top:--kubelet-version' | \
+        'report:--kubelet-version' | \
         'cgroups show:--kubelet-version' | \
         'cgroups apply:--kubelet-version' | \
         'nri run:--kubelet-version' | \
@@ -508,6 +529,7 @@ _cpuctl_value() {
         'checkpoint new:--feature-gates' | \
         'audit:--feature-gates' | \
         'top:--feature-gates' | \
+        'report:--feature-gates' | \
         'cgroups show:--feature-gates' | \
         'cgroups apply:--feature-gates' | \
         'nri run:--feature-gates' | \
@@ -565,6 +587,8 @@ _cpuctl_value() {
         'checkpoint new:--output' | \
         'checkpoint versions:-o' | \
         'checkpoint versions:--output' | \
+        'report:-o' | \
+        'report:--output' | \
         'cgroups apply:-o' | \
         'cgroups apply:--output' | \
         'dra slices:-o' | \
@@ -630,7 +654,7 @@ _cpuctl_value() {
         'fleet list:--output') value='words table wide json yaml jsonl prom nrt' ;;
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
-        'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline top topology' ;;
+        'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

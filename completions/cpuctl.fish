@@ -85,6 +85,7 @@ set -g __cpuctl_paths 'plan' \
     'checkpoint versions' \
     'audit' \
     'top' \
+    'report' \
     'cgroups' \
     'cgroups show' \
     'cgroups apply' \
@@ -467,6 +468,28 @@ set -g __cpuctl_values 'plan:-f' \
     'top:-o' \
     'top:--output' \
     'top:--record' \
+    'report:-m' \
+    'report:--machine' \
+    'report:-f' \
+    'report:--filename' \
+    'report:-T' \
+    'report:--template' \
+    'report:--state' \
+    'report:--pods' \
+    'report:--pod-resources' \
+    'report:--devices' \
+    'report:--driver-args' \
+    'report:--ephemeral-storage' \
+    'report:--memory' \
+    'report:--timeline' \
+    'report:--kubelet-config' \
+    'report:--config-dir' \
+    'report:--kubelet-args' \
+    'report:--kubelet-version' \
+    'report:--feature-gates' \
+    'report:--html' \
+    'report:-o' \
+    'report:--output' \
     'cgroups show:-m' \
     'cgroups show:--machine' \
     'cgroups show:--root' \
@@ -628,6 +651,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'Show and check the 
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'Show, verify, migrate and repair the kubelet\'s state files.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Find wrong CPU sets and noisy neighbours on a node, with fixes.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a top -d 'Watch a node run: exclusive CPUs, their load, who disturbs them.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a report -d 'Write all that is known of a node on one page, to hand on.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'Show the kubelet\'s control groups, and correct their CPU sets.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a nri -d 'Set the CPUs of containers from the container runtime (NRI).'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'Show CPUs as devices (DRA), and dry-run resource claims.'
@@ -1172,6 +1196,35 @@ complete -c cpuctl -n '__cpuctl_at "top"' -l record -r -F -d 'Write every moment
 complete -c cpuctl -n '__cpuctl_at "top"' -l no-color -d 'Disable colour, as NO_COLOR does.'
 complete -c cpuctl -n '__cpuctl_at "top"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "top"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "report:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "report"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
+complete -c cpuctl -n '__cpuctl_at "report"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "report"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l state -r -F -d 'The kubelet\'s state files to start from: cpu_manager_state, memory_manager_state, or the directory with both. Default: an empty node.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l pod-resources -x -d 'Query the kubelet\'s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with \'live\': the socket in the kubelet\'s directory.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l devices -r -F -d 'Devices of device plugins, free and healthy, by resource and NUMA node (schema: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l assume-devices -d 'Assume that every NUMA node has enough of the devices that pods request and --devices does not list.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l driver-args -x -d 'Flags of the driver dra.cpu, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Default: CPUs grouped by NUMA node, none reserved.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l ephemeral-storage -x -d 'Size of the kubelet\'s file system. Default: the live host\'s; otherwise storage is ignored.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l memory -x -d 'Memory of a machine that was recorded without it.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l skip-apiserver -d 'Ask the kubelet even about pods that the API server would reject.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l include-completed -d 'Treat completed pods (Succeeded, Failed) as new ones.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l timeline -r -F -d 'Replay a timeline, too (cpuctl replay).'
+complete -c cpuctl -n '__cpuctl_at "report"' -l kubelet-config -r -F -d 'KubeletConfiguration file. Default: the recorded kubelet\'s; with -m live, the running one\'s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory (its flag --config-dir).'
+complete -c cpuctl -n '__cpuctl_at "report"' -l kubelet-args -x -d 'The kubelet\'s flags, or @FILE with its command line; flags override files.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s version, 1.27 to 1.38: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "report"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Feature gates in addition to those of the configuration.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l ignore-unknown-gates -d 'Ignore feature gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l html -r -F -d 'Write the page: one file that needs no network; - is stdout, with no summary.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l force -d 'Overwrite existing files.'
+complete -c cpuctl -n '__cpuctl_at "report"' -s o -l output -x -a 'table wide json yaml' -d 'Output format.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l no-color -d 'Disable colour, as NO_COLOR does.'
+complete -c cpuctl -n '__cpuctl_at "report"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l exit-zero -d 'Exit 0 even if the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "report"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a show -d 'Show the tree of kubepods, expected beside actual values.'
 complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a apply -d 'Write CPU sets to control groups, in a safe order.'
 complete -c cpuctl -n '__cpuctl_at "cgroups"' -s h -l help -d 'Show this message and exit.'
@@ -1390,7 +1443,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'Disable colour,
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 even if the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline top topology'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

@@ -48,6 +48,15 @@ def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
         yield Unreadable(gap.required("path").text(), gap.required("reason").text())
 
 
+def recorded_at(tree: Tree) -> str:
+    """Return when a node was recorded, empty where its recording does not say so in words that we know."""
+    text = tree.read(MANIFEST)
+    if text is None or not _is_ours(text):
+        return ""
+    value = json.loads(text).get("recordedAt")
+    return value if isinstance(value, str) else ""
+
+
 def _manifest(text: str) -> Cursor | None:
     if not _is_ours(text):
         return None

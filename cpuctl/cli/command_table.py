@@ -33,6 +33,7 @@ _NODE = {
     "checkpoint": Entry("checkpoint.command", "Show, verify, migrate and repair the kubelet's state files."),
     "audit": Entry("audit", "Find wrong CPU sets and noisy neighbours on a node, with fixes."),
     "top": Entry("top", "Watch a node run: exclusive CPUs, their load, who disturbs them."),
+    "report": Entry("report.command", "Write all that is known of a node on one page, to hand on."),
     "cgroups": Entry("cgroups.command", "Show the kubelet's control groups, and correct their CPU sets."),
     "nri": Entry("nri.command", "Set the CPUs of containers from the container runtime (NRI)."),
     "dra": Entry("dra.command", "Show CPUs as devices (DRA), and dry-run resource claims."),

@@ -132,10 +132,10 @@ def bare_nodes(topology: Topology) -> Iterator[str]:
             yield f"NUMA node {node['id']}: no CPUs{memory}"
 
 
-def dump_facts(dump: CheckpointDump) -> MachineFacts:
-    """Take the owners of CPUs as ``cpuctl checkpoint dump --map`` answers them."""
+def dump_facts(dump: CheckpointDump, reserved: str = "") -> MachineFacts:
+    """Take owners of CPUs as ``cpuctl checkpoint dump --map`` answers them, and CPUs that are reserved."""
     picture, cpus = dump["map"], dump["cpus"]
-    found = _cpus(picture["cpus"], CPUSet())
+    found = _cpus(picture["cpus"], CPUSet.parse(reserved))
     return MachineFacts(
         title="CPUs in the kubelet's state file",
         lines=(

@@ -5,7 +5,7 @@ Lengths are in the picture's unit, a pixel at its own size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import ceil, inf, log
@@ -114,7 +114,7 @@ class _Cells(NamedTuple):
     @classmethod
     def of(cls, facts: MachineFacts) -> _Cells:
         longest = max((text_width(str(cpu.number), SMALL, bold=True) for cpu in facts.cpus), default=0)
-        marks = max((text_width(_label(cpu), SMALL, bold=True) for cpu in facts.cpus), default=0)
+        marks = max((text_width(cpu_label(cpu), SMALL, bold=True) for cpu in facts.cpus), default=0)
         return cls(
             max(_CELL_WIDTH, longest + 2 * _FLAG_ROOM, marks + 6),
             _CELL_HEIGHT if marks else _PLAIN_HEIGHT,
@@ -125,9 +125,9 @@ class _Cells(NamedTuple):
 
     def drawn(self, cpu: CPU, x: float, y: float) -> Markup:
         classes, letters, hatch = self._look(cpu)
-        label, middle = _label(cpu), x + self.width / 2
+        label, middle = cpu_label(cpu), x + self.width / 2
         parts = [
-            element("title", {}, text(self._tip(cpu))),
+            element("title", {}, text(cpu_words(cpu, self.names))),
             box(x, y, self.width, self.height, class_=f"k {classes}", rx=2),
             hatched(Rectangle(x, y, self.width, self.height), hatch, max(str(cpu.number), label, key=len)),
         ]
@@ -158,15 +158,16 @@ class _Cells(NamedTuple):
             case CPUUse.SHARED | CPUUse.PLAIN:
                 return "sh", "", ""
 
-    def _tip(self, cpu: CPU) -> str:
-        row = cpu.row
-        known = [f"{name} {row[place]}" for place, name in _PLACES if row[place] is not None]
-        names = [(mark, self.names.get(mark, "")) for mark in cpu.marks]
-        whose = [f"{mark} {name}" if name else mark for mark, name in names]
-        what = [*whose, *_state(cpu)]
-        parts = [", ".join(what)] if what else []
-        guess = [GUESSED] if row.get("type") == "efficiency" and row.get("typeGuessed") else []
-        return "; ".join([f"CPU {cpu.number}", *parts, ", ".join(known), *flags_of(row), *guess])
+
+def cpu_words(cpu: CPU, names: Mapping[str, str]) -> str:
+    """Say whose a CPU is, what it is for and where it sits; *names* are those of owners by their marks."""
+    row = cpu.row
+    known = [f"{name} {row[place]}" for place, name in _PLACES if row[place] is not None]
+    whose = [f"{mark} {names[mark]}" if names.get(mark) else mark for mark in cpu.marks]
+    what = [*whose, *_state(cpu)]
+    parts = [", ".join(what)] if what else []
+    guess = [GUESSED] if row.get("type") == "efficiency" and row.get("typeGuessed") else []
+    return "; ".join([f"CPU {cpu.number}", *parts, ", ".join(known), *flags_of(row), *guess])
 
 
 _USE_WORDS = {
@@ -188,7 +189,7 @@ def _state(cpu: CPU) -> Iterator[str]:
 _LABELS = {CPUUse.RESERVED: "R", CPUUse.NOBODY: "?", CPUUse.OFFLINE: "off"}
 
 
-def _label(cpu: CPU) -> str:
+def cpu_label(cpu: CPU) -> str:
     """Write who has a CPU, or what it is, in a letter or two."""
     if cpu.marks:
         return f"{cpu.marks[0]}+" if cpu.disputed else cpu.marks[0]
@@ -309,12 +310,13 @@ def _padded(content: _Content, inside: Rows[_Content], padding: float, top: floa
 MOST_OWNERS = 60
 """More are not in the legend: the letters stand in the table of the answer, and each CPU tells its owner."""
 
-_STATES = {
+STATES = {
     CPUUse.SHARED: ("sh", "", "shared pool"),
     CPUUse.RESERVED: ("rs", "R", "reserved for the system"),
     CPUUse.NOBODY: ("no", "?", "neither shared nor held"),
     CPUUse.OFFLINE: ("off", "off", "offline"),
 }
+"""How CPUs are drawn that nobody owns: class, letters, and what that means."""
 _FLAGS = {
     "isolated": "a corner: isolated from the scheduler (isolcpus)",
     "efficiency": "a dot: efficiency core",
@@ -327,13 +329,13 @@ def legend_of(facts: MachineFacts) -> Sheet:
         title=facts.title,
         lines=facts.lines,
         legend=[*_states(facts), *_owners(facts)],
-        notes=[*_notes(facts), *facts.notes],
+        notes=[*_more_owners(facts), *notes_of(facts), *facts.notes],
         description=_description(facts),
     )
 
 
 def _states(facts: MachineFacts) -> Iterator[LegendItem]:
-    for use, (classes, mark, meaning) in _STATES.items():
+    for use, (classes, mark, meaning) in STATES.items():
         if cpus := facts.having(use):
             mark_class = "m" if use is CPUUse.OFFLINE else ""
             yield LegendItem(classes, "", mark, mark_class, f"{meaning}: {cpus}")
@@ -351,11 +353,15 @@ def _owners(facts: MachineFacts) -> Iterator[LegendItem]:
         )
 
 
-def _notes(facts: MachineFacts) -> Iterator[str]:
+def _more_owners(facts: MachineFacts) -> Iterator[str]:
     more = facts.owners[MOST_OWNERS:]
     if more:
         which = f"{counted(len(more), 'more owner')}, {more[0].mark} to {more[-1].mark}"
         yield f"and {which}: point at a CPU for its owner"
+
+
+def notes_of(facts: MachineFacts) -> Iterator[str]:
+    """Explain the signs beside colours and letters, as far as they are there."""
     if any(cpu.row.get("shared") for cpu in facts.cpus if cpu.use is CPUUse.RESERVED):
         yield "R: the reserved CPUs are part of the shared pool, too"
     if disputed := [cpu.number for cpu in facts.cpus if cpu.disputed]:
@@ -369,10 +375,10 @@ def _notes(facts: MachineFacts) -> Iterator[str]:
 def _description(facts: MachineFacts) -> str:
     """Say in words what the picture shows."""
     states = [
-        f"{meaning}: CPUs {cpus}" for use, (_, _, meaning) in _STATES.items() if (cpus := facts.having(use))
+        f"{meaning}: CPUs {cpus}" for use, (_, _, meaning) in STATES.items() if (cpus := facts.having(use))
     ]
     owners = [f"{owner.mark} {owner.name}: CPUs {owner.cpus or 'none'}" for owner in facts.owners]
-    return ". ".join([*facts.lines, *states, *owners, *_notes(facts), *facts.notes])
+    return ". ".join([*facts.lines, *states, *owners, *_more_owners(facts), *notes_of(facts), *facts.notes])
 
 
 T = TypeVar("T")

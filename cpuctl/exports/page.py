@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from cpuctl import __version__
-from cpuctl.exports.markup import Markup, element, joined, leaf, text
+from cpuctl.exports.markup import Attributes, Markup, element, joined, leaf, text
 
-Tone = Literal["", "good", "warn", "bad"]
+Tone = Literal["", "good", "warn", "bad", "unknown"]
 
 
 class StyledText(NamedTuple):
@@ -17,6 +17,8 @@ class StyledText(NamedTuple):
 
     text: str
     tone: Tone = ""
+    swatch: str = ""
+    """Classes of a small box that it stands in, where it is the mark of something drawn."""
 
 
 class Sentences(NamedTuple):
@@ -37,6 +39,8 @@ class Grid(NamedTuple):
 
     headings: tuple[Heading, ...]
     rows: tuple[tuple[StyledText, ...], ...]
+    about: tuple[Attributes, ...] = ()
+    """What each row is about, as attributes for scripts of a page."""
 
 
 class Figure(NamedTuple):
@@ -58,13 +62,19 @@ class Section(NamedTuple):
     parts: tuple[Part, ...]
 
 
-_MARKS = {"": "", "good": "\N{CHECK MARK} ", "warn": "! ", "bad": "\N{MULTIPLICATION SIGN} "}
+MARKS: Mapping[Tone, str] = {
+    "": "",
+    "good": "\N{CHECK MARK} ",
+    "warn": "! ",
+    "bad": "\N{MULTIPLICATION SIGN} ",
+    "unknown": "? ",
+}
 """So that no colour is needed to tell good news from bad."""
 
-# Nothing may be fetched or run, whatever the names in the answer are.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""Nothing may be fetched or run, whatever the names in the answer are."""
 
-_STYLE = """
+BASE_STYLE = """
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1c1e; --muted: #4a4e54; --line: #c9ced6;
   --head: #eef0f3; --good: #1a6b3c; --warn: #8a4b00; --bad: #b3261e; }
 @media screen and (prefers-color-scheme: dark) {
@@ -104,16 +114,16 @@ def page(title: str, verdict: StyledText, sections: Sequence[Section]) -> Markup
         "head",
         {},
         leaf("meta", {"charset": "utf-8"}),
-        leaf("meta", {"http-equiv": "Content-Security-Policy", "content": _POLICY}),
+        leaf("meta", {"http-equiv": "Content-Security-Policy", "content": POLICY}),
         leaf("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
         element("title", {}, text(title)),
-        element("style", {}, Markup(_STYLE)),
+        element("style", {}, Markup(BASE_STYLE)),
     )
     top = element(
         "header",
         {},
         element("h1", {}, text(title)),
-        element("p", {"class": f"verdict {verdict.tone}".rstrip()}, _styled_text(verdict)),
+        element("p", {"class": f"verdict {verdict.tone}".rstrip()}, styled_markup(verdict)),
     )
     bottom = element("footer", {}, text(f"Written by cpuctl {__version__}."))
     main = element("main", {}, joined(map(_section, sections), "\n"))
@@ -123,11 +133,12 @@ def page(title: str, verdict: StyledText, sections: Sequence[Section]) -> Markup
 
 
 def _section(section: Section) -> Markup:
-    parts = [_part(part) for part in section.parts]
+    parts = [part_markup(part) for part in section.parts]
     return element("section", {}, joined([element("h2", {}, text(section.title)), *parts], "\n"))
 
 
-def _part(part: Part) -> Markup:
+def part_markup(part: Part) -> Markup:
+    """Write a part of a page."""
     match part:
         case Sentences(lines=lines):
             return joined((_toned("p", line) for line in lines), "\n")
@@ -143,16 +154,17 @@ def _rows(grid: Grid) -> Iterator[Markup]:
         for each in grid.headings
     ]
     yield element("thead", {}, element("tr", {}, *headings))
+    about = grid.about or ({},) * len(grid.rows)
     rows = [
         element(
             "tr",
-            {},
+            attributes,
             *(
                 _toned("td", words, _layout(heading, words))
                 for heading, words in zip(grid.headings, row, strict=True)
             ),
         )
-        for row in grid.rows
+        for row, attributes in zip(grid.rows, about, strict=True)
     ]
     yield element("tbody", {}, joined(rows, "\n"))
 
@@ -165,11 +177,12 @@ def _layout(heading: Heading, words: StyledText) -> str:
 
 def _toned(name: str, words: StyledText, others: str = "") -> Markup:
     classes = " ".join(filter(None, (others, words.tone)))
-    return element(name, {"class": classes} if classes else {}, _styled_text(words))
+    return element(name, {"class": classes} if classes else {}, styled_markup(words))
 
 
-def _styled_text(words: StyledText) -> Markup:
+def styled_markup(words: StyledText) -> Markup:
     """Write text so that its direction stays its own affair."""
     if not words.text:
         return Markup("")
-    return element("bdi", {}, text(f"{_MARKS[words.tone]}{words.text}"))
+    content = element("bdi", {}, text(f"{MARKS[words.tone]}{words.text}"))
+    return element("span", {"class": f"swatch {words.swatch}"}, content) if words.swatch else content

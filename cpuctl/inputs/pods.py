@@ -162,12 +162,17 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPo
     if not name:
         return ()
 
+    sources.add("runningPods", name, "given")
+    return running_pods(listed_pods(name), rules, name)
+
+
+def running_pods(listed: Iterable[Pod], rules: PodRules, name: str) -> tuple[StoredPod, ...]:
+    """Return those of the pods listed in the file *name* that run; raise as ``load_running`` does."""
     from cpuctl.documents.files import source_name
     from cpuctl.pods.stored import stored_pod
 
-    sources.add("runningPods", name, "given")
     # What is made of a virtual machine is only worked out: nobody has seen it run.
-    pods = [pod for pod in listed_pods(name) if not pod.terminal and pod.virtual_machine is None]
+    pods = [pod for pod in listed if not pod.terminal and pod.virtual_machine is None]
     nodes = {pod.node_name for pod in pods if pod.node_name}
     if len(nodes) > 1:
         raise UsageError(

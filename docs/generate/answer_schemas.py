@@ -83,13 +83,13 @@ def _hints(cls: Hint) -> Mapping[str, Any]:
 
 
 @cache
-def _aliases() -> list[tuple[Any, str]]:
-    """List the types that have a name of their own in some module, but for lists of words."""
+def _aliases() -> list[tuple[Any, str, str]]:
+    """List the types that have a name of their own in some module, and it, but for lists of words."""
     named = []
     for module in _modules():
         for name, value in vars(module).items():
             if get_origin(value) is Annotated or _is_union(value):
-                named.append((value, name))
+                named.append((value, name, module.__name__))
     return named
 
 
@@ -112,15 +112,18 @@ class _Schema:
         return {**head, **body, **({"$defs": self._definitions} if self._definitions else {})}
 
     def _of_type(self, kind: Hint) -> Json:
-        name = next((name for value, name in _aliases() if value == kind), None)
         if is_typeddict(kind):
-            return self._reference(kind.__name__, kind)
-        if name is not None:
-            return self._reference(name, kind)
+            return self._reference(kind.__name__, kind.__module__, kind)
+        for value, name, module in _aliases():
+            if value == kind:
+                return self._reference(name, module, kind)
         return self._unnamed(kind)
 
-    def _reference(self, name: str, kind: Hint) -> Json:
-        name = _camel(name)
+    def _reference(self, called: str, module: str, kind: Hint) -> Json:
+        name = _camel(called)
+        if self._of.get(name, kind) != kind:
+            # An answer that is put together from others has types of several modules.
+            name = f"{module.rpartition('.')[2]}{called}"
         if name not in self._of:
             self._of[name] = kind
             self._definitions[name] = {}  # it stands where it is first spoken of, and may speak of itself

@@ -53,6 +53,7 @@ LIVE = {
     "policies new": f"{OWN}/mine.py",
     "policies show": "koordinator",
     "replay": "fixtures/timelines/case-a.yaml",
+    "report": "",
     "resize": "-T a=1/1,1Gi --set a:cpu=2",
     "schema": "plan",
     "top": "--once --interval 0.2",

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.pod_resources.model import PodResources
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.rules import PodRules
 
 _State = TypeVar("_State")
@@ -172,13 +172,12 @@ def load_owners(
 
     What pods are called is told beside it where the machine is of a sosreport that has it.
     """
-    from cpuctl.inputs.pods import as_granted, load_pod_names, load_running
+    from cpuctl.inputs.pods import as_granted, load_pod_names, load_running, running_pods
 
-    running = load_running(name, rules, sources) if name else None
     if listed is not None:
-        from cpuctl.pods.stored import stored_pod
-
-        running = tuple(stored_pod(pod, rules) for pod in listed if not pod.terminal)
+        running: tuple[StoredPod, ...] | None = running_pods(listed, rules, name)
+    else:
+        running = load_running(name, rules, sources) if name else None
     owners = NOBODY_SAYS if running is None else Owners.of(as_granted(running))
     names = load_pod_names(source, sources)
     if names is None:

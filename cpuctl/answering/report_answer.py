@@ -1,0 +1,431 @@
+"""The answer of ``cpuctl report``: one node, asked by all checks, and told as one document."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.documents.files import source_name
+from cpuctl.errors import CpuctlError, UsageError
+from cpuctl.exports.wording import counted
+from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.operations.plan_inputs import Planning, PlanningInputs
+from cpuctl.records import Record, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cpuctl.answers import report as answers
+    from cpuctl.answers.audit import Audit
+    from cpuctl.answers.checkpoint import CheckpointDump, CheckpointVerify
+    from cpuctl.answers.config import ConfigCheck
+    from cpuctl.answers.explanation import Explanation
+    from cpuctl.answers.findings import FindingCounts
+    from cpuctl.answers.plan import NotStartedPlan
+    from cpuctl.answers.replay import Replay
+    from cpuctl.answers.topology import Topology
+    from cpuctl.inputs.configuration import LoadedKubelet
+    from cpuctl.inputs.pods import GivenPods
+    from cpuctl.inputs.state_files import CheckpointInputs, StateInput
+    from cpuctl.machine.sources import MachineSource
+    from cpuctl.operations.plan import Plan
+    from cpuctl.operations.plan_inputs import PastPods
+    from cpuctl.pods.model import Pod
+
+    Progress = Callable[[str, int, int], None]
+
+MOST_EXPLAINED = 20
+"""Pods that are explained: each is tried with many changes, and more alike tell nothing new."""
+
+_NO_CONFIGURATION = "what the kubelet is told: it is not in the recording, and its defaults are assumed"
+_NO_CONFIGURATION_HERE = "what the kubelet is told: there is no {}, and its defaults are assumed"
+_DESCRIBED = "the machine is only described: nothing runs there that could be looked at"
+_NO_STATE = "the kubelet's state files are not in the recording"
+_NO_STATE_HERE = "there are no state files of a kubelet"
+_NO_OWNERS = "cpu_manager_state is not in the recording: nobody can tell who holds which CPUs"
+_NAMELESS = "the names of pods with CPUs or memory: neither the recording nor --pods tells them"
+
+
+class ReportInputs(Record):
+    """Which node is reported on, by what name, and what is asked beside that.
+
+    ``planning`` has the node, what its kubelet is told, who runs there, and the pods that are to come;
+    ``timeline`` is a file that is replayed, ``pod_resources`` where the kubelet is asked. ``now`` is the
+    time, for a node that is live (RFC 3339).
+    """
+
+    name: str
+    planning: PlanningInputs
+    pod_resources: str = ""
+    timeline: str = ""
+    now: str = ""
+
+
+def report_document(inputs: ReportInputs, sources: Sources, progress: Progress) -> answers.Report:
+    """Ask a node everything; what its recording lacks is told as unknown, and never taken for clean.
+
+    Raise CpuctlError for a machine that cannot be read, and for files that are named and cannot be used.
+    """
+    from cpuctl.inputs.machine import load_machine, with_memory, with_storage
+    from cpuctl.inputs.pods import listed_pods, running_pods
+    from cpuctl.operations.plan_inputs import read_pods
+    from cpuctl.pods.rules import PodRules
+
+    words = inputs.planning
+    _refuse_stdin(inputs)
+    coming = read_pods(words, sources, needed=False) if words.filenames or words.templates else None
+    listed = listed_pods(words.pods) if words.pods else None
+    if listed is not None:
+        running_pods(listed, PodRules(), words.pods)  # what is wrong with a named file is no gap of the node
+    source = load_machine(words.machine, sources, shows_findings=True)
+    source = with_memory(with_storage(source, words.ephemeral_storage, sources), words.memory, sources)
+    reporter = _Reporter(inputs, source, sources, listed, progress)
+    return reporter.report(coming)
+
+
+def _refuse_stdin(inputs: ReportInputs) -> None:
+    words = inputs.planning
+    if words.state == "-":
+        hint = "name a file, or the directory that holds the state files"
+        raise UsageError("is read more than once, and cannot be standard input", where="--state", hint=hint)
+    refuse_stdin_twice(
+        words.machine, words.kubelet.config, words.pods, words.devices, inputs.timeline, *words.filenames
+    )
+
+
+class _Reporter:
+    """Asks one node after another question; what cannot be told is collected in ``unknown``."""
+
+    def __init__(
+        self,
+        inputs: ReportInputs,
+        source: MachineSource,
+        sources: Sources,
+        listed: tuple[Pod, ...] | None,
+        progress: Progress,
+    ) -> None:
+        self.inputs, self.words, self.source, self.sources = inputs, inputs.planning, source, sources
+        self.listed, self.progress = listed, progress
+        self.unknown: list[answers.UnknownPart] = []
+        self.live = source.origin == LIVE_MACHINE
+        self.read = dict(sources.entries)
+        """Where the machine comes from, and what else was read for all parts."""
+
+    def report(self, coming: tuple[GivenPods, PastPods] | None) -> answers.Report:
+        """Put the answers together, and what is not known."""
+        machine = self._machine()
+        configuration = self._configuration()
+        parts: answers.ReportParts = {}
+        if (state := self._state()) is not None:
+            parts["state"] = state
+        if (holders := self._holders()) is not None:
+            parts["holders"] = holders
+        if (audit := self._audit()) is not None:
+            parts["audit"] = audit
+        if holders is not None:
+            self._name(holders, audit)
+        if coming is not None:
+            self._plan(coming, parts)
+        if self.inputs.timeline:
+            parts["timeline"] = self._timeline()
+        return {
+            "apiVersion": API_VERSION,
+            "kind": "Report",
+            "node": self.inputs.name,
+            "taken": (self.inputs.now if self.live else _recorded_at(self.source)) or None,
+            "sources": self.sources.entries,
+            "summary": _summary(machine, configuration, parts, self.unknown),
+            "machine": machine,
+            "configuration": configuration,
+            **parts,
+            "unknown": self.unknown,
+            "warnings": list(dict.fromkeys((*self.sources.read_as, *self.sources.warnings))),
+        }
+
+    def _sources(self, pods: str = "") -> Sources:
+        """Begin with the inputs that all parts have; *pods* is what a part calls those that run."""
+        sources = Sources()
+        sources.entries.update(self.read)
+        if pods and self.words.pods:
+            sources.add(pods, source_name(self.words.pods), "given")
+        return sources
+
+    def _misses(self, part: answers.ReportPart, *texts: str) -> None:
+        self.unknown += ({"part": part, "what": text} for text in texts)
+
+    @contextmanager
+    def _own(self, part: answers.ReportPart) -> Iterator[None]:
+        """Let what the node itself lacks be unknown; files that somebody has named are that one's error."""
+        try:
+            yield
+        except CpuctlError as error:
+            if self.words.state:
+                raise
+            self._misses(part, str(error))
+
+    def _machine(self) -> Topology:
+        from cpuctl.answering.kubelet_view import kubelet_view
+        from cpuctl.answering.topology.topology_answer import topology_document
+
+        source = self.source
+        kubelet = kubelet_view(source.machine, source.info)
+        return topology_document(source.machine, dict(self.read), kubelet)
+
+    def _checked(self) -> CheckpointInputs:
+        from cpuctl.inputs.state_files import CheckpointInputs
+
+        words = self.words
+        return CheckpointInputs(
+            state=words.state,
+            machine=words.machine,
+            kubelet=words.kubelet,
+            pods=words.pods,
+            pod_resources=self.inputs.pod_resources,
+            driver_arguments=words.node.driver_arguments,
+            listed=self.listed,
+        )
+
+    def _configuration(self) -> ConfigCheck:
+        """Check the configuration by itself: what is in state files is for the check of these."""
+        from cpuctl.answering.node_checks import check_configuration
+        from cpuctl.inputs.kubelet import load_cgroup_version
+
+        sources = self._sources()
+        cgroup = load_cgroup_version("", self.source, sources)
+        document = check_configuration(self._checked(), self.source, cgroup, sources, with_states=False)
+        self.sources.take_over(sources)
+        if sources.assumed_configuration or sources.described_machine:
+            here = self.live and sources.assumed_configuration
+            missing = _NO_CONFIGURATION_HERE.format(sources.assumed_configuration)
+            self._misses("configuration", missing if here else _NO_CONFIGURATION)
+        if sources.origin("kubeletVersion") == "default":
+            release = sources.entries["kubeletVersion"]["value"]
+            self._misses("configuration", f"the kubelet's release: {release} is assumed")
+        unseen = (each["what"] for each in document["notLookedAt"])
+        self._misses("configuration", *(text for text in unseen if text.startswith("unknown flags")))
+        return document
+
+    def _state(self) -> CheckpointVerify | None:
+        """Ask whether a kubelet starts on its state files, where there are any."""
+        from cpuctl.answering.node_checks import verify_state
+
+        if self.source.files is None and not self.words.state:
+            self._misses("state", _DESCRIBED)
+            return None
+        sources = self._sources("runningPods")
+        with self._own("state"):
+            document = verify_state(self._checked(), sources, self.source)
+            self.sources.entries.update(sources.entries)
+            if document["files"]:
+                return document
+            if document["start"]["outcome"] in ("Refused", "KubeletFault"):
+                self._misses("state", "the kubelet ends before it reads its state files")
+            else:
+                self._misses("state", _NO_STATE_HERE if self.live else _NO_STATE)
+        return None
+
+    def _holders(self) -> CheckpointDump | None:
+        """Tell who holds what by the state files, with a map of the machine."""
+        from cpuctl.answering.checkpoint.dump_answer import dump_document
+        from cpuctl.answering.topology.topology_answer import map_answer
+        from cpuctl.operations.checkpoint.states import load_owners
+        from cpuctl.pods.rules import PodRules
+
+        if self.source.files is None and not self.words.state:
+            self._misses("holders", _DESCRIBED)
+            return None
+        sources = self._sources("runningPods")
+        with self._own("holders"):
+            states = self._state_files(sources)
+            owners = load_owners("", PodRules(), sources, self.source, self.listed)
+            document = dump_document(states, owners, sources.entries)
+            if "cpus" in document:
+                document["map"] = map_answer(self.source.machine, document["cpus"])
+                return document
+            self._misses("holders", _NO_STATE_HERE if self.live else _NO_OWNERS)
+        return None
+
+    def _state_files(self, sources: Sources) -> tuple[StateInput, ...]:
+        from cpuctl.inputs.state_files import StatePlace, read_states
+
+        return read_states(self.words.state, StatePlace(machine=self.source), sources)
+
+    def _audit(self) -> Audit | None:
+        """Compare what runs with what the kubelet believes."""
+        from cpuctl.answering.node_checks import audit_node
+        from cpuctl.audit.check_names import CHECK_NAMES
+        from cpuctl.inputs.live_node import NodeInputs, load_node, observe_settled
+
+        if self.source.files is None:
+            self._misses("audit", _DESCRIBED)
+            return None
+        words, sources = self.words, self._sources("pods")
+        inputs = NodeInputs(
+            machine=words.machine,
+            kubelet=words.kubelet,
+            state=words.state,
+            pods=words.pods,
+            pod_resources=self.inputs.pod_resources,
+            listed=self.listed,
+        )
+        document: Audit | None = None
+        with self._own("audit"):
+            node = load_node(inputs, sources, self.source, goes_without=True)
+            observed = observe_settled(node, self.progress)
+            document = audit_node(inputs, observed.node, observed.snapshot, CHECK_NAMES, sources)
+            missing = (f"{each['missing']} ({', '.join(each['checks'])})" for each in document["unchecked"])
+            self._misses("audit", *missing)
+            if not observed.settled:
+                self._misses("audit", "the kubelet's state has changed each time the node was looked at")
+            if count := len(document["unreadable"]):
+                self._misses("audit", f"{counted(count, 'file')} of the node could not be read")
+        return document
+
+    def _name(self, holders: CheckpointDump, audit: Audit | None) -> None:
+        """Name holders that state files know by UID alone, as far as the node's own files tell names."""
+        named = {
+            each["uid"]: (each["namespace"], each["pod"])
+            for each in (audit["containers"] if audit is not None else ())
+            if each["pod"] is not None
+        }
+        nameless = False
+        for part in (holders.get("cpus"), holders.get("memory")):
+            for holder in part["holders"] if part is not None else ():
+                if holder["pod"] is None and holder["podUID"] in named:
+                    holder["namespace"], holder["pod"] = named[holder["podUID"]]
+                nameless = nameless or (holder["pod"] is None and holder["owner"] == "unknown")
+        if nameless:
+            self._misses("holders", _NAMELESS)
+
+    def _plan(self, coming: tuple[GivenPods, PastPods], parts: answers.ReportParts) -> None:
+        """Plan the pods that are to come on the node as it is, and explain those that are not admitted."""
+        from cpuctl.answering.plan.plan_document import planned_document
+        from cpuctl.inputs.kubelet import load_kubelet
+        from cpuctl.operations.plan import Planner
+
+        sources = self._sources("runningPods")
+        try:
+            loaded = load_kubelet(self.words.kubelet, sources, machine=self.source)
+        except ConfigRefusedError as refused:
+            parts["plan"] = _unloaded(refused, sources)
+            return
+        planning = self._planning(coming, loaded, sources)
+        planner = Planner(planning, progress=self.progress)
+        plan = planner.plan(planning.kubelet, planning.sources)
+        parts["plan"] = planned_document(planner, plan, planning.sources)
+        self._explain(planning, plan, parts)
+        self.sources.warn(*sources.warnings)
+
+    def _planning(
+        self, coming: tuple[GivenPods, PastPods], loaded: LoadedKubelet, sources: Sources
+    ) -> Planning:
+        from cpuctl.inputs.pods import rules_of_pods, running_pods
+        from cpuctl.operations.plan_inputs import node_planning
+
+        words = replace(self.words, pods="")
+        if self.live and not words.state and self._state_files(Sources()):
+            words = replace(words, state=loaded.kubelet.config.root_dir)
+        planning = node_planning(words, self.source, loaded, sources)
+        if self.listed is not None:
+            running = running_pods(self.listed, rules_of_pods(loaded.kubelet), self.words.pods)
+            initial = replace(planning.initial, running=running, known=True)
+            planning = replace(planning, initial=initial)
+        given, past = coming
+        planning = replace(planning, inputs=replace(planning.inputs, pods=self.words.pods), past=past)
+        return planning.with_pods(given)
+
+    def _explain(self, planning: Planning, plan: Plan, parts: answers.ReportParts) -> None:
+        from cpuctl.engine.outcome import Admitted
+
+        refused = [each.pod for each in plan.admissions if not isinstance(each.verdict, Admitted)]
+        explanations: list[Explanation] = []
+        for done, pod in enumerate(refused[:MOST_EXPLAINED]):
+            self.progress("explaining pods", done, min(len(refused), MOST_EXPLAINED))
+            explanations.append(_explanation(planning, pod.uid))
+        if explanations:
+            parts["explanations"] = explanations
+        if more := [pod.full_name for pod in refused[MOST_EXPLAINED:]]:
+            parts["unexplained"] = more
+
+    def _timeline(self) -> Replay:
+        from cpuctl.answering.replay_answer import replay_document
+        from cpuctl.operations.replay import TimelineInputs, load_timeline
+        from cpuctl.timeline.simulation import Simulation
+
+        sources = Sources()
+        timeline = load_timeline(TimelineInputs(self.inputs.timeline), sources)
+        self.sources.warn(*sources.warnings)
+        simulation = Simulation(timeline)
+        for now in simulation.play(timeline.moments, timeline.until):
+            self.progress("replaying", now, timeline.until)
+        return replay_document(simulation, sources.entries)
+
+
+def _recorded_at(source: MachineSource) -> str:
+    from cpuctl.capture.recorded_manifest import recorded_at
+
+    return recorded_at(source.files) if source.files is not None else ""
+
+
+def _unloaded(refused: ConfigRefusedError, sources: Sources) -> NotStartedPlan:
+    from cpuctl.answering.config.parts import unloaded_header
+    from cpuctl.answering.plan.plan_answer import not_started_document
+
+    head = unloaded_header(sources)
+    return not_started_document(
+        refused.whole_refusal, {"sources": head["sources"], "kubelet": head["kubelet"]}
+    )
+
+
+def _explanation(planning: Planning, uid: str) -> Explanation:
+    from cpuctl.answering.command_lines import check_command
+    from cpuctl.answering.explain.explain_answer import explained_document, not_started_document
+    from cpuctl.answering.plan.plan_document import planning_header
+    from cpuctl.operations.explain import Explained, explain_pod
+
+    found = explain_pod(planning, uid, lambda _what, _done, _total: None)
+    if not isinstance(found, Explained):
+        return not_started_document(found, {**planning_header(planning)}, check_command(planning.inputs))
+    return explained_document(planning, found)
+
+
+def _summary(
+    machine: Topology,
+    configuration: ConfigCheck,
+    parts: answers.ReportParts,
+    unknown: list[answers.UnknownPart],
+) -> answers.ReportSummary:
+    start = configuration["start"]
+    if start["outcome"] == "Started" and "state" in parts:
+        start = parts["state"]["start"]
+    severities = [each["severity"] for each in machine["findings"]]
+    for counts in (configuration["summary"], *_counts(parts)):
+        for severity in ("error", "warning", "note"):
+            severities += [severity] * counts[severity]
+    return {
+        "start": start["outcome"],
+        "error": severities.count("error"),
+        "warning": severities.count("warning"),
+        "note": severities.count("note"),
+        "notAdmitted": _not_admitted(parts),
+        "unmet": len(parts["timeline"]["expectations"]["failures"]) if "timeline" in parts else None,
+        "unknown": len(unknown),
+    }
+
+
+def _counts(parts: answers.ReportParts) -> Iterator[FindingCounts]:
+    if "state" in parts:
+        yield parts["state"]["summary"]
+    if "audit" in parts:
+        yield parts["audit"]["summary"]
+
+
+def _not_admitted(parts: answers.ReportParts) -> int | None:
+    from cpuctl.exports.outcomes import is_served
+
+    if "plan" not in parts or parts["plan"]["start"]["outcome"] != "Started":
+        return None
+    return sum(not is_served(pod) for pod in parts["plan"]["pods"])

@@ -1,0 +1,65 @@
+"""How a report looks to people: how each part stands, what is wrong, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.findings import STYLES
+from cpuctl.exports.outcomes import PODS, brief_rejection, start_word
+from cpuctl.exports.report_words import PARTS, PlacedFinding, findings_of, standings, verdict
+
+if TYPE_CHECKING:
+    from cpuctl.answers.report import Report
+    from cpuctl.exports.page import Tone
+
+TONE_STYLES: dict[Tone, str] = {"good": "green", "warn": "yellow", "bad": "red", "unknown": "yellow", "": ""}
+
+
+def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
+    """Lay out a report; wide adds notes, and what to do about findings."""
+    told = verdict(document)
+    yield Lines((Cell(f"{document['node']}: {told.text}", TONE_STYLES[told.tone]),))
+    rows = tuple(
+        (Cell(each.title), Cell(each.told.text, TONE_STYLES[each.told.tone])) for each in standings(document)
+    )
+    yield Table((Column("PART"), Column("STANDING")), rows)
+    yield from _start(document)
+    found = [each for each in findings_of(document) if wide or each.finding["severity"] != "note"]
+    if found:
+        yield Lines(tuple(line for each in found for line in _finding(each, wide=wide)))
+    if lines := tuple(_refused(document)):
+        yield Lines(lines)
+    lines = tuple(
+        Cell(f"not known: {PARTS[each['part']]}: {each['what']}", "yellow") for each in document["unknown"]
+    )
+    if lines:
+        yield Lines(lines)
+
+
+def _start(document: Report) -> Iterator[Lines]:
+    """Say in its own words why the kubelet does not start."""
+    starts = [
+        document["configuration"]["start"],
+        *([document["state"]["start"]] if "state" in document else []),
+    ]
+    for start in starts:
+        if start["outcome"] != "Started":
+            yield Lines((Cell(*start_word(start, "The kubelet")),))
+            return
+
+
+def _finding(found: PlacedFinding, *, wide: bool) -> Iterator[Cell]:
+    finding = found.finding
+    head = ": ".join(filter(None, (finding["severity"], found.about, finding["message"])))
+    yield Cell(head, STYLES[finding["severity"]])
+    if wide and finding["fix"]:
+        yield Cell(f"  fix: {finding['fix']}")
+
+
+def _refused(document: Report) -> Iterator[Cell]:
+    for pod in document["plan"]["pods"] if "plan" in document else ():
+        if pod["outcome"] != "Admitted":
+            name = f"{pod['namespace']}/{pod['name']}"
+            yield Cell(f"{name}: {PODS[pod['outcome']].word}: {brief_rejection(pod)}", "red")

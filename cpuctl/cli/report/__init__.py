@@ -1,0 +1,1 @@
+"""``cpuctl report``: all that is known of a node, on one page."""

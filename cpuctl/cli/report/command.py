@@ -1,0 +1,174 @@
+"""``cpuctl report``: a node as a whole, for people who have to judge it, and have not seen it."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
+from cpuctl.cli.notes import print_sources
+from cpuctl.cli.options import (
+    AssumeDevicesOption,
+    DevicesOption,
+    DriverArgsOption,
+    EphemeralStorageOption,
+    ExitZeroOption,
+    ForceOption,
+    IncludeCompletedOption,
+    MachineOption,
+    MemoryOption,
+    NoColorOption,
+    OutputOption,
+    PodFilesOption,
+    PodResourcesOption,
+    QuietOption,
+    RunningPodsOption,
+    SkipApiServerOption,
+    StateOption,
+    TemplateOption,
+)
+from cpuctl.cli.output import Output, Style, emit, note
+from cpuctl.cli.panels import INPUT, OUTPUT
+from cpuctl.cli.pictures import HTML, Pictures
+from cpuctl.cli.progress import ProgressBar
+from cpuctl.cli.publishing import node_name
+from cpuctl.cli.subjects import Subject, about
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs
+from cpuctl.records import replace
+
+if TYPE_CHECKING:
+    from cpuctl.answers.report import Report
+    from cpuctl.inputs.configuration import KubeletInputs
+
+app = command_group()
+
+HELP = """Write all that is known of a node on one page, to hand on.
+
+Machine, configuration and its findings, state files, who holds which CPUs, and the audit; with pods (-f, -T)
+also what would become of them on the node as it is, and why those are rejected that are; with --timeline a
+replay. What a recording lacks is told as not known, never as clean.
+
+--html writes the page: one file that needs no network, to be mailed, printed or put beside a ticket. Point at
+a CPU to see whose it is, show one pod alone, fold what you do not need; all of it works by keyboard, and
+without scripts everything is there to be read. Without --html a summary is printed; -o json has all of it.
+
+Nothing is changed on the node.
+
+Examples:
+
+\b
+  sudo cpuctl report --html node.html
+  cpuctl report node7.tar.xz --html node7.html
+  cpuctl report node7.tar.xz --pods running.json -f new.yaml --html node7.html
+  cpuctl report node7.tar.xz --timeline timeline.yaml --html - > node7.html
+  cpuctl report node7.tar.xz -o json | jq .unknown
+
+Exit codes: 0 nothing wrong was found, and all is known, 3 there are errors or warnings, the kubelet would not
+start, a pod is not admitted, an expectation is not met, or something is not known (with --exit-zero 0), 2
+usage, 4 unusable input.
+"""
+
+PageOption = Annotated[
+    str,
+    typer.Option(
+        HTML,
+        metavar="FILE",
+        help="Write the page: one file that needs no network; - is stdout, with no summary.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+TimelineOption = Annotated[
+    str,
+    typer.Option(
+        "--timeline",
+        metavar="FILE",
+        help="Replay a timeline, too (cpuctl replay).",
+        rich_help_panel=INPUT,
+    ),
+]
+
+
+@app.command(name="report", help=HELP, cls=about(Subject.MACHINE, KubeletCommand))
+def report(
+    context: typer.Context,
+    machine: MachineOption = "live",
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    template: TemplateOption = [],  # noqa: B006
+    state: StateOption = "",
+    pods: RunningPodsOption = "",
+    pod_resources: PodResourcesOption = "",
+    devices: DevicesOption = "",
+    assume_devices: AssumeDevicesOption = False,
+    driver_args: DriverArgsOption = "",
+    ephemeral_storage: EphemeralStorageOption = "",
+    memory: MemoryOption = "",
+    skip_api_server: SkipApiServerOption = False,
+    include_completed: IncludeCompletedOption = False,
+    timeline: TimelineOption = "",
+    html: PageOption = "",
+    force: ForceOption = False,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
+) -> None:
+    """Ask the node everything, write the page, answer."""
+    from cpuctl.answering.report_answer import ReportInputs, report_document
+
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    pictures = Pictures.asked({HTML: html}, style, replace=force)
+    words = PlanningInputs(
+        filenames=filename,
+        templates=template,
+        machine=machine,
+        kubelet=_read_once(kubelet_inputs(context)),
+        state=state,
+        pods=pods,
+        devices=devices,
+        ephemeral_storage=ephemeral_storage,
+        memory=memory,
+        skip_api_server=skip_api_server,
+        include_completed=include_completed,
+        node=NodeOptions(assume_devices, driver_args),
+    )
+    inputs = ReportInputs(
+        name=node_name(machine) or "node",
+        planning=words,
+        pod_resources=pod_resources,
+        timeline=timeline,
+        now=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
+    with ProgressBar(style) as progress:
+        document = report_document(inputs, sources, progress)
+    print_sources(sources, style)
+    _write(document, pictures, style)
+    if not exit_zero and not is_clean(document):
+        raise typer.Exit(EXIT_NO)
+
+
+def _read_once(kubelet: "KubeletInputs") -> "KubeletInputs":
+    """Read a configuration from standard input here: several checks want it."""
+    from cpuctl.documents.files import STDIN, read_input
+
+    return replace(kubelet, config_data=read_input(STDIN)) if kubelet.config == STDIN else kubelet
+
+
+def _write(document: "Report", pictures: Pictures, style: Style) -> None:
+    if pictures:
+        from cpuctl.cli.report.page import node_page
+
+        pictures.write(HTML, lambda: node_page(document))
+    if pictures.instead:
+        return
+    emit(document, style)
+    if style.for_people and not pictures:
+        note("note: --html FILE writes all of it as a page", style)
+
+
+def is_clean(document: "Report") -> bool:
+    """Tell whether nothing is wrong with a node, and nothing unknown."""
+    summary = document["summary"]
+    wrong = summary["error"] or summary["warning"] or summary["notAdmitted"] or summary["unmet"]
+    return summary["start"] == "Started" and not wrong and not summary["unknown"]

@@ -1,0 +1,238 @@
+"""What stands on the page of a report, chapter by chapter: the tables of all commands, and the map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.render.blocks import Block, Lines, Table
+from cpuctl.cli.render.layouts import audit as audit_layout
+from cpuctl.cli.render.layouts import checkpointdump, checkpointverify, config_check, explanation, topology
+from cpuctl.cli.render.layouts import plan as plan_layout
+from cpuctl.cli.render.layouts import replay as replay_layout
+from cpuctl.cli.render.page_parts import page_parts
+from cpuctl.cli.render.tables.checkpoint import cpu_table
+from cpuctl.cli.render.tables.devices import devices_table
+from cpuctl.cli.render.tables.memory import memory_table
+from cpuctl.exports.cpu_map import owner_look
+from cpuctl.exports.machine_facts import dump_facts, topology_facts
+from cpuctl.exports.markup import Attributes
+from cpuctl.exports.outcomes import rejection_text
+from cpuctl.exports.page import Figure, Grid, Heading, Part, Sentences, StyledText
+from cpuctl.exports.report_page import Card, Chapter, CPUMap, Fact, Facts, Fold, Item, Unknowns, report_page
+from cpuctl.exports.report_words import PARTS, findings_of, machine_text, standings, verdict
+from cpuctl.exports.timeline_picture import replay_facts, timeline_svg
+from cpuctl.exports.wording import counted, kubelet_text, pod_of_cpus, shared_sentence
+
+if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import CPUHolder
+    from cpuctl.answers.config import ConfigCheck
+    from cpuctl.answers.explanation import Explanation
+    from cpuctl.answers.plan import NotStartedPlan, StartedPlan
+    from cpuctl.answers.report import Report
+    from cpuctl.exports.machine_facts import MachineFacts
+    from cpuctl.exports.markup import Markup
+    from cpuctl.exports.page import Tone
+
+_TONES: dict[str, Tone] = {"error": "bad", "warning": "warn", "note": ""}
+
+
+def node_page(report: Report) -> Markup:
+    """Write the page about a node."""
+    cards = [Card(each.title, each.told, each.part) for each in standings(report)]
+    found = findings_of(report)
+    if found:
+        cards.insert(0, Card("Findings", StyledText(counted(len(found), "finding")), "findings"))
+    return report_page(report["node"], verdict(report), list(_facts(report)), cards, list(_chapters(report)))
+
+
+def _facts(report: Report) -> Iterator[str]:
+    model = report["machine"]["summary"]["model"]
+    yield ", ".join(filter(None, (model, machine_text(report["machine"]))))
+    if "plan" in report and "node" in report["plan"]:
+        yield kubelet_text(report["plan"]["kubelet"])
+    elif "kubelet" in report["configuration"]:
+        yield _kubelet_line(report["configuration"])
+    machine = report["sources"].get("machine")
+    origin = "this host" if machine is None or machine["from"] == "live" else machine["value"]
+    when = f", {report['taken']}" if report["taken"] else ", at a time that nobody recorded"
+    yield f"from {origin}{when}"
+
+
+def _kubelet_line(checked: ConfigCheck) -> str:
+    node, release = checked.get("node"), f"kubelet {checked['kubelet']['version']}"
+    if node is None:
+        return release
+    policies = f"CPU Manager {node['cpuManagerPolicy']}, Topology Manager {node['topologyManagerPolicy']}"
+    return f"{release}, {policies}"
+
+
+def _chapters(report: Report) -> Iterator[Chapter]:
+    if found := tuple(_findings(report)):
+        yield Chapter("findings", "Findings", (Facts(found),))
+    if report["unknown"]:
+        unknown = tuple(f"{PARTS[each['part']]}: {each['what']}" for each in report["unknown"])
+        yield Chapter("unknown", "Not known", (Unknowns(unknown),))
+    yield Chapter("holders", PARTS["holders"], tuple(_holders(report)))
+    if "plan" in report:
+        yield Chapter("pods", PARTS["pods"], tuple(_pods(report, report["plan"])))
+    if "timeline" in report:
+        picture = Figure(timeline_svg(replay_facts(report["timeline"])))
+        told = tuple(_parts(replay_layout.blocks(report["timeline"], wide=False)))
+        yield Chapter("timeline", PARTS["timeline"], (picture, Fold(StyledText("In a table"), told)))
+    if "audit" in report:
+        audit = report["audit"].copy()
+        audit["findings"], audit["unchecked"] = [], []
+        yield Chapter("audit", PARTS["audit"], tuple(_parts(audit_layout.blocks(audit, wide=True))))
+    else:
+        yield Chapter("audit", PARTS["audit"], (_why_unknown(report, "audit"),))
+    yield from _kubelet(report)
+    machine = report["machine"].copy()
+    machine["findings"] = []
+    yield Chapter("machine", "Machine", tuple(_parts(topology.blocks(machine, wide=False))))
+    yield Chapter("inputs", "Inputs", tuple(_inputs(report)), folded=True)
+
+
+def _kubelet(report: Report) -> Iterator[Chapter]:
+    checked = report["configuration"].copy()
+    checked["findings"] = []
+    yield Chapter(
+        "configuration", PARTS["configuration"], tuple(_parts(config_check.blocks(checked, wide=False)))
+    )
+    if "state" in report:
+        state = report["state"].copy()
+        state["findings"] = []
+        yield Chapter("state", PARTS["state"], tuple(_parts(checkpointverify.blocks(state, wide=True))))
+    else:
+        yield Chapter("state", PARTS["state"], (_why_unknown(report, "state"),))
+
+
+def _why_unknown(report: Report, part: str) -> Unknowns:
+    told = [each["what"] for each in report["unknown"] if each["part"] == part]
+    return Unknowns(tuple(told or ["not known"]))
+
+
+def _findings(report: Report) -> Iterator[Fact]:
+    for part, about, pod, each in findings_of(report):
+        compared = [
+            f"{word} {value}"
+            for word, value in (("expected", each["expected"]), ("found", each["detected"]))
+            if value
+        ]
+        yield Fact(
+            severity=each["severity"],
+            tone=_TONES[each["severity"]],
+            code=f"{part}: {each['code']}",
+            about=about,
+            message=each["message"],
+            detail=", ".join(compared),
+            fix=each["fix"],
+            pod=pod,
+        )
+
+
+def _holders(report: Report) -> Iterator[Item]:
+    yield CPUMap(_map_facts(report))
+    if "holders" not in report:
+        yield _why_unknown(report, "holders")
+        return
+    dump = report["holders"]
+    pool = dump["cpus"]["sharedPool"] if "cpus" in dump else ""
+    if "cpus" in dump:
+        yield Sentences((StyledText(shared_sentence(pool, _reserved(report))),))
+        yield from _owners(dump["cpus"]["holders"])
+    rest = dump.copy()
+    rest.pop("cpus", None)
+    rest.pop("map", None)
+    yield from _parts(checkpointdump.blocks(rest, wide=False))
+
+
+def _reserved(report: Report) -> str:
+    node = report["configuration"].get("node")
+    return node["reservedCPUs"] if node is not None and node["cpuManagerPolicy"] == "static" else ""
+
+
+def _map_facts(report: Report) -> MachineFacts:
+    if "holders" in report and "map" in report["holders"]:
+        return replace(dump_facts(report["holders"], _reserved(report)), lines=())
+    return replace(topology_facts(report["machine"]), lines=())
+
+
+def _owners(holders: list[CPUHolder]) -> Iterator[Grid]:
+    """Show who holds which CPUs, each with the colour and letters that its CPUs have in the map."""
+    if not holders:
+        return
+    (grid,) = page_parts([cpu_table(holders, wide=False, marked=True)])
+    assert isinstance(grid, Grid)
+    rows, about = [], list[Attributes]()
+    for place, (holder, row) in enumerate(zip(holders, grid.rows, strict=True)):
+        mark = row[0]._replace(swatch=" ".join(owner_look(place)))
+        rows.append((mark, *row[1:]))
+        about.append({"data-pod": pod_of_cpus(holder), "data-o": holder["mark"]})
+    yield grid._replace(rows=tuple(rows), about=tuple(about))
+
+
+def _pods(report: Report, plan: StartedPlan | NotStartedPlan) -> Iterator[Item]:
+    """Show what becomes of the pods that are to come, and why those are rejected that are."""
+    warnings = [StyledText(each["message"], "warn") for each in plan["warnings"]]
+    if warnings:
+        yield Sentences(tuple(warnings))
+    if "after" not in plan:
+        yield from _parts(plan_layout.blocks(plan, wide=True))
+        return
+    yield from _parts([plan_layout.pods_table(plan["pods"], wide=True)])
+    for each in report.get("explanations", ()):
+        yield _explained(each)
+    if left := report.get("unexplained"):
+        text = f"not explained here: {', '.join(left)} (cpuctl explain POD)"
+        yield Sentences((StyledText(text, "warn"),))
+    yield Fold(StyledText("What is left then"), tuple(_left(plan)))
+
+
+def _left(plan: StartedPlan) -> Iterator[Part]:
+    after, found = plan["after"], list[Block]()
+    if plan["node"]["cpuManagerPolicy"] != "none":
+        found.append(plan_layout.numa_table(after))
+    if "memory" in after:
+        found.append(memory_table(after["memory"]))
+    if "devices" in after:
+        found.append(devices_table(after["devices"]))
+    yield from _parts([*found, Lines.of(*plan_layout.closing_lines(plan))])
+
+
+def _explained(document: Explanation) -> Fold:
+    parts = tuple(_parts(explanation.blocks(document, wide=True)))
+    if "pod" not in document:
+        return Fold(StyledText("The kubelet would not start", "bad"), parts)
+    pod = document["pod"]
+    name = f"{pod['namespace']}/{pod['name']}"
+    return Fold(StyledText(f"{name}: {rejection_text(pod)}", "bad"), parts, name)
+
+
+def _inputs(report: Report) -> Iterator[Part]:
+    rows = tuple(
+        (StyledText(name), StyledText(entry["value"]), StyledText(entry["from"]))
+        for name, entry in report["sources"].items()
+    )
+    yield Grid((Heading("Input"), Heading("Value"), Heading("From")), rows)
+    if warnings := report["warnings"]:
+        yield Sentences(tuple(StyledText(text, "warn") for text in warnings))
+
+
+def _parts(blocks: Iterable[Block]) -> Iterator[Part]:
+    """Take over tables and sentences, and let rows of tables with pods tell whose they are."""
+    for part in page_parts(each for each in blocks if isinstance(each, Lines | Table)):
+        yield _by_pod(part) if isinstance(part, Grid) else part
+
+
+def _by_pod(grid: Grid) -> Grid:
+    """Say of every row whose it is: a pod is named in the first of its rows only."""
+    names = [heading.name for heading in grid.headings]
+    if "POD" not in names:
+        return grid
+    column, pod, about = names.index("POD"), "", list[Attributes]()
+    for row in grid.rows:
+        pod = row[column].text or pod
+        about.append({"data-pod": pod})
+    return grid._replace(about=tuple(about))

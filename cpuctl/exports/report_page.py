@@ -1,0 +1,293 @@
+"""The page of a report: cards on top, parts that can be folded, a map of CPUs, findings, and a script.
+
+One file that needs no network. Without the script all of it is there, only nothing is lit up or filtered.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+from cpuctl import __version__
+from cpuctl.exports.cpu_map import cpu_map, map_style
+from cpuctl.exports.machine_facts import MachineFacts
+from cpuctl.exports.markup import Markup, element, joined, leaf, text
+from cpuctl.exports.page import BASE_STYLE, MARKS, POLICY, Part, StyledText, Tone, part_markup, styled_markup
+from cpuctl.exports.report_script import SCRIPT
+
+
+class Card(NamedTuple):
+    """How one part of a report stands, in a word and a sentence; ``link`` is where there is more of it."""
+
+    title: str
+    told: StyledText
+    link: str
+
+
+class Fact(NamedTuple):
+    """A finding: its head (how bad, what it is called, about what), what is wrong, and what to do."""
+
+    severity: str
+    tone: Tone
+    code: str
+    about: str
+    message: str
+    detail: str = ""
+    fix: str = ""
+    pod: str = ""
+
+
+class Facts(NamedTuple):
+    """Findings, one below the other."""
+
+    facts: tuple[Fact, ...]
+
+
+class Fold(NamedTuple):
+    """A part that opens by itself inside of another one; ``pod`` is whose it is."""
+
+    title: StyledText
+    parts: tuple[Item, ...]
+    pod: str = ""
+
+
+class CPUMap(NamedTuple):
+    """The CPUs of a machine, to be pointed at."""
+
+    facts: MachineFacts
+
+
+class Unknowns(NamedTuple):
+    """What is not known, one thing a line."""
+
+    lines: tuple[str, ...]
+
+
+Item = Part | Facts | Fold | CPUMap | Unknowns
+
+_HINT = "Point at a CPU, or move through the map with the arrow keys; Enter shows its pod alone."
+
+
+class Chapter(NamedTuple):
+    """A part of the report under its heading; what is ``folded`` is closed until somebody wants it."""
+
+    link: str
+    title: str
+    items: tuple[Item, ...]
+    folded: bool = False
+
+
+_STYLE = """
+body { max-width: 100rem; padding: 1.5rem clamp(1rem, 3vw, 3rem); }
+[hidden] { display: none !important; }
+.skip { position: absolute; left: -100rem; } .skip:focus { left: 1rem; top: .5rem; background: var(--paper);
+  padding: .3rem .6rem; z-index: 3; }
+a { color: inherit; }
+:focus-visible { outline: 2px solid var(--ink); outline-offset: 2px; border-radius: 3px; }
+header h1 { overflow-wrap: anywhere; } header .muted { margin: .1rem 0; }
+.muted { color: var(--muted); } .unknown { color: var(--unknown); }
+:root { --unknown: #6a4a8c; } .small { font-size: .85rem; }
+@media screen and (prefers-color-scheme: dark) { :root { --unknown: #c8a8f0; } }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(11rem, 100%), 1fr)); gap: .6rem;
+  margin: 1rem 0; padding: 0; list-style: none; }
+.cards a { display: block; font-size: .93rem; height: 100%; padding: .5rem .7rem;
+  border: 1px solid var(--line);
+  border-left: 4px solid var(--line); border-radius: .35rem; text-decoration: none; }
+.cards a:hover { background: var(--head); }
+.cards b { display: block; font-size: .8rem; letter-spacing: .03em; text-transform: uppercase;
+  color: var(--muted); }
+.cards a.good, .cards a.warn, .cards a.bad, .cards a.unknown { color: var(--ink); }
+.cards a.good { border-left-color: var(--good); } .cards a.warn { border-left-color: var(--warn); }
+.cards a.bad { border-left-color: var(--bad); } .cards a.unknown { border-left-color: var(--unknown); }
+.bar { position: sticky; top: 0; z-index: 2; display: flex; flex-wrap: wrap; gap: .4rem .6rem;
+  align-items: center; margin: 0 -.5rem; padding: .45rem .5rem; background: var(--paper);
+  border-bottom: 1px solid var(--line); font-size: .9rem; }
+.bar input, .bar button { font: inherit; color: inherit; background: var(--paper); padding: .2rem .6rem;
+  border: 1px solid var(--muted); border-radius: .3rem; }
+.bar input { width: 16rem; max-width: 100%; } .bar button:hover { background: var(--head); }
+.bar .far { margin-left: auto; display: flex; gap: .4rem; }
+section { scroll-margin-top: 3.5rem; }
+section > details > summary { margin: 1.6rem 0 .5rem; padding-bottom: .25rem; cursor: pointer;
+  border-bottom: 1px solid var(--line); }
+summary h2 { display: inline; margin: 0; padding: 0; border: 0; }
+summary h3 { display: inline; margin: 0; font-size: 1rem; }
+h3 { font-size: 1rem; margin: 1rem 0 .3rem; }
+details details { margin: .4rem 0; padding: .3rem .7rem; border: 1px solid var(--line);
+  border-radius: .35rem; }
+details details > summary { cursor: pointer; }
+table { margin-bottom: .3rem; } th, td { padding: .22rem .6rem; }
+tbody tr:hover, tr.same { background: var(--head); }
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(34rem, 100%), 1fr)); gap: .5rem;
+  margin: .5rem 0; padding: 0; list-style: none; }
+.facts li { padding: .4rem .7rem; color: var(--ink); border-left: 4px solid var(--line);
+  background: var(--tint); border-radius: .2rem; break-inside: avoid; }
+.facts li.bad { border-left-color: var(--bad); } .facts li.warn { border-left-color: var(--warn); }
+.facts p { margin: 0; } .facts .head { font-weight: bold; } .facts .head span { font-weight: normal; }
+:root { --tint: #f6f7f9; } @media screen and (prefers-color-scheme: dark) { :root { --tint: #1e2024; } }
+.unknowns { margin: .5rem 0; padding: 0; list-style: none; }
+@media screen and (max-width: 44rem) { .bar { position: static; } }
+code { font: .92em/1.45 'Liberation Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace;
+  overflow-wrap: anywhere; white-space: pre-wrap; }
+.said { position: sticky; bottom: .5rem; z-index: 1; min-height: 2.4em; border: 1px solid var(--line);
+  padding: .35rem .6rem; margin: .5rem 0; background: var(--head);
+  border-radius: .3rem; }
+.map.lit .c:not(.same), .map.some .c:not(.hit) { background: var(--paper); color: var(--muted); }
+.map.lit .c:not(.same)::after, .map.some .c:not(.hit)::after { display: none; }
+.c.same, .c.hit { box-shadow: 0 0 0 2px var(--ink); } .c:focus-visible { z-index: 1; }
+@media screen and (prefers-reduced-motion: no-preference) { html { scroll-behavior: smooth; } }
+@media print {
+  .bar, .skip { display: none; } .said { display: none; }
+  details { display: block; } details::details-content { content-visibility: visible; display: block; }
+  .cards a, .core, .box, .facts li { break-inside: avoid; }
+  section > details > summary { break-after: avoid; }
+  .box .box .box { break-inside: auto; } .table { font-size: 9pt; } td { overflow-wrap: anywhere; }
+  summary::marker { content: ""; } summary { list-style: none; }
+}
+"""
+
+
+def report_page(
+    title: str,
+    verdict: StyledText,
+    facts: Sequence[str],
+    cards: Sequence[Card],
+    chapters: Sequence[Chapter],
+) -> Markup:
+    """Write the page; the same content gives the same text. *facts* stand below the title."""
+    top = element(
+        "header",
+        {},
+        element("h1", {}, element("bdi", {}, text(title))),
+        element("p", {"class": f"verdict {verdict.tone}".rstrip()}, styled_markup(verdict)),
+        *(element("p", {"class": "muted"}, element("bdi", {}, text(each))) for each in facts),
+    )
+    nav = element("nav", {"aria-label": "Parts of the report"}, _cards(cards))
+    main = element("main", {"id": "main", "tabindex": -1}, joined(map(_chapter, chapters), "\n"))
+    skip = element("a", {"class": "skip", "href": "#main"}, text("Skip to the parts"))
+    bottom = element("footer", {}, text(f"Written by cpuctl {__version__}."))
+    script = element("script", {}, Markup(SCRIPT))
+    body = element("body", {}, joined([skip, top, nav, _bar(), main, bottom, script], "\n"))
+    document = element("html", {"lang": "en"}, joined([_head(title), body], "\n"))
+    return Markup(f"<!DOCTYPE html>\n{document}\n")
+
+
+def _head(title: str) -> Markup:
+    # This one script is known by its hash: no other runs, even if one got in through a name.
+    digest = b64encode(sha256(SCRIPT.encode()).digest()).decode()
+    return element(
+        "head",
+        {},
+        leaf("meta", {"charset": "utf-8"}),
+        leaf(
+            "meta",
+            {"http-equiv": "Content-Security-Policy", "content": f"{POLICY}; script-src 'sha256-{digest}'"},
+        ),
+        leaf("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        leaf("meta", {"name": "color-scheme", "content": "light dark"}),
+        element("title", {}, text(title)),
+        element("style", {}, Markup(f"{BASE_STYLE}{map_style()}{_STYLE}")),
+    )
+
+
+def _bar() -> Markup:
+    """Write the tools, which are shown by the script that serves them."""
+    pod = joined(
+        [
+            element("label", {"for": "pod"}, text("Show one pod")),
+            text(" "),
+            leaf("input", {"id": "pod", "type": "search", "list": "pod-names", "autocomplete": "off"}),
+            element("datalist", {"id": "pod-names"}),
+            text(" "),
+            _button("clear", "Show all"),
+        ]
+    )
+    folding = joined(
+        [_button("unfold", "Unfold all"), _button("fold", "Fold all"), _button("print", "Print")]
+    )
+    return element(
+        "form",
+        {"class": "bar", "id": "bar", "role": "search", "aria-label": "In this report", "hidden": "hidden"},
+        element("span", {"id": "by-pod"}, pod),
+        element("span", {"id": "told", "role": "status"}),
+        element("span", {"class": "far"}, folding),
+    )
+
+
+def _button(name: str, words: str) -> Markup:
+    return element("button", {"type": "button", "id": name}, text(words))
+
+
+def _cards(cards: Sequence[Card]) -> Markup:
+    items = (
+        element(
+            "li",
+            {},
+            element(
+                "a",
+                {"href": f"#{card.link}", "class": card.told.tone},
+                element("b", {}, text(card.title)),
+                _marked(card.told),
+            ),
+        )
+        for card in cards
+    )
+    return element("ul", {"class": "cards"}, joined(items, "\n"))
+
+
+def _marked(words: StyledText) -> Markup:
+    """Write text whose mark alone is coloured: where most of a page is red, nothing stands out."""
+    mark = element("span", {"class": words.tone}, text(MARKS[words.tone])) if words.tone else Markup("")
+    return joined([mark, styled_markup(StyledText(words.text))])
+
+
+def _chapter(chapter: Chapter) -> Markup:
+    heading = element("summary", {}, element("h2", {"id": f"{chapter.link}-title"}, text(chapter.title)))
+    folded = {"data-folded": ""} if chapter.folded else {}
+    details = element(
+        "details", {"open": "open", **folded}, joined([heading, *map(_item, chapter.items)], "\n")
+    )
+    return element("section", {"id": chapter.link, "aria-labelledby": f"{chapter.link}-title"}, details)
+
+
+def _item(item: Item) -> Markup:
+    match item:
+        case Facts(facts=facts):
+            return element("ul", {"class": "facts"}, joined(map(_fact, facts), "\n"))
+        case Fold():
+            return _fold(item)
+        case Unknowns(lines=lines):
+            items = (element("li", {}, _marked(StyledText(line, "unknown"))) for line in lines)
+            return element("ul", {"class": "unknowns"}, joined(items, "\n"))
+        case CPUMap(facts=machine):
+            hint = element("p", {"class": "said", "id": "said"}, text(_HINT))
+            return joined([cpu_map(machine), hint], "\n")
+        case _:
+            return part_markup(item)
+
+
+def _fold(fold: Fold) -> Markup:
+    heading = element("summary", {}, element("h3", {}, _marked(fold.title)))
+    whose = {"data-pod": fold.pod} if fold.pod else {}
+    return element(
+        "details",
+        {"open": "open", "data-folded": "", **whose},
+        joined([heading, *map(_item, fold.parts)], "\n"),
+    )
+
+
+def _fact(fact: Fact) -> Markup:
+    head = [
+        element("span", {"class": fact.tone}, styled_markup(StyledText(fact.severity, fact.tone))),
+        text(" "),
+        element("bdi", {}, text(fact.about)),
+        text(" "),
+        element("span", {"class": "muted small"}, text(fact.code)),
+    ]
+    lines = [element("p", {"class": "head"}, *head), element("p", {}, element("bdi", {}, text(fact.message)))]
+    if fact.detail:
+        lines.append(element("p", {"class": "muted small"}, element("bdi", {}, text(fact.detail))))
+    if fact.fix:
+        lines.append(element("p", {"class": "small"}, text("Fix: "), element("code", {}, text(fact.fix))))
+    return element("li", {"class": fact.tone, "data-pod": fact.pod}, joined(lines))

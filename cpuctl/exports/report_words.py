@@ -1,0 +1,250 @@
+"""How a report stands, part by part, in a sentence each: the same on a terminal and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from cpuctl.exports.outcomes import is_served, pod_counts_text
+from cpuctl.exports.page import StyledText, Tone
+from cpuctl.exports.wording import byte_text, counted, pod_name
+
+if TYPE_CHECKING:
+    from cpuctl.answers.audit import Audit
+    from cpuctl.answers.checkpoint import CheckpointDump
+    from cpuctl.answers.findings import FindingCounts, Found, Graded
+    from cpuctl.answers.plan import NotStartedPlan, StartedPlan
+    from cpuctl.answers.replay import Replay
+    from cpuctl.answers.report import Report, ReportPart
+    from cpuctl.answers.start import Start
+    from cpuctl.answers.topology import Topology
+
+    class Finding(Graded, Found):
+        """What every finding has."""
+
+
+PARTS: Final[Mapping[ReportPart, str]] = {
+    "configuration": "Configuration",
+    "state": "State files",
+    "holders": "Who holds what",
+    "audit": "Audit",
+    "pods": "Pods",
+    "timeline": "Timeline",
+}
+"""What people call the parts of a report that can be unknown."""
+
+_STARTS: Final[Mapping[str, str]] = {
+    "Started": "the kubelet would start",
+    "Refused": "the kubelet would not start",
+    "KubeletFault": "the kubelet would fail",
+    "Undetermined": "whether the kubelet would start cannot be said",
+}
+_WORST: Final[tuple[Tone, ...]] = ("bad", "unknown", "warn", "good", "")
+
+
+class PlacedFinding(NamedTuple):
+    """A finding of any part, what it is about, and the pod that it is about, if any."""
+
+    part: str
+    about: str
+    pod: str
+    finding: Finding
+
+
+class Standing(NamedTuple):
+    """How one part stands; ``part`` is its name in the answer, or ``machine``."""
+
+    part: str
+    title: str
+    told: StyledText
+
+
+def verdict(report: Report) -> StyledText:
+    """Say in one sentence how the node stands: what is wrong first, and never more than is known."""
+    found, unknown = list(_wrong(report)), report["summary"]["unknown"]
+    if found:
+        start = report["summary"]["start"]
+        bad = start in ("Refused", "KubeletFault") or any(tone == "bad" for _, tone in found)
+        tone: Tone = "bad" if bad else "warn"
+        return StyledText(f"{'; '.join(text for text, _ in found)}{_not_known(unknown, ', and ')}", tone)
+    if unknown:
+        return StyledText(
+            f"Nothing wrong was found in what could be looked at{_not_known(unknown, '; ')}", "unknown"
+        )
+    return StyledText("Nothing wrong was found", "good")
+
+
+def _wrong(report: Report) -> Iterator[tuple[str, Tone]]:
+    summary = report["summary"]
+    match summary["start"]:
+        case "Refused" | "KubeletFault":
+            yield "The kubelet would not start", "bad"
+        case "Undetermined":
+            yield "Whether the kubelet would start cannot be said", "unknown"
+        case _:
+            pass
+    if refused := summary["notAdmitted"]:
+        yield f"{counted(refused, 'pod')} would not be admitted", "bad"
+    if unmet := summary["unmet"]:
+        yield f"{counted(unmet, 'expectation')} of the timeline not met", "bad"
+    if text := counts_text(summary, with_notes=False):
+        yield text, "bad" if summary["error"] else "warn"
+
+
+def _not_known(unknown: int, before: str) -> str:
+    if not unknown:
+        return ""
+    return f"{before}{counted(unknown, 'thing')} {'is' if unknown == 1 else 'are'} not known"
+
+
+def counts_text(counts: FindingCounts, *, with_notes: bool = True) -> str:
+    """Count findings by severity, those that there are."""
+    found = {"error": counts["error"], "warning": counts["warning"]}
+    if with_notes:
+        found["note"] = counts["note"]
+    return ", ".join(counted(count, word) for word, count in found.items() if count)
+
+
+def standings(report: Report) -> Iterator[Standing]:
+    """Say of every part how it stands, in the order of the report."""
+    yield Standing("machine", "Machine", _machine(report["machine"]))
+    yield _standing(report, "holders", _holders(report.get("holders")))
+    yield _standing(report, "configuration", _configuration(report))
+    state = report.get("state")
+    yield _standing(report, "state", state and _started(state["start"], state["summary"]))
+    audit = report.get("audit")
+    yield _standing(report, "audit", audit and _audited(audit))
+    if "plan" in report:
+        yield _standing(report, "pods", _planned(report["plan"]))
+    if "timeline" in report:
+        yield _standing(report, "timeline", _replayed(report["timeline"]))
+
+
+def _standing(report: Report, part: ReportPart, told: StyledText | None) -> Standing:
+    """Say of a part that something of it is not known, unless it has worse to tell."""
+    unknown = sum(each["part"] == part for each in report["unknown"])
+    if told is None:
+        why = next((each["what"] for each in report["unknown"] if each["part"] == part), "not known")
+        told = StyledText(why, "unknown")
+    elif unknown:
+        tone: Tone = min(told.tone, "unknown", key=_WORST.index)
+        told = StyledText(f"{told.text}{_not_known(unknown, '; ')}", tone)
+    return Standing(part, PARTS[part], told)
+
+
+def machine_text(topology: Topology) -> str:
+    """Say what a machine consists of, as far as that is recorded."""
+    summary = topology["summary"]
+    sizes = {
+        "socket": summary["sockets"],
+        "NUMA node": summary["numaNodes"],
+        "core": summary["cores"],
+        "CPU": summary["cpus"],
+    }
+    parts = [counted(size, noun) for noun, size in sizes.items() if size is not None]
+    memory = summary["memoryBytes"]
+    return ", ".join([*parts, *([f"{byte_text(memory)} of memory"] if memory else [])])
+
+
+def _machine(topology: Topology) -> StyledText:
+    kubelet, text = topology["kubelet"], machine_text(topology)
+    if "error" in kubelet:
+        return StyledText(f"{text}; a kubelet does not come up on it: {kubelet['error']}", "bad")
+    severities = [each["severity"] for each in topology["findings"]]
+    if severities:
+        text += f"; {counted(len(severities), 'finding')}"
+    return StyledText(text, "warn" if "warning" in severities else "bad" if "error" in severities else "")
+
+
+def _configuration(report: Report) -> StyledText:
+    checked = report["configuration"]
+    return _started(checked["start"], checked["summary"])
+
+
+def _started(start: Start, counts: FindingCounts) -> StyledText:
+    found = counts_text(counts)
+    more = f": {found}" if found else ""
+    match start["outcome"]:
+        case "Started":
+            tone: Tone = "bad" if counts["error"] else "warn" if counts["warning"] else "good"
+        case "Undetermined":
+            tone = "unknown"
+        case _:
+            tone = "bad"
+    return StyledText(f"{_STARTS[start['outcome']]}{more}", tone)
+
+
+def _holders(dump: CheckpointDump | None) -> StyledText | None:
+    if dump is None or (cpus := dump.get("cpus")) is None:
+        return None
+    pods = len({holder["podUID"] or holder["mark"] for holder in cpus["holders"]})
+    exclusive = f"{counted(cpus['exclusiveCPUs'], 'exclusive CPU')} of {counted(pods, 'pod')}"
+    shared = f"{counted(cpus['sharedCPUs'], 'CPU')} shared"
+    return StyledText(f"{exclusive if cpus['holders'] else 'no exclusive CPUs'}, {shared}")
+
+
+def _audited(audit: Audit) -> StyledText:
+    summary = audit["summary"]
+    looked = [
+        counted(many, noun)
+        for noun, many in (("container", summary["containers"]), ("thread", summary["threads"]))
+        if many is not None
+    ]
+    found = counts_text(summary) or "nothing found"
+    tone: Tone = "bad" if summary["error"] else "warn" if summary["warning"] else "good"
+    return StyledText(f"{', '.join(looked) or 'no containers or threads'}: {found}", tone)
+
+
+def _planned(plan: StartedPlan | NotStartedPlan) -> StyledText:
+    if "summary" not in plan:
+        tone: Tone = "unknown" if plan["start"]["outcome"] == "Undetermined" else "bad"
+        return StyledText(_STARTS[plan["start"]["outcome"]], tone)
+    return StyledText(
+        pod_counts_text(plan["summary"]), "good" if all(map(is_served, plan["pods"])) else "bad"
+    )
+
+
+def _replayed(replay: Replay) -> StyledText:
+    expected = replay["expectations"]
+    failures = len(expected["failures"])
+    if not expected["checked"]:
+        return StyledText(f"{counted(len(replay['entries']), 'thing')} happened; nothing was expected")
+    text = f"{counted(expected['checked'], 'moment')} checked, {failures or 'nothing'} not as expected"
+    return StyledText(text, "bad" if failures else "good")
+
+
+_SEVERITIES = ("error", "warning", "note")
+
+
+def findings_of(report: Report) -> list[PlacedFinding]:
+    """Collect the findings of all parts, the worst first."""
+    return sorted(_findings(report), key=lambda each: _SEVERITIES.index(each.finding["severity"]))
+
+
+def _findings(report: Report) -> Iterator[PlacedFinding]:
+    names, source = pod_names(report), report["sources"].get("machine")
+    recording = f"{source['value']}: " if source is not None else ""
+    for unusual in report["machine"]["findings"]:
+        yield PlacedFinding("Machine", unusual["file"], "", unusual)
+    for remark in report["configuration"]["findings"]:
+        about = ": ".join(filter(None, (remark["setting"], (remark["where"] or "").removeprefix(recording))))
+        yield PlacedFinding(PARTS["configuration"], about, "", remark)
+    for wrong in report["state"]["findings"] if "state" in report else ():
+        uid = wrong["podUID"] or ""
+        yield PlacedFinding(PARTS["state"], wrong["file"], names.get(uid, uid), wrong)
+    for found in report["audit"]["findings"] if "audit" in report else ():
+        uid = found["uid"] or ""
+        yield PlacedFinding(PARTS["audit"], found["subject"], names.get(uid, uid), found)
+
+
+def pod_names(report: Report) -> dict[str, str]:
+    """Return what pods are called, by their UIDs, as far as any part tells."""
+    names: dict[str, str] = {}
+    for container in report["audit"]["containers"] if "audit" in report else ():
+        if container["pod"] is not None:
+            names[container["uid"]] = f"{container['namespace']}/{container['pod']}"
+    cpus = report["holders"].get("cpus") if "holders" in report else None
+    for holder in cpus["holders"] if cpus is not None else ():
+        if holder["pod"] is not None:
+            names[holder["podUID"]] = pod_name(holder)
+    return names

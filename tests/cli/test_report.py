@@ -1,0 +1,192 @@
+"""``cpuctl report``: what other commands say of a node, on one page; and what nobody can say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.audit.node_tree import clean_node, with_kubelet_files
+from tests.capture.node_texts import written
+from tests.cli.conftest import ROOT, Cpuctl, Result
+
+NODE = str(ROOT / "fixtures/nodes/v2-2-numa/node.tar.xz")
+PODS = ("--pods", str(ROOT / "fixtures/nodes/v2-2-numa/pods.json"))
+V36 = ("--kubelet-version", "1.36")
+BARE = ("-m", str(ROOT / "fixtures/machines/2s-2numa-32cpu.tar.xz"))
+STATIC = ("--kubelet-config", str(ROOT / "fixtures/kubelet/static.yaml"))
+MANIFESTS = ("-f", str(ROOT / "fixtures/pods"))
+
+
+def answer(result: Result, code: int = 3) -> dict[str, Any]:
+    assert result.code == code, result
+    document: dict[str, Any] = json.loads(result.out)
+    return document
+
+
+def asked(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
+    return answer(cpuctl(*words, "-q", "--exit-zero", "-o", "json"), 0)
+
+
+def without(value: Any, names: set[str]) -> Any:
+    if isinstance(value, list):
+        return [without(each, names) for each in value]
+    if isinstance(value, dict):
+        return {name: without(each, names) for name, each in value.items() if name not in names}
+    return value
+
+
+def test_it_says_what_the_commands_for_each_part_say(cpuctl: Cpuctl) -> None:
+    report = answer(cpuctl("report", NODE, *PODS, *V36, "-q", "-o", "json"))
+    given = ("-m", NODE, *V36)
+    assert report["audit"] == asked(cpuctl, "audit", *given, *PODS)
+    assert report["state"] == asked(cpuctl, "checkpoint", "verify", *given, *PODS)
+    assert report["machine"]["cpus"] == json.loads(cpuctl("topology", NODE, "-q", "-o", "json").out)["cpus"]
+    dump = json.loads(cpuctl("checkpoint", "dump", "-m", NODE, *PODS, "--map", "-q", "-o", "json").out)
+    assert {**report["holders"], "sources": {}} == {**dump, "sources": {}}
+    checked = asked(cpuctl, "config", "check", *given)
+    mine = [each for each in report["configuration"]["findings"] if each["code"] != "state"]
+    assert [each for each in checked["findings"] if each in mine] == mine
+
+
+def test_the_summary_counts_what_all_parts_have(cpuctl: Cpuctl) -> None:
+    report = answer(cpuctl("report", NODE, *PODS, *V36, "-q", "-o", "json"))
+    parts = [report[name]["findings"] for name in ("machine", "configuration", "state", "audit")]
+    found = [each["severity"] for part in parts for each in part]
+    assert {name: report["summary"][name] for name in ("error", "warning", "note")} == {
+        name: found.count(name) for name in ("error", "warning", "note")
+    }
+    assert report["summary"]["start"] == report["state"]["start"]["outcome"] == "Refused"
+    assert report["summary"]["unknown"] == len(report["unknown"]) > 0
+
+
+def test_pods_are_planned_on_the_node_as_it_is_and_refusals_explained(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """They come beside those that hold CPUs already."""
+    machine = ("-m", "synthetic:2s2n8c2t", *V36, "--kubelet-args", "--cpu-manager-policy=static")
+    reserved = (*machine[:-1], f"{machine[-1]} --reserved-cpus=0")
+    state = ("--state", str(tmp_path / "state"))
+    cpuctl("checkpoint", "new", *reserved, "-T", "db=20/20,1Gi", "--write-state", state[1])
+    pods = ("-T", "web=4/4,1Gi", "-T", "late=16/16,1Gi")
+    report = answer(cpuctl("report", *reserved, *state, *pods, "-q", "-o", "json"))
+    plan = asked(cpuctl, "plan", *reserved, *state, *pods)
+    assert report["plan"]["pods"] == plan["pods"]
+    assert [pod["outcome"] for pod in plan["pods"]] == ["Admitted", "Rejected"]
+    assert report["summary"]["notAdmitted"] == 1
+    (explained,) = report["explanations"]
+    alone = asked(cpuctl, "explain", "late", *reserved, *state, *pods)
+    assert (explained["pod"], explained["decision"], explained["suggestions"]) == (
+        alone["pod"],
+        alone["decision"],
+        alone["suggestions"],
+    )
+
+
+def test_more_refusals_than_are_explained_are_named(cpuctl: Cpuctl) -> None:
+    report = answer(cpuctl("report", *BARE, *STATIC, *V36, "-T", "big=64/64,1Gi x23", "-q", "-o", "json"))
+    assert len(report["explanations"]) == 20
+    assert report["unexplained"] == ["default/big-20", "default/big-21", "default/big-22"]
+    assert report["summary"]["notAdmitted"] == 23
+
+
+def test_what_a_recording_lacks_is_unknown_and_not_clean(cpuctl: Cpuctl) -> None:
+    """A machine alone: no kubelet, no state files, nothing that runs."""
+    result = cpuctl("report", *BARE, "-q", "-o", "json")
+    report = answer(result)
+    missing = {(each["part"], each["what"]) for each in report["unknown"]}
+    assert {part for part, _ in missing} == {"configuration", "state", "holders", "audit"}
+    assert ("state", "the kubelet's state files are not in the recording") in missing
+    assert report.keys().isdisjoint({"state", "holders", "plan", "timeline"})
+    assert (report["summary"]["error"], report["summary"]["warning"]) == (0, 0)
+    table = cpuctl("report", *BARE, "-q").out
+    assert "Nothing wrong was found in what could be looked at; " in table
+    assert "not known: State files: the kubelet's state files are not in the recording" in table
+
+
+def test_a_machine_that_is_only_described_has_nothing_to_look_at(cpuctl: Cpuctl) -> None:
+    report = answer(cpuctl("report", "synthetic:1s1n4c2t", "-q", "-o", "json"))
+    described = "the machine is only described: nothing runs there that could be looked at"
+    assert {each["part"] for each in report["unknown"] if each["what"] == described} == {
+        "state",
+        "holders",
+        "audit",
+    }
+
+
+def test_a_node_in_good_order_of_which_all_is_known_is_clean(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    node = str(written(with_kubelet_files(clean_node()).files, tmp_path / "node"))
+    result = cpuctl("report", node, *V36, "-o", "json", "-q")
+    report = json.loads(result.out)
+    assert [each for each in report["audit"]["findings"] if each["severity"] != "note"] == []
+    # Neither flags nor names of pods are in a bare directory.
+    assert all("flags" in each["what"] or "names of pods" in each["what"] for each in report["unknown"])
+    assert result.code == (3 if report["unknown"] or report["summary"]["warning"] else 0)
+
+
+def test_a_timeline_is_replayed_beside_it(cpuctl: Cpuctl) -> None:
+    timeline = str(ROOT / "fixtures/timelines/scenario-2.yaml")
+    report = answer(cpuctl("report", NODE, "--timeline", timeline, "-q", "-o", "json"))
+    assert report["timeline"] == asked(cpuctl, "replay", timeline)
+    assert report["summary"]["unmet"] == 0
+
+
+def test_a_kubelet_that_cannot_load_its_configuration_plans_nothing(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("kind: KubeletConfiguration\napiVersion: v9\n")
+    bad = ("--kubelet-config", str(tmp_path / "bad.yaml"))
+    report = answer(cpuctl("report", NODE, *bad, "-T", "a=1/1,1Gi", "-q", "-o", "json"))
+    assert report["summary"]["start"] == report["plan"]["start"]["outcome"] == "Refused"
+    assert report["summary"]["notAdmitted"] is None
+    table = cpuctl("report", NODE, *bad, "-T", "a=1/1,1Gi", "-q").out
+    assert table.startswith("node: The kubelet would not start")
+
+
+def test_inputs_from_standard_input_are_read_once(cpuctl: Cpuctl) -> None:
+    pods = Path(PODS[1]).read_bytes()
+    named = answer(cpuctl("report", NODE, *PODS, *MANIFESTS, "-q", "-o", "json"))
+    piped = answer(cpuctl("report", NODE, "--pods", "-", *MANIFESTS, "-q", "-o", "json", stdin=pods))
+    for part in ("state", "holders", "audit", "plan"):
+        assert piped[part]["sources"].keys() == named[part]["sources"].keys()
+    # A command that reads standard input cannot be repeated: proposals do not name it.
+    unlike = {"sources", "fix", "next"}
+    assert without(piped, unlike) == without(named, unlike)
+    config = Path(STATIC[1]).read_bytes()
+    words = ("report", *BARE, "-T", "a=1/1,1Gi", "-q", "-o", "json")
+    assert (
+        answer(cpuctl(*words, "--kubelet-config", "-", stdin=config))["plan"]["pods"]
+        == (answer(cpuctl(*words, *STATIC))["plan"]["pods"])
+    )
+    refused = cpuctl("report", NODE, "--state", "-")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--state: is read more than once" in refused.err
+
+
+def test_the_page_is_never_put_where_nobody_asked_for_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    told = cpuctl("report", NODE, *V36, columns=200)
+    assert "<html" not in told.out
+    assert told.err.endswith("note: --html FILE writes all of it as a page\n")
+    page = tmp_path / "node.html"
+    written_beside = cpuctl("report", NODE, *V36, "--html", str(page), "-q", columns=200)
+    assert (written_beside.code, written_beside.out) == (3, told.out)
+    assert page.read_text("ascii").startswith("<!DOCTYPE html>\n")
+    again = cpuctl("report", NODE, *V36, "--html", str(page))
+    assert (again.code, again.out) == (2, "")
+    assert "already" in again.err
+    assert cpuctl("report", NODE, *V36, "--html", str(page), "--force", "--exit-zero").code == 0
+    instead = cpuctl("report", NODE, *V36, "--html", "-", "-q")
+    assert instead.out == page.read_text("ascii")
+    both = cpuctl("report", NODE, "--html", "-", "-o", "json")
+    assert (both.code, both.out) == (2, "")
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_people_read_a_summary(columns: int, cpuctl: Cpuctl) -> None:
+    out = cpuctl("report", NODE, *PODS, *V36, *MANIFESTS, "-q", columns=columns).out
+    assert "State files" in out
+    assert "whole" not in out
+    lines = out.splitlines()
+    assert lines[0] == "node: The kubelet would not start; 5 errors, 7 warnings, and 1 thing is not known"
+    assert any(line.startswith("error: telco/gateway/forwarder: it has exclusive CPUs 4-7") for line in lines)
+    assert not any(line.startswith("note: ") for line in lines)
+    wide = cpuctl("report", NODE, *PODS, *V36, *MANIFESTS, "-q", "-o", "wide", columns=columns).out
+    assert "  fix: taskset -acp 0-1 231" in wide

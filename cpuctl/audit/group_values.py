@@ -236,7 +236,7 @@ def _upper_files(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> Ma
         return {}
     memory = rules.room.memory if top and rules.room else None
     shares = _shares(snapshot, group, rules)
-    reserved = _reserved(snapshot, rules.settings, None if top else group.role.qos)
+    reserved = _reserved(snapshot, rules, None if top else group.role.qos)
     values = CgroupValues(
         shares=shares or _LEAST_SHARES,
         memory=memory,
@@ -262,14 +262,15 @@ def _shares(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> int | N
         return shares_of(rules.room.milli_cpu) if rules.room else None
     if group.role.qos is not QosClass.BURSTABLE:
         return _LEAST_SHARES
-    requests = _requests(snapshot, QosClass.BURSTABLE, "cpu")
+    requests = _requests(snapshot, rules.node, QosClass.BURSTABLE, "cpu")
     return None if requests is None else shares_of(requests.milli_value)
 
 
-def _reserved(snapshot: NodeSnapshot, settings: CgroupSettings, qos: QosClass | None) -> Mapping[str, int]:
+def _reserved(snapshot: NodeSnapshot, rules: ValueRules, qos: QosClass | None) -> Mapping[str, int]:
     """Return the memory that is protected for a class, or for all pods."""
-    burstable = _requests(snapshot, QosClass.BURSTABLE, "memory")
-    guaranteed = _requests(snapshot, QosClass.GUARANTEED, "memory")
+    settings = rules.settings
+    burstable = _requests(snapshot, rules.node, QosClass.BURSTABLE, "memory")
+    guaranteed = _requests(snapshot, rules.node, QosClass.GUARANTEED, "memory")
     if burstable is None or guaranteed is None or qos is QosClass.BEST_EFFORT:
         return {}
     if qos is QosClass.BURSTABLE:
@@ -277,10 +278,15 @@ def _reserved(snapshot: NodeSnapshot, settings: CgroupSettings, qos: QosClass | 
     return class_reservation(burstable.value + guaranteed.value, QosClass.GUARANTEED, settings)
 
 
-def _requests(snapshot: NodeSnapshot, qos: QosClass, resource: str) -> Quantity | None:
-    """Add up what the running pods of a class request; None where pods are not known."""
+def _requests(snapshot: NodeSnapshot, rules: NodeRules, qos: QosClass, resource: str) -> Quantity | None:
+    """Add up what the running pods of a class request; None where pods are not known.
+
+    Nor is known whether a kubelet that writes what claims count as adds it to the sum of a class, too.
+    """
     if not snapshot.pods_known:
         return None
-    pods = (pod for uid, pod in snapshot.pods.items() if uid in snapshot.uids and not pod.terminal)
-    requests = (pod_requests(pod).get(resource, _ZERO) for pod in pods if pod_qos(pod).qos_class is qos)
-    return sum(requests, _ZERO)
+    running = (pod for uid, pod in snapshot.pods.items() if uid in snapshot.uids and not pod.terminal)
+    pods = [pod for pod in map(rules.view, running) if pod_qos(pod).qos_class is qos]
+    if any(claim for pod in pods for claim in pod.counted_claims):
+        return None
+    return sum((pod_requests(pod).get(resource, _ZERO) for pod in pods), _ZERO)

@@ -11,7 +11,7 @@ from cpuctl.cgroups.names import Driver
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.values import CgroupSettings
-from cpuctl.pods.model import QosClass
+from cpuctl.pods.model import CountedClaim, QosClass
 from cpuctl.pods.rules import NodeRules
 from cpuctl.quantity import Quantity
 from tests.audit.node_tree import DATABASE, OWN, WEB, NodeTree, clean_node
@@ -79,6 +79,23 @@ def test_quality_classes_have_the_sum_of_their_pods() -> None:
     node.quota("/kubepods.slice/kubepods-besteffort.slice", None, shares=1024)
     found = values(node, "/kubepods.slice/kubepods-besteffort.slice")["cpu.weight"]
     assert (found, found.differs) == (FileValue("39", ("1",)), True)
+
+
+def test_claims_that_count_are_in_the_groups_of_pods_where_kubelets_write_them() -> None:
+    """From 1.37 on; nobody knows whether the sum of a class has them, too."""
+    node = clean_node()
+    group, pods = node.pod(WEB, QosClass.BURSTABLE), node.pods()
+    claim = CountedClaim((pods[WEB].containers[0].name,), {"cpu": Quantity.parse("3")})
+    snapshot = node.snapshot(pods | {WEB: pods[WEB]._replace(counted_claims=(claim,))})
+    above = group.rpartition("/")[0]
+    for rules, weight, sum_of_class in (
+        (NodeRules(), "39", ("39",)),
+        (NodeRules(writes_claims=True), "157", ()),
+    ):
+        found = group_values(snapshot, snapshot.groups[group], RULES._replace(node=rules))
+        assert found["cpu.weight"].expected == (weight,)
+        found = group_values(snapshot, snapshot.groups[above], RULES._replace(node=rules))
+        assert found["cpu.weight"].expected == sum_of_class
 
 
 def test_nobody_says_what_kubepods_itself_has_where_no_configuration_is_known() -> None:

@@ -238,6 +238,18 @@ ADMISSION = (
         commands=("cpuctl config check --kubelet-config CONFIG",),
     ),
     Message(
+        code="static-pod-references",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("static pods may not use ResourceClaims", 32),
+            Text("static pods may not reference {objects:word}", 34),
+        ),
+        meaning="the kubelet does not take the manifest of a static pod that names objects of the API "
+        "server: resource claims, secrets, config maps, a service account",
+        fix="leave these out of the manifest, or send the pod to the API server",
+        commands=("cpuctl pods lint --static -f MANIFESTS",),
+    ),
+    Message(
         code="sidecar-off",
         speaker=Speaker.KUBELET,
         texts=(

@@ -67,6 +67,8 @@ class Text(NamedTuple):
         """The kubelets that print it, empty where all do that cpuctl knows."""
         if (self.since, self.until) == (OLDEST, NEWEST):
             return ""
+        if self.since == self.until:
+            return f"1.{self.since}"
         if self.until == NEWEST:
             return f"1.{self.since} and later"
         return f"1.{self.until} and earlier" if self.since == OLDEST else f"1.{self.since} to 1.{self.until}"

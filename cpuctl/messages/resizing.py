@@ -37,6 +37,15 @@ RESIZING = (
         commands=(_RESIZE,),
     ),
     Message(
+        code="resize-counted-claims",
+        speaker=Speaker.API_SERVER,
+        texts=(Text("pods with node allocatable resource claims cannot be resized", 36, 36),),
+        meaning="claims of the pod count as the node's CPUs or memory (KEP-5517), and 1.36 resizes no such "
+        "pods; later releases do",
+        fix="make the pod anew with the new size",
+        commands=(_RESIZE,),
+    ),
+    Message(
         code="resize-below-promise",
         speaker=Speaker.CPU_MANAGER,
         texts=(

@@ -5,7 +5,7 @@
 
 _cpuctl_verbs() {
     case $1 in
-        '') verbs='plan explain advise resize pods replay policies topology config checkpoint audit top report cgroups nri dra capture fleet schema completion' ;;
+        '') verbs='plan explain advise resize pods replay policies topology config checkpoint audit top report watch cgroups nri dra capture fleet schema completion' ;;
         'pods') verbs='show diff lint' ;;
         'policies') verbs='list show new' ;;
         'topology') verbs='show map distances synthetic devices' ;;
@@ -57,6 +57,7 @@ _cpuctl_options() {
         'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'top') options='-m --machine --root --state --pods --replay --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --interval --samples --once -o --output --record --no-color -q --quiet -h --help' ;;
         'report') options='-m --machine -f --filename -T --template --state --pods --pod-resources --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-apiserver --include-completed --timeline --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --html --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'watch') options='--root --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --every --full --settle --until --for --textfile -o --output -q --quiet -h --help' ;;
         'cgroups') options='-h --help' ;;
         'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
@@ -185,6 +186,9 @@ _cpuctl_value() {
         'report:--timeline' | \
         'report:--kubelet-config' | \
         'report:--html' | \
+        'watch:--pods' | \
+        'watch:--kubelet-config' | \
+        'watch:--textfile' | \
         'cgroups show:--state' | \
         'cgroups show:--pods' | \
         'cgroups show:--kubelet-config' | \
@@ -319,6 +323,12 @@ _cpuctl_value() {
         'report:--ephemeral-storage' | \
         'report:--memory' | \
         'report:--kubelet-args' | \
+        'watch:--pod-resources' | \
+        'watch:--kubelet-args' | \
+        'watch:--every' | \
+        'watch:--full' | \
+        'watch:--settle' | \
+        'watch:--for' | \
         'cgroups show:--oci-runtime' | \
         'cgroups show:--kubelet-args' | \
         'cgroups apply:--kubelet-args' | \
@@ -458,6 +468,8 @@ _cpuctl_value() {
         'top:--root' | \
         'top:--config-dir' | \
         'report:--config-dir' | \
+        'watch:--root' | \
+        'watch:--config-dir' | \
         'cgroups show:--root' | \
         'cgroups show:--config-dir' | \
         'cgroups apply:--root' | \
@@ -497,6 +509,7 @@ _cpuctl_value() {
         'audit:--kubelet-version' | \
         'top:--kubelet-version' | \
         'report:--kubelet-version' | \
+        'watch:--kubelet-version' | \
         'cgroups show:--kubelet-version' | \
         'cgroups apply:--kubelet-version' | \
         'nri run:--kubelet-version' | \
@@ -530,6 +543,7 @@ _cpuctl_value() {
         'audit:--feature-gates' | \
         'top:--feature-gates' | \
         'report:--feature-gates' | \
+        'watch:--feature-gates' | \
         'cgroups show:--feature-gates' | \
         'cgroups apply:--feature-gates' | \
         'nri run:--feature-gates' | \
@@ -639,10 +653,14 @@ _cpuctl_value() {
         'checkpoint verify:-o' | \
         'checkpoint verify:--output') value='words table wide json yaml prom' ;;
         'audit:--check' | \
+        'watch:--check' | \
         'fleet check:--check' | \
         'fleet diff:--check') value='checks' ;;
         'audit:-o' | \
         'audit:--output') value='words table wide json yaml jsonl plan prom' ;;
+        'watch:--until') value='words error warning note' ;;
+        'watch:-o' | \
+        'watch:--output') value='words lines jsonl' ;;
         'cgroups apply:...') value='container' ;;
         'nri run:-o' | \
         'nri run:--output') value='words log jsonl' ;;
@@ -654,7 +672,7 @@ _cpuctl_value() {
         'fleet list:--output') value='words table wide json yaml jsonl prom nrt' ;;
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
-        'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology' ;;
+        'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology watchevent' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

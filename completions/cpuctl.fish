@@ -86,6 +86,7 @@ set -g __cpuctl_paths 'plan' \
     'audit' \
     'top' \
     'report' \
+    'watch' \
     'cgroups' \
     'cgroups show' \
     'cgroups apply' \
@@ -490,6 +491,23 @@ set -g __cpuctl_values 'plan:-f' \
     'report:--html' \
     'report:-o' \
     'report:--output' \
+    'watch:--root' \
+    'watch:--pods' \
+    'watch:--pod-resources' \
+    'watch:--kubelet-config' \
+    'watch:--config-dir' \
+    'watch:--kubelet-args' \
+    'watch:--kubelet-version' \
+    'watch:--feature-gates' \
+    'watch:--check' \
+    'watch:--every' \
+    'watch:--full' \
+    'watch:--settle' \
+    'watch:--until' \
+    'watch:--for' \
+    'watch:--textfile' \
+    'watch:-o' \
+    'watch:--output' \
     'cgroups show:-m' \
     'cgroups show:--machine' \
     'cgroups show:--root' \
@@ -652,6 +670,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'Show, verify, m
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Find wrong CPU sets and noisy neighbours on a node, with fixes.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a top -d 'Watch a node run: exclusive CPUs, their load, who disturbs them.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a report -d 'Write all that is known of a node on one page, to hand on.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a watch -d 'Watch a node and report each change: findings, pods, state files.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'Show the kubelet\'s control groups, and correct their CPU sets.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a nri -d 'Set the CPUs of containers from the container runtime (NRI).'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'Show CPUs as devices (DRA), and dry-run resource claims.'
@@ -1225,6 +1244,26 @@ complete -c cpuctl -n '__cpuctl_at "report"' -l no-color -d 'Disable colour, as 
 complete -c cpuctl -n '__cpuctl_at "report"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l exit-zero -d 'Exit 0 even if the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "report"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l root -x -a '(__fish_complete_directories)' -d 'Root of the node\'s file system, e.g. /host in a debugging pod, or a mounted disk.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l pod-resources -x -d 'Query the kubelet\'s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with \'live\': the socket in the kubelet\'s directory.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l kubelet-config -r -F -d 'KubeletConfiguration file. Default: the recorded kubelet\'s; with -m live, the running one\'s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory (its flag --config-dir).'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l kubelet-args -x -d 'The kubelet\'s flags, or @FILE with its command line; flags override files.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s version, 1.27 to 1.38: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Feature gates in addition to those of the configuration.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l ignore-unknown-gates -d 'Ignore feature gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l check -x -a '(__cpuctl_ask checks)' -d 'Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l every -x -d 'How often threads and interrupts are sampled.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l full -x -d 'How often the node is audited when nothing changes.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l settle -x -d 'How long a finding must be gone, or different, before that is reported.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l until -x -a 'error warning note' -d 'End with exit code 3 at the first finding of this severity or worse.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l for -x -d 'End with exit code 0 after this time.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l textfile -r -F -d 'Write the metrics of cpuctl audit -o prom to this file after each audit, atomically: for node_exporter\'s textfile collector.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -s o -l output -x -a 'lines jsonl' -d 'Output format: lines for people; jsonl is one change a line.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a show -d 'Show the tree of kubepods, expected beside actual values.'
 complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a apply -d 'Write CPU sets to control groups, in a safe order.'
 complete -c cpuctl -n '__cpuctl_at "cgroups"' -s h -l help -d 'Show this message and exit.'
@@ -1443,7 +1482,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'Disable colour,
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 even if the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology watchevent'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

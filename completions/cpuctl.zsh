@@ -42,6 +42,7 @@ _cpuctl_commands() {
                 'audit:Find wrong CPU sets and noisy neighbours on a node, with fixes.'
                 'top:Watch a node run: exclusive CPUs, their load, who disturbs them.'
                 'report:Write all that is known of a node on one page, to hand on.'
+                'watch:Watch a node and report each change: findings, pods, state files.'
                 'cgroups:Show the kubelet'\''s control groups, and correct their CPU sets.'
                 'nri:Set the CPUs of containers from the container runtime (NRI).'
                 'dra:Show CPUs as devices (DRA), and dry-run resource claims.'
@@ -778,6 +779,29 @@ _cpuctl_run() {
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
+        'watch')
+            _arguments \
+                '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pod-resources)'--pod-resources='[Query the kubelet'\''s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:CHECK,...: _cpuctl_ask checks' \
+                '(--every)'--every='[How often threads and interrupts are sampled.]:DURATION: ' \
+                '(--full)'--full='[How often the node is audited when nothing changes.]:DURATION: ' \
+                '(--settle)'--settle='[How long a finding must be gone, or different, before that is reported.]:DURATION: ' \
+                '(--until)'--until='[End with exit code 3 at the first finding of this severity or worse.]:error|warning|note:(error warning note)' \
+                '(--for)'--for='[End with exit code 0 after this time.]:DURATION: ' \
+                '(--textfile)'--textfile='[Write the metrics of cpuctl audit -o prom to this file after each audit, atomically\: for node_exporter'\''s textfile collector.]:FILE:_files' \
+                '(-o --output)'{-o+,--output=}'[Output format\: lines for people; jsonl is one change a line.]:lines|jsonl:(lines jsonl)' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
         'cgroups')
             _cpuctl_group 'cgroups' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
@@ -1032,7 +1056,7 @@ _cpuctl_run() {
         'schema')
             _arguments \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '1::[NAME]:(advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology)'
+                '1::[NAME]:(advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology watchevent)'
             ;;
         'completion')
             _arguments \

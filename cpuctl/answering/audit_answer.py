@@ -40,7 +40,7 @@ def audit_document(
             _container(observed, verdict_of[observed.group.path]) for observed in snapshot.containers
         ],
         **_claims(snapshot),
-        "findings": [_finding(finding) for finding in findings],
+        "findings": [finding_answer(finding) for finding in findings],
         "unchecked": [
             {"missing": each.missing, "checks": list(each.checks)} for each in unchecked(snapshot, checks)
         ],
@@ -101,7 +101,8 @@ def _container(observed: ObservedContainer, verdict: Verdict) -> answers.Contain
     }
 
 
-def _finding(finding: Finding) -> answers.Finding:
+def finding_answer(finding: Finding) -> answers.Finding:
+    """Tell what was found in which part of the node."""
     subject, owner, path = finding.place
     return {
         **graded(finding),

@@ -14,11 +14,12 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cpuctl.answers.audit import Audit
     from cpuctl.answers.checkpoint import CheckpointVerify
     from cpuctl.answers.config import ConfigCheck
+    from cpuctl.audit.finding import Finding
     from cpuctl.audit.snapshot import NodeSnapshot
     from cpuctl.inputs.live_node import LiveNode, NodeInputs
     from cpuctl.inputs.sources import Sources
@@ -111,15 +112,32 @@ def audit_node(
     inputs: NodeInputs, node: LiveNode, snapshot: NodeSnapshot, checks: Sequence[str], sources: Sources
 ) -> Audit:
     """Compare a node that was looked at with what its kubelet believes."""
-    from cpuctl.answering.audit_answer import audit_document
     from cpuctl.audit.checks import audit
 
-    findings, unreadable = audit(snapshot, checks), node.files.unreadable
-    document = audit_document(snapshot, findings, sources.entries, checks=checks, unreadable=unreadable)
+    document = audited_node(node, snapshot, audit(snapshot, checks), checks, sources)
+    spell_out_fixes(document["findings"], audit_commands(inputs, sources))
+    return document
+
+
+def audited_node(
+    node: LiveNode,
+    snapshot: NodeSnapshot,
+    findings: Sequence[Finding],
+    checks: Sequence[str],
+    sources: Sources,
+) -> Audit:
+    """Tell what was found on a node; what findings propose is not spelt out."""
+    from cpuctl.answering.audit_answer import audit_document
+
+    unreadable = node.files.unreadable
+    return audit_document(snapshot, findings, sources.entries, checks=checks, unreadable=unreadable)
+
+
+def audit_commands(inputs: NodeInputs, sources: Sources) -> Callable[[str], str]:
+    """Return what lets a command that a finding proposes ask with the options that were given."""
     # What mends a node is run there, and never on its recording.
     released = inputs.machine != LIVE_MACHINE or release_is_known(sources)
     given = CheckpointInputs(
         state=inputs.state, kubelet=inputs.kubelet, pods=inputs.pods, root=inputs.root or "/"
     )
-    spell_out_fixes(document["findings"], checkpoint_commands(given, released=released))
-    return document
+    return checkpoint_commands(given, released=released)

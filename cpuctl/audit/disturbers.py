@@ -100,7 +100,12 @@ def _candidates(snapshot: NodeSnapshot) -> Iterator[Task]:
 
 
 def _is_movable(task: Task) -> bool:
-    return task.kernel and not task.fixed and not re.fullmatch(_BOUND, task.comm)
+    return task.kernel and may_be_moved(task.comm, fixed=task.fixed)
+
+
+def may_be_moved(comm: str, *, fixed: bool) -> bool:
+    """Tell whether somebody can and need move a kernel thread of this name to other CPUs."""
+    return not fixed and not re.fullmatch(_BOUND, comm)
 
 
 def _group_of(path: str) -> _Group:

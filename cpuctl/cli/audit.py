@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.check_option import CheckOption, chosen_checks
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import observe, print_doubts, print_sources
 from cpuctl.cli.options import (
@@ -22,12 +22,9 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Style, emit
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.subjects import Subject, about
-from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cpuctl.answers.audit import Audit
     from cpuctl.answers.cgroups import CgroupsPlan
     from cpuctl.answers.metrics import Metrics
@@ -77,14 +74,6 @@ class AuditOutput(StrEnum):
     PROM = "prom"
 
 
-CheckOption = Annotated[
-    str,
-    typer.Option(
-        "--check",
-        metavar="CHECK,...",
-        help=f"Only these checks: {', '.join(CHECK_NAMES)}.",
-    ),
-]
 AuditOutputOption = Annotated[
     AuditOutput,
     typer.Option(
@@ -116,7 +105,7 @@ def audit(
     from cpuctl.inputs.live_node import NodeInputs, load_node
 
     kubelet = kubelet_inputs(context)
-    checks = _checks(check)
+    checks = chosen_checks(check)
     form = AuditOutput.JSON if output is AuditOutput.PLAN else output
     style, sources = Style(form, color=not no_color, quiet=quiet), Sources()
     inputs = NodeInputs(
@@ -135,18 +124,6 @@ def audit(
     bad = audited["summary"]["error"] or audited["summary"]["warning"] or audited["unchecked"]
     if not exit_zero and bad:
         raise typer.Exit(EXIT_NO)
-
-
-def _checks(text: str) -> "Sequence[str]":
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    unknown = [name for name in names if name not in CHECK_NAMES]
-    if unknown:
-        raise UsageError(
-            f"no check is called {unknown[0]!r}",
-            where="--check",
-            hint=f"choose from {', '.join(CHECK_NAMES)}",
-        )
-    return names or CHECK_NAMES
 
 
 def _metrics(audited: "Audit") -> "Metrics":

@@ -34,6 +34,7 @@ _NODE = {
     "audit": Entry("audit", "Find wrong CPU sets and noisy neighbours on a node, with fixes."),
     "top": Entry("top", "Watch a node run: exclusive CPUs, their load, who disturbs them."),
     "report": Entry("report.command", "Write all that is known of a node on one page, to hand on."),
+    "watch": Entry("watch", "Watch a node and report each change: findings, pods, state files."),
     "cgroups": Entry("cgroups.command", "Show the kubelet's control groups, and correct their CPU sets."),
     "nri": Entry("nri.command", "Set the CPUs of containers from the container runtime (NRI)."),
     "dra": Entry("dra.command", "Show CPUs as devices (DRA), and dry-run resource claims."),

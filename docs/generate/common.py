@@ -28,7 +28,14 @@ ENVIRONMENT = (
         "CPUCTL_MACHINE",
         "The machine that stands in for this host where no option names one, in the words of `-m`.",
     ),
-    ("JOURNAL_STREAM", "Set by systemd: lines of `nri run` that go to its journal carry their level."),
+    (
+        "JOURNAL_STREAM",
+        "Set by systemd: lines of `nri run` and `watch` that go to its journal carry their level.",
+    ),
+    (
+        "NOTIFY_SOCKET",
+        "Set by systemd for `Type=notify`: `watch` reports there that it has started and is alive.",
+    ),
     ("XDG_CONFIG_HOME", "Where cpuctl/config.yaml is looked for; ~/.config where it is not set."),
     ("CPUCTL_DEBUG", "Not empty: an internal error shows where it happened, for a report."),
 )

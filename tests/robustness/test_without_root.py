@@ -62,6 +62,7 @@ LIVE = {
     "topology map": "",
     "topology show": "--numa-memory",
     "topology synthetic": "",
+    "watch": "--for 100ms",
 }
 """A command line for every command, on the live node where the command looks at one."""
 

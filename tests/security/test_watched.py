@@ -50,6 +50,17 @@ def test_what_only_reads_starts_sends_and_writes_nothing(line: str, tmp_path: Pa
     assert done.events == []
 
 
+def test_a_watch_asks_the_kernel_and_sends_nothing(tmp_path: Path) -> None:
+    """It has a pair of sockets of its own, and calls what Python has no words for."""
+    done = watched(["watch", "--for", "300ms"], tmp_path)
+    assert done.code == 0, done.err
+    assert done.written == set()
+    called = {event[2] for event in done.events if event[0] == "ctypes.dlsym"}
+    assert called <= {"sched_getaffinity", "inotify_init1", "inotify_add_watch", "inotify_rm_watch"}
+    kinds = {"dlopen", "dlsym", "create_string_buffer", "get_errno"}
+    assert done.others <= {f"ctypes.{kind}" for kind in kinds} | {"socket.__new__"}
+
+
 WRITING = {
     "state": f"plan -m {MACHINE} --kubelet-config {STATIC} -f fixtures/pods --write-state {{}}",
     "repaired": f"checkpoint repair {NODE} --kubelet-version 1.36 --pods {RUNNING} --write-state {{}}",

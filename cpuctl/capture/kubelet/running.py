@@ -93,7 +93,7 @@ def flag_value(flags: Iterable[str], name: str) -> str:
     return values[-1] if values else ""
 
 
-_NAMES = frozenset({"hyperkube", "k3s", "k3s-agent", "k3s-server", "kubelet", "kubelite", "rke2"})
+PROGRAMS = frozenset({"hyperkube", "k3s", "k3s-agent", "k3s-server", "kubelet", "kubelite", "rke2"})
 """Programs that are a kubelet, or have one inside."""
 
 
@@ -133,7 +133,7 @@ def _running(proc: Path) -> list[RunningKubelet]:
 
 def _kubelets(pid: int, name: str, words: Sequence[str]) -> Iterator[RunningKubelet]:
     command, *arguments = words
-    called = next((each for each in (name, posixpath.basename(command)) if each in _NAMES), "")
+    called = next((each for each in (name, posixpath.basename(command)) if each in PROGRAMS), "")
     if called:
         root = flag_value(kept_flags((*arguments, *forwarded_flags(arguments))), "root-dir")
         yield RunningKubelet(pid, called, posixpath.normpath(root or f"/{STATE_DIRECTORY}"))

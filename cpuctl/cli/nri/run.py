@@ -19,6 +19,7 @@ from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import MachineOption, QuietOption
 from cpuctl.cli.output import Style
 from cpuctl.cli.panels import INPUT, OUTPUT
+from cpuctl.cli.services import read_by_journal
 from cpuctl.errors import UsageError, os_reason
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
@@ -214,7 +215,7 @@ class _Journal:
 
     def __init__(self, output: EventOutput) -> None:
         self._writes_events = output is EventOutput.JSONL
-        self._marks_levels = _read_by_journal()
+        self._marks_levels = read_by_journal(2)
         self._waiting: Queue[tuple[TextIO, bytes]] = Queue(_MOST_WAITING)
         self._lost = 0
         Thread(target=self._write, name="journal", daemon=True).start()
@@ -272,12 +273,3 @@ class _Journal:
                 lost, self._lost = self._lost, 0
                 self.say(Level.WARNING, f"{lost} lines are lost, as nobody has read those before")
             self._waiting.task_done()
-
-
-def _read_by_journal() -> bool:
-    """Return whether stderr is what systemd has connected to its journal."""
-    try:
-        found = os.fstat(2)
-    except OSError:
-        return False
-    return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"

@@ -13,10 +13,18 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
 def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every renderer has this shape
-    """Write the metrics of an answer, all series of a metric together; nothing where there are none."""
+    """Write the metrics of an answer, as ``metrics_text`` makes them."""
+    sys.stdout.write(metrics_text(document))
+
+
+def metrics_text(document: Document) -> str:
+    """Return the metrics of an answer, all series of a metric together; nothing where there are none."""
     samples = sorted(document.get("metrics", ()), key=lambda sample: str(sample["name"]))
-    for name, series in groupby(samples, key=lambda sample: str(sample["name"])):
-        sys.stdout.write("".join(f"{line}\n" for line in _lines(name, list(series))))
+    return "".join(
+        f"{line}\n"
+        for name, series in groupby(samples, key=lambda sample: str(sample["name"]))
+        for line in _lines(name, list(series))
+    )
 
 
 def _lines(name: str, series: list[Mapping[str, Any]]) -> Iterable[str]:

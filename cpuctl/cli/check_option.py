@@ -1,0 +1,31 @@
+"""The option that chooses among the checks of an audit."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from cpuctl.audit.check_names import CHECK_NAMES
+from cpuctl.errors import UsageError
+
+CheckOption = Annotated[
+    str,
+    typer.Option(
+        "--check",
+        metavar="CHECK,...",
+        help=f"Only these checks: {', '.join(CHECK_NAMES)}.",
+    ),
+]
+
+
+def chosen_checks(text: str) -> Sequence[str]:
+    """Return the checks that somebody names, or all; raise UsageError for what is none."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in CHECK_NAMES]
+    if unknown:
+        raise UsageError(
+            f"no check is called {unknown[0]!r}",
+            where="--check",
+            hint=f"choose from {', '.join(CHECK_NAMES)}",
+        )
+    return names or CHECK_NAMES

@@ -1,0 +1,291 @@
+"""``cpuctl watch``: an audit that keeps running, and reports what changes."""
+
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.check_option import CheckOption, chosen_checks
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
+from cpuctl.cli.notes import print_doubts, print_sources
+from cpuctl.cli.options import PodResourcesOption, QuietOption, RootOption, RunningPodsOption
+from cpuctl.cli.output import Style, complain, takes_every_character
+from cpuctl.cli.panels import OUTPUT
+from cpuctl.cli.services import read_by_journal, tell_manager
+from cpuctl.errors import NodeAccessError, UsageError, unwritable
+from cpuctl.whole_file import sync_directory, written_beside
+
+if TYPE_CHECKING:
+    from cpuctl.answers.watch import WatchEvent
+    from cpuctl.operations.watch import Look, Seen, WatchInputs
+
+app = command_group()
+
+HELP = """Watch a node and report each change: findings, pods, state files.
+
+Starts with an audit, and reports what it finds. From then on it reports each change once: a finding that
+appears, changes or is resolved; a pod that is added, with its CPUs, or removed; a state file that is written;
+a kubelet that restarts. Findings are those of cpuctl audit.
+
+Changes of state files and control groups are noticed at once (inotify), those of threads and interrupts by
+sampling (--every). Each leads to an audit; without any, one runs every five minutes (--full).
+
+What the kubelet is about to put right is not reported before it has had the time to do so:
+cpuManagerReconcilePeriod after its state was written, or after a pod was removed. A finding is resolved after
+10 seconds without it (--settle). If it keeps coming back, that time doubles, up to five minutes.
+
+Next: cpuctl audit, for the commands that fix what was found.
+
+Examples:
+
+\b
+  sudo cpuctl watch
+  sudo cpuctl watch -o jsonl >> changes.jsonl
+  sudo cpuctl watch --until error --for 10m   # in a test: 3 at an error
+  sudo cpuctl watch --check cpusets,threads
+  sudo cpuctl watch --textfile /var/lib/node_exporter/cpuctl_audit.prom
+  cpuctl watch --root /host                       # in a debugging pod
+
+Exit codes: 0 ended by --for, SIGTERM, SIGINT or SIGHUP, 2 usage, 3 a finding as --until names it, 4 unusable
+input, 5 the node refused.
+"""
+
+
+class WatchOutput(StrEnum):
+    """How changes are written: one per line, for people or as JSON."""
+
+    LINES = "lines"
+    JSONL = "jsonl"
+
+
+class Until(StrEnum):
+    """The severity of a finding that ends a watch."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+EveryOption = Annotated[
+    str,
+    typer.Option("--every", metavar="DURATION", help="How often threads and interrupts are sampled."),
+]
+FullOption = Annotated[
+    str,
+    typer.Option("--full", metavar="DURATION", help="How often the node is audited when nothing changes."),
+]
+SettleOption = Annotated[
+    str,
+    typer.Option(
+        "--settle",
+        metavar="DURATION",
+        help="How long a finding must be gone, or different, before that is reported.",
+    ),
+]
+UntilOption = Annotated[
+    Until | None,
+    typer.Option("--until", help="End with exit code 3 at the first finding of this severity or worse."),
+]
+ForOption = Annotated[
+    str, typer.Option("--for", metavar="DURATION", help="End with exit code 0 after this time.")
+]
+TextfileOption = Annotated[
+    str,
+    typer.Option(
+        "--textfile",
+        metavar="FILE",
+        help="Write the metrics of cpuctl audit -o prom to this file after each audit, atomically: for "
+        "node_exporter's textfile collector.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+WatchOutputOption = Annotated[
+    WatchOutput,
+    typer.Option(
+        "-o",
+        "--output",
+        help="Output format: lines for people; jsonl is one change a line.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+@app.command(name="watch", help=HELP, cls=KubeletCommand)
+def watch(
+    context: typer.Context,
+    root: RootOption = "",
+    pods: RunningPodsOption = "",
+    pod_resources: PodResourcesOption = "",
+    check: CheckOption = "",
+    every: EveryOption = "2s",
+    full: FullOption = "5m",
+    settle: SettleOption = "10s",
+    until: UntilOption = None,
+    for_: ForOption = "",
+    textfile: TextfileOption = "",
+    output: WatchOutputOption = WatchOutput.LINES,
+    quiet: QuietOption = False,
+) -> None:
+    """Audit the node, and write what changes, until something ends it."""
+    from cpuctl.inputs.live_node import NodeInputs
+    from cpuctl.operations.watch import WatchInputs
+
+    if pods == "-":
+        hint = "name a file: it is read again whenever it has been written"
+        raise UsageError("stdin cannot be read again", where="--pods", hint=hint)
+    inputs = WatchInputs(
+        NodeInputs(root=root, kubelet=kubelet_inputs(context), pods=pods, pod_resources=pod_resources),
+        tuple(chosen_checks(check)),
+        every=_seconds(every, "--every", least=0.1),
+        full=_seconds(full, "--full", least=1),
+        settle=_seconds(settle, "--settle"),
+    )
+    end = time.monotonic() + _seconds(for_, "--for") if for_ else float("inf")
+    teller = _Teller(inputs, Style(output, quiet=quiet), until, textfile)
+    with _woken_by_signals() as waker:
+        _follow(inputs, teller, end, waker)
+    tell_manager("STOPPING=1")
+    if teller.ends:
+        raise typer.Exit(EXIT_NO)
+
+
+def _follow(inputs: "WatchInputs", teller: "_Teller", end: float, waker: int) -> None:
+    from cpuctl.operations.watch import Watch
+
+    watch = Watch(inputs, waker)
+    try:
+        teller.begin(watch.begin())
+        while not teller.ends and (seen := watch.wait(end)) is not None:
+            teller.tell(seen)
+    finally:
+        watch.close()
+
+
+def _seconds(text: str, option: str, *, least: float = 0.0) -> float:
+    from cpuctl.golang.durations import SECOND, parse_duration
+    from cpuctl.golang.text import GoError
+
+    try:
+        seconds = parse_duration(text) / SECOND
+    except GoError:
+        hint = "a duration is a number with its unit: 500ms, 10s, 5m, 1h30m"
+        raise UsageError(f"expected a duration, found {text!r}", where=option, hint=hint) from None
+    if seconds < least:
+        raise UsageError(f"{text} is too short, expected at least {least:g}s", where=option)
+    return seconds
+
+
+@contextmanager
+def _woken_by_signals() -> Iterator[int]:
+    """Let signals that would end the process only wake whoever waits for the descriptor that is yielded."""
+    from cpuctl.cli.stop_signals import noted
+
+    woken, waker = socket.socketpair()
+    with woken, waker:
+        for end in (woken, waker):
+            end.setblocking(False)
+        with noted():
+            before = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+            try:
+                yield woken.fileno()
+            finally:
+                signal.set_wakeup_fd(before)
+
+
+class _Teller:
+    """Writes what is seen, and knows whether that ends the watch."""
+
+    def __init__(self, inputs: "WatchInputs", style: Style, until: Until | None, textfile: str) -> None:
+        self._inputs = inputs
+        self._style = style
+        self._ending = tuple(Until)[: tuple(Until).index(until) + 1] if until else ()
+        self._textfile = Path(textfile) if textfile else None
+        self._unwritten = ""
+        self._write = _write_json if style.output is WatchOutput.JSONL else _line_writer()
+        self.ends = False
+
+    def begin(self, seen: "Seen") -> None:
+        """Report that the watch has begun, and what there is from the start."""
+        from cpuctl.answering.node_checks import audit_commands
+        from cpuctl.answering.watch_events import watching_event
+
+        look = seen.look
+        assert look is not None
+        print_sources(look.sources, self._style)
+        print_doubts(look.node, self._style)
+        self._spelt_out = audit_commands(self._inputs.node, look.sources)
+        self._write_metrics(look)
+        self._write(watching_event(look, time.time()))
+        self.tell(seen._replace(look=None))
+        tell_manager("READY=1")
+
+    def tell(self, seen: "Seen") -> None:
+        """Write what is new, and the metrics where the node was looked at."""
+        from cpuctl.answering.watch_events import watch_events
+
+        tell_manager("WATCHDOG=1")
+        if seen.look:
+            try:
+                self._write_metrics(seen.look)
+                self._unwritten = ""
+            except NodeAccessError as error:  # a full disk, say: changes are reported even so
+                if str(error) != self._unwritten:
+                    complain(f"warning: {error}")
+                self._unwritten = str(error)
+        for event in watch_events(seen, time.time(), self._spelt_out):
+            self._write(event)
+            if event["event"] in ("Found", "Changed") and event["finding"]["severity"] in self._ending:
+                self.ends = True
+                break
+
+    def _write_metrics(self, look: "Look") -> None:
+        """Write the metrics of a look; raise NodeAccessError where the system refuses."""
+        if self._textfile is None:
+            return
+        from cpuctl.answering.metrics import audit_metrics
+        from cpuctl.answering.node_checks import audited_node
+        from cpuctl.cli.render.as_prom import metrics_text
+
+        audited = audited_node(look.node, look.snapshot, look.findings, self._inputs.checks, look.sources)
+        text = metrics_text({"metrics": list(audit_metrics(audited))}).encode()
+        try:
+            # Whole or not at all, and under another ending than the collector's until then.
+            with written_beside(
+                self._textfile, lambda file: file.write(text), like=None, mode=_READABLE
+            ) as beside:
+                beside.replace(self._textfile)
+            sync_directory(self._textfile.parent)
+        except OSError as error:
+            raise unwritable(error, str(self._textfile)) from None
+
+
+_READABLE = 0o644
+
+
+def _write_json(event: "WatchEvent") -> None:
+    import json
+
+    text = json.dumps(event, ensure_ascii=not takes_every_character())
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _line_writer() -> Callable[["WatchEvent"], None]:
+    """Return what writes a line an event: with its time, or, for the journal, with its level."""
+    from cpuctl.cli.render.watch_lines import journal_line, line
+
+    written = journal_line if read_by_journal(1) else line
+
+    def write(event: "WatchEvent") -> None:
+        sys.stdout.write(f"{written(event)}\n")
+        sys.stdout.flush()
+
+    return write

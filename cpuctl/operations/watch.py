@@ -1,0 +1,256 @@
+"""Watching a node: it is audited when something has changed, and each change is reported once.
+
+The kernel reports changes of files and control groups (``watching/notices.py``); threads, interrupts and the
+rest are sampled (``watching/sampling.py``). Either leads to nothing but a look at the whole node, as ``cpuctl
+audit`` takes it: what is found is found there, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+import select
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.audit.checks import audit, unchecked
+from cpuctl.audit.finding import Finding
+from cpuctl.audit.snapshot import NodeSnapshot
+from cpuctl.capture.collected import no_progress
+from cpuctl.capture.kubelet.running import PROGRAMS
+from cpuctl.errors import CpuctlError
+from cpuctl.inputs.live_node import LiveNode, NodeInputs, load_node, observe_settled
+from cpuctl.inputs.sources import Sources
+from cpuctl.machine.recording_layout import (
+    CDI_FILES,
+    CONFIG,
+    CONTAINER_LOGS,
+    IRQBALANCE_FILES,
+    STATE_FILES,
+)
+from cpuctl.machine.tree import DirectoryTree
+from cpuctl.records import Record
+from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
+from cpuctl.watching.ledger import Change, Kind, Ledger, Thing
+from cpuctl.watching.pace import Pace
+from cpuctl.watching.places import Followed, Places, followed_groups, topmost_groups
+from cpuctl.watching.sampling import Interest, Sample, Sampler
+from cpuctl.watching.things import (
+    Timing,
+    file_things,
+    finding_things,
+    gap_things,
+    kubelet_things,
+    pod_things,
+)
+
+if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import StateFileName
+
+_LEAST_PAUSE = 0.05
+"""Seconds: as many notices as come within are taken at once."""
+_KNOWN_FROM_THE_START = (Kind.POD, Kind.STATE_FILE, Kind.KUBELET, Kind.GAP)
+
+
+class WatchInputs(Record):
+    """Which node is watched, by which checks, and how closely: *every*, *full* and *settle* are seconds."""
+
+    node: NodeInputs
+    checks: tuple[str, ...]
+    every: float = 2.0
+    full: float = 300.0
+    settle: float = 10.0
+
+
+class Look(NamedTuple):
+    """The whole node, once: what an audit goes by, and what it found."""
+
+    node: LiveNode
+    snapshot: NodeSnapshot
+    findings: tuple[Finding, ...]
+    sources: Sources
+
+
+class Seen(NamedTuple):
+    """What is to be reported now: changes, a look where there was one, or why there was none, and remarks.
+
+    ``failure`` is why the node could not be looked at, empty where that was reported already.
+    """
+
+    changes: tuple[Change, ...] = ()
+    look: Look | None = None
+    failure: str = ""
+    remark: str = ""
+
+
+def look_at(inputs: WatchInputs) -> Look:
+    """Look at the whole node, from its configuration on; raise CpuctlError for what cannot be used."""
+    sources = Sources()
+    loaded = load_node(inputs.node, sources, goes_without=True)
+    node, snapshot, _ = observe_settled(loaded, no_progress)
+    return Look(node, snapshot, audit(snapshot, inputs.checks), sources)
+
+
+class Watch:
+    """Watches a node; *waker* is a descriptor that can be read when it is time to leave."""
+
+    def __init__(self, inputs: WatchInputs, waker: int) -> None:
+        root = Path(inputs.node.root or "/")
+        tree = DirectoryTree(root)
+        self._inputs = inputs
+        self._waker = waker
+        self._sampler = Sampler(tree, live=root.resolve() == Path("/"))
+        self._places = Places(root, tree.followed)
+        self._ledger = Ledger()
+        self._pace = Pace(inputs.full)
+        self._interest, self._sample, self._sampled = Interest(), Sample(), 0.0
+        self._pods_file = _mark_of(inputs.node.pods)
+        self._texts: Mapping[str, str] = {}
+        self._written = 0.0
+        self._failure = self._problem = ""
+        self._retry = math.inf
+
+    def begin(self) -> Seen:
+        """Look at the node for the first time; raise CpuctlError where that is not possible at all."""
+        started = time.process_time()
+        look = look_at(self._inputs)
+        self._texts = _checksums(look)
+        self._written = time.monotonic() - _age_of_state(look, self._inputs.node.root)
+        known = (each for each in self._things(look) if each.kind in _KNOWN_FROM_THE_START)
+        self._ledger.begin(known)
+        return self._taken_in(look, started)
+
+    def wait(self, until: float) -> Seen | None:
+        """Wait for what is to be reported; None at the moment *until*, or when the waker ends it.
+
+        What is returned is empty most of the time: it says that the watch is alive.
+        """
+        while (now := time.monotonic()) < until:
+            look = self._pace.next_look(min(self._ledger.due, self._retry))
+            if now >= look:
+                return self._look_again()
+            if self._paused(min(until, look, self._sampled + self._inputs.every) - now):
+                return None
+            now = time.monotonic()
+            if self._places.read():
+                self._pace.noticed(now)
+            if now >= self._sampled + self._inputs.every:
+                if self._sample_differs(now):
+                    self._pace.noticed(now)
+                return Seen()
+        return None
+
+    def close(self) -> None:
+        """Let go of what the kernel keeps for it."""
+        self._places.close()
+
+    def _paused(self, seconds: float) -> bool:
+        """Wait for notices or the end of a pause; return whether it is time to leave."""
+        if _readable(self._waker, seconds=min(seconds, _LEAST_PAUSE)):
+            return True  # and notices of a storm have been gathered meanwhile
+        more = [] if (notices := self._places.fileno()) is None else [notices]
+        return self._waker in _readable(self._waker, *more, seconds=seconds - _LEAST_PAUSE)
+
+    def _sample_differs(self, now: float) -> bool:
+        before, pods = self._sample, self._pods_file
+        self._sample, self._sampled = self._sampler.take(self._interest), now
+        self._pods_file = _mark_of(self._inputs.node.pods)
+        return (before, pods) != (self._sample, self._pods_file)
+
+    def _look_again(self) -> Seen:
+        started = time.process_time()
+        # Sampled before, so that what changes while the node is looked at is a reason to look again.
+        self._sample_differs(time.monotonic())
+        try:
+            return self._taken_in(look_at(self._inputs), started)
+        except CpuctlError as error:
+            self._pace.looked(time.monotonic(), time.process_time() - started)
+            self._retry = time.monotonic() + self._inputs.settle
+            said, self._failure = self._failure, str(error)
+            return Seen(failure=self._failure if self._failure != said else "")
+
+    def _taken_in(self, look: Look, started: float) -> Seen:
+        now = time.monotonic()
+        if (texts := _checksums(look)) != self._texts:
+            self._texts, self._written = texts, now
+        changes = self._ledger.see(self._things(look), now)
+        files = _files_of(look)
+        groups, above = followed_groups(look.snapshot)
+        unheard = self._places.follow(Followed(files, (CONTAINER_LOGS,), groups, above))
+        sampled = topmost_groups(look.snapshot) if self._places.problem else ()
+        interest = Interest(look.snapshot.exclusive, files, sampled)
+        if interest != self._interest:
+            self._interest, unheard = interest, True
+            self._sample_differs(now)
+        self._failure, self._retry = "", math.inf
+        remark = _remark(self._problem, self._places.problem)
+        self._problem = self._places.problem
+        self._pace.looked(time.monotonic(), time.process_time() - started)
+        if unheard:
+            # What has happened there since the node was looked at has not been reported.
+            self._pace.noticed(time.monotonic())
+        return Seen(changes, look, remark=remark)
+
+    def _things(self, look: Look) -> list[Thing]:
+        period = look.node.kubelet.config.cpu_manager_reconcile_period / 1e9
+        timing = Timing(self._inputs.settle, period, self._written)
+        return [
+            *kubelet_things(_kubelets(look.snapshot), timing),
+            *file_things(look.snapshot, self._texts),
+            *pod_things(look.snapshot, timing),
+            *finding_things(look.findings, timing),
+            *gap_things(unchecked(look.snapshot, self._inputs.checks), timing),
+        ]
+
+
+def _readable(*handles: int, seconds: float) -> list[int]:
+    poll = select.poll()
+    for handle in handles:
+        poll.register(handle, select.POLLIN)
+    return [handle for handle, _ in poll.poll(max(0.0, seconds) * 1000)]
+
+
+def _remark(before: str, now: str) -> str:
+    if now == before:
+        return ""
+    if now:
+        return f"inotify is incomplete ({now}): control groups are sampled, too"
+    return "inotify is complete again: control groups are no longer sampled"
+
+
+def _checksums(look: Look) -> dict[str, str]:
+    return {file.path: file.sha256 for file in look.node.state_files}
+
+
+def _age_of_state(look: Look, root: str) -> float:
+    """Return for how many seconds the CPU Manager's state has been as it is."""
+    try:
+        written = Path(f"{root}{look.node.kubelet.config.root_dir}/{CPU_FILE}").stat().st_mtime
+    except OSError:
+        return math.inf
+    return max(0.0, time.time() - written)
+
+
+def _mark_of(path: str) -> tuple[int, int, int] | None:
+    """Return what of a file is another one when somebody has written it; None where nobody named one."""
+    try:
+        found = Path(path).stat() if path else None
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino) if found else None
+
+
+def _files_of(look: Look) -> tuple[str, ...]:
+    """Name the files that tell what the kubelet believes, and what an audit goes by beside them."""
+    root = look.node.kubelet.config.root_dir.strip("/")
+    config = look.sources.entries["kubeletConfiguration"]["value"].removeprefix("/")
+    states = (f"{root}/{STATE_FILES[name]}" for name in _STATES)
+    return tuple(dict.fromkeys((*states, CONFIG, config, *IRQBALANCE_FILES, *CDI_FILES)))
+
+
+_STATES: tuple[StateFileName, ...] = (CPU_FILE, MEMORY_FILE, DEVICES_FILE, CLAIMS_FILE)
+
+
+def _kubelets(snapshot: NodeSnapshot) -> set[int]:
+    return {task.pid for task in snapshot.others if task.comm in PROGRAMS and task.tid == task.pid}

@@ -1,0 +1,1 @@
+"""Watching a node: noticing cheaply that something has changed, and reporting each change once."""

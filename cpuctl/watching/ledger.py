@@ -1,0 +1,175 @@
+"""What has been reported of a node, and what is new: values and moments in, changes out.
+
+Nothing is read here, and no clock is asked: moments are seconds that the caller counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from math import inf
+from typing import NamedTuple
+
+LONGEST = 300.0
+"""Seconds that something must be away at most before it is reported to have gone."""
+
+_REMEMBERED = 2 * LONGEST
+_MOST_DOUBLINGS = 10
+
+
+class Kind(StrEnum):
+    """What can be so on a node."""
+
+    FINDING = "finding"
+    POD = "pod"
+    STATE_FILE = "state file"
+    KUBELET = "kubelet"
+    GAP = "gap"
+    """Something that checks need, and that is not there."""
+
+
+class Patience(NamedTuple):
+    """How many seconds something must last before its coming, changing or going is reported.
+
+    ``not_before`` is the first moment at which its coming may be reported.
+    """
+
+    coming: float = 0.0
+    changing: float = 0.0
+    going: float = 0.0
+    not_before: float = -inf
+
+
+class Thing(NamedTuple):
+    """Something that is so on a node: another one where the key differs, changed where the detail does.
+
+    ``value`` is what is reported of it.
+    """
+
+    kind: Kind
+    key: tuple[str, ...]
+    detail: Hashable
+    value: object
+    patience: Patience = Patience()
+
+
+Identity = tuple[Kind, tuple[str, ...]]
+
+
+class How(StrEnum):
+    """What has become of a thing."""
+
+    CAME = "came"
+    CHANGED = "changed"
+    WENT = "went"
+
+
+class Change(NamedTuple):
+    """A change to report; ``before`` is what was reported last, None of what comes."""
+
+    how: How
+    thing: Thing
+    before: Thing | None = None
+
+    @property
+    def identity(self) -> Identity:
+        """What it is about."""
+        return self.thing.kind, self.thing.key
+
+
+class _Said:
+    """A thing that was reported: how it was then, and since when it has been otherwise."""
+
+    def __init__(self, thing: Thing) -> None:
+        self.thing = thing
+        self.gone: float | None = None
+        self.other: Hashable = None
+        self.otherwise: float | None = None
+
+
+class _Return(NamedTuple):
+    """How often something has come back, and when it was last seen to be away."""
+
+    times: int
+    away: float
+
+
+class Ledger:
+    """Reports every change once, when it has lasted; ever more rarely what comes and goes all the time."""
+
+    def __init__(self) -> None:
+        self._said: dict[Identity, _Said] = {}
+        self._waiting: dict[Identity, float] = {}
+        self._returns: dict[Identity, _Return] = {}
+        self._due: list[float] = []
+
+    @property
+    def said(self) -> Mapping[Identity, Thing]:
+        """Everything as it was reported last."""
+        return {identity: entry.thing for identity, entry in self._said.items()}
+
+    @property
+    def due(self) -> float:
+        """When there may be something to report although nothing else changes."""
+        return min(self._due, default=inf)
+
+    def begin(self, things: Iterable[Thing]) -> None:
+        """Take things for known, without reporting them."""
+        self._said.update({(each.kind, each.key): _Said(each) for each in things})
+
+    def see(self, things: Iterable[Thing], now: float) -> tuple[Change, ...]:
+        """Compare what is so now with what was reported; of things with one identity, the first counts."""
+        here: dict[Identity, Thing] = {}
+        for thing in things:
+            here.setdefault((thing.kind, thing.key), thing)
+        self._due = []
+        self._waiting = {identity: since for identity, since in self._waiting.items() if identity in here}
+        self._returns = {
+            identity: back for identity, back in self._returns.items() if now - back.away < _REMEMBERED
+        }
+        return (*self._going(here, now), *self._changing(here, now), *self._coming(here, now))
+
+    def _going(self, here: Mapping[Identity, Thing], now: float) -> Iterator[Change]:
+        for identity, entry in [*self._said.items()]:
+            if identity in here:
+                entry.gone = None
+                continue
+            entry.gone = now if entry.gone is None else entry.gone
+            times = 0
+            if back := self._returns.get(identity):
+                times, self._returns[identity] = back.times, back._replace(away=now)
+            patience = entry.thing.patience.going
+            wait = max(patience, min(LONGEST, patience * 2**times))
+            if self._has_come(entry.gone + wait, now):
+                del self._said[identity]
+                self._returns[identity] = _Return(times, now)
+                yield Change(How.WENT, entry.thing, entry.thing)
+
+    def _changing(self, here: Mapping[Identity, Thing], now: float) -> Iterator[Change]:
+        for identity, entry in self._said.items():
+            thing = here.get(identity)
+            if thing is None or thing.detail == entry.thing.detail:
+                entry.otherwise = None
+                continue
+            if entry.otherwise is None or entry.other != thing.detail:
+                entry.other, entry.otherwise = thing.detail, now
+            if self._has_come(entry.otherwise + thing.patience.changing, now):
+                before, entry.thing, entry.otherwise = entry.thing, thing, None
+                yield Change(How.CHANGED, thing, before)
+
+    def _coming(self, here: Mapping[Identity, Thing], now: float) -> Iterator[Change]:
+        for identity, thing in here.items():
+            if identity in self._said:
+                continue
+            since = self._waiting.setdefault(identity, now)
+            if self._has_come(max(since + thing.patience.coming, thing.patience.not_before), now):
+                del self._waiting[identity]
+                self._said[identity] = _Said(thing)
+                if back := self._returns.get(identity):
+                    self._returns[identity] = back._replace(times=min(back.times + 1, _MOST_DOUBLINGS))
+                yield Change(How.CAME, thing)
+
+    def _has_come(self, moment: float, now: float) -> bool:
+        if now < moment:
+            self._due.append(moment)
+        return now >= moment

@@ -1,0 +1,151 @@
+"""What is so on a node, as far as somebody who watches it wants to hear of changes.
+
+A kubelet at work breaks its own promises for a moment: it writes its state first, moves containers with the
+next pass of ``reconcileState`` (kubelet v1.36, within ``cpuManagerReconcilePeriod``), and takes back what a
+pod held that has gone with a later one. What may come of that alone is reported when it outlasts such a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from cpuctl.audit.checks import Unchecked
+from cpuctl.audit.finding import Finding
+from cpuctl.audit.snapshot import NodeSnapshot
+from cpuctl.cpuset import CPUSet
+from cpuctl.records import Record
+from cpuctl.state_names import CPU_FILE
+from cpuctl.watching.ledger import Kind, Patience, Thing
+
+HALF_WRITTEN = 2.0
+"""Seconds that a state file may be unusable, or not there, before that counts: somebody may be writing it."""
+
+_FILE_CODES = frozenset({"state-unusable", "state-missing", "devices-unusable", "claims-unusable"})
+_AFTER_STATE = frozenset(
+    {
+        "answer-differs",
+        "assigned-cpuset-pending",
+        "assigned-cpuset-stale",
+        "cpus-unused",
+        "cpuset-differs",
+        "cpuset-left-over",
+        "effective-differs",
+        "mems-differ",
+        "quota-on-exclusive",
+        "threads-outside",
+    }
+)
+"""What may be on its way after the state was written."""
+_AFTER_PODS = frozenset(
+    {
+        "answer-lacks-pod",
+        "assigned-cpuset-missing",
+        "claim-stale",
+        "devices-differ",
+        "entry-unclaimed",
+        "finished-init-container",
+        "group-missing",
+        "stale-devices",
+        "stale-entry",
+    }
+)
+"""What may be on its way after a pod or a container has come, ended or gone."""
+_AMOUNTS = frozenset({"huge-pages-differ", "huge-pages-taken", "interrupts-came", "memory-spill"})
+"""Codes whose ``detected`` is an amount, which is another one each time."""
+
+
+class Timing(NamedTuple):
+    """What patience goes by, in seconds.
+
+    *settle* is how long things must last that may come and go, *period* is the kubelet's, and *written* the
+    moment at which its state was written last.
+    """
+
+    settle: float
+    period: float
+    written: float
+
+
+class WatchedPod(Record):
+    """A pod that has a control group, with the exclusive CPUs of its containers.
+
+    ``pool`` are the CPUs that all other containers share, None where nobody knows or under the policy none.
+    """
+
+    uid: str
+    name: str
+    exclusive: Mapping[str, CPUSet]
+    pool: CPUSet | None
+
+    @property
+    def named(self) -> bool:
+        """Whether more than its UID is known."""
+        return self.name != self.uid
+
+
+class WatchedFile(Record):
+    """A state file; ``sha256`` is the checksum of its text, ``pool`` the shared pool where it has one."""
+
+    path: str
+    sha256: str
+    pool: CPUSet | None = None
+
+
+def finding_things(findings: Iterable[Finding], timing: Timing) -> Iterator[Thing]:
+    """Make things of what was found: it is the same as long as it has the same code and is about the same."""
+    for finding in findings:
+        subject, owner, path = finding.place
+        detected = "" if finding.code in _AMOUNTS else finding.detected
+        yield Thing(
+            Kind.FINDING,
+            (finding.code, owner.uid if owner else "", path or subject),
+            (finding.severity, detected),
+            finding,
+            _patience(finding.code, timing),
+        )
+
+
+def _patience(code: str, timing: Timing) -> Patience:
+    usual = Patience(changing=timing.settle, going=timing.settle)
+    if code in _FILE_CODES:
+        return usual._replace(coming=HALF_WRITTEN)
+    if code in _AFTER_STATE:
+        return usual._replace(not_before=timing.written + timing.period)
+    if code in _AFTER_PODS:
+        return usual._replace(coming=timing.period)
+    return usual
+
+
+def pod_things(snapshot: NodeSnapshot, timing: Timing) -> Iterator[Thing]:
+    """Make things of the pods that have a control group; one without a name may get one in a moment."""
+    for uid in sorted(snapshot.uids):
+        entries = snapshot.state.entries.get(uid, {})
+        pod = WatchedPod(uid, snapshot.pod_name(uid), entries, snapshot.shared_pool)
+        detail = tuple(sorted((name, cpus.mask) for name, cpus in entries.items()))
+        yield Thing(
+            Kind.POD, (uid,), detail, pod, Patience(coming=0.0 if pod.named else timing.settle, going=0.0)
+        )
+
+
+def file_things(snapshot: NodeSnapshot, checksums: Mapping[str, str]) -> Iterator[Thing]:
+    """Make things of the state files, by path with their *checksums*."""
+    cpu = snapshot.state.cpu
+    for path, sha256 in checksums.items():
+        pool = cpu.default_cpu_set if cpu is not None and path.endswith(f"/{CPU_FILE}") else None
+        yield Thing(
+            Kind.STATE_FILE, (path,), sha256, WatchedFile(path, sha256, pool), Patience(going=HALF_WRITTEN)
+        )
+
+
+def kubelet_things(pids: Iterable[int], timing: Timing) -> Iterator[Thing]:
+    """Make one thing of the kubelet's processes: while it restarts there is none for a moment."""
+    if running := tuple(sorted(pids)):
+        yield Thing(Kind.KUBELET, (), running, running, Patience(going=timing.settle))
+
+
+def gap_things(gaps: Iterable[Unchecked], timing: Timing) -> Iterator[Thing]:
+    """Make things of what is not there to be checked."""
+    lasting = Patience(coming=timing.settle, going=timing.settle)
+    for gap in gaps:
+        yield Thing(Kind.GAP, (gap.missing,), gap.checks, gap, lasting)

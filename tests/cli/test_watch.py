@@ -1,0 +1,323 @@
+"""``cpuctl watch``, on nodes whose files are changed while it runs; the kernel's notices are real ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.pods.model import QosClass
+from tests.audit.node_tree import PODS, NodeTree, clean_node, with_kubelet_files
+from tests.cli.conftest import Cpuctl
+from tests.cli.test_audit import faulty
+from tests.cli.test_audit_metrics import read as read_metrics
+from tests.support.watched import watching
+
+STATE = "var/lib/kubelet/cpu_manager_state"
+QUICK = ("--every", "200ms", "--settle", "500ms", "--kubelet-version", "1.36")
+CACHE = "33333333-aaaa-bbbb-cccc-000000000003"
+WORKER = "c3" * 32
+
+
+class OnDisk:
+    """A node whose files are below a directory, as they are now."""
+
+    def __init__(self, node: NodeTree, root: Path) -> None:
+        self.root = root
+        self.node = node
+        self._files: dict[str, str] = {}
+        self.write()
+        # An hour ago, so that nothing may still be on its way.
+        os.utime(root / STATE, times=(0, 0))
+        (root / "pods.json").write_text(json.dumps(PODS))
+
+    def write(self) -> None:
+        """Write what has changed: state files as kubelets do, all others in place."""
+        files = dict(with_kubelet_files(self.node).files)
+        config = "var/lib/kubelet/config.yaml"
+        files[config] += "cpuManagerReconcilePeriod: 1s\n"
+        for path, text in files.items():
+            if self._files.get(path) != text:
+                self.put(path, text)
+        self._files = files
+
+    def put(self, path: str, text: str) -> None:
+        """Write one file."""
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.startswith("var/lib/kubelet"):
+            beside = target.with_name(f".{target.name}123")
+            beside.write_text(text)
+            beside.replace(target)
+        else:
+            target.write_text(text)
+
+    def remove(self, path: str) -> None:
+        """Remove a directory and all below it, which is to be no more of the node's."""
+        shutil.rmtree(self.root / path)
+        self._files = {each: text for each, text in self._files.items() if not each.startswith(f"{path}/")}
+        self.node.files = {
+            each: text for each, text in self.node.files.items() if not each.startswith(f"{path}/")
+        }
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return ("--root", str(self.root), "--pods", str(self.root / "pods.json"), *QUICK)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> OnDisk:
+    return OnDisk(clean_node(), tmp_path / "node")
+
+
+def test_every_change_is_told_once(disk: OnDisk) -> None:
+    node = disk.node
+    with watching(*disk.words) as watched:
+        begun = watched.named("Watching")
+        assert (
+            begun["message"] == "watching 3 containers of 2 pods, exclusive CPUs 1,5, shared pool 0,2-4,6-7"
+        )
+
+        node.process(91, "writer", node.server, "2", mems="0", of=90)
+        disk.write()
+        stray = watched.found("threads-outside")
+        assert (stray["finding"]["detected"], stray["finding"]["severity"]) == ("2", "error")
+        assert stray["finding"]["fix"] == "taskset -cp 1,5 91"
+
+        node.interrupt(24, "eth0", "0-7", "5")
+        disk.write()
+        assert watched.found("interrupt")["message"].startswith(
+            "IRQ 24 (eth0): it is delivered to exclusive CPU 5"
+        )
+
+        node.process(91, "writer", node.server, "5", mems="0", of=90)
+        node.interrupt(24, "eth0", "0,4", "4")
+        disk.write()
+        for _ in range(2):
+            watched.named("Resolved")
+
+        come(disk)
+        pod = watched.named("PodAdded")["pod"]
+        assert pod["exclusive"] == [{"container": "worker", "cpus": "2,6"}]
+        (written,) = (each for each in watched.events if each["event"] == "StateFileWritten")
+        assert written["message"].endswith("written: shared pool 0,3-4,7, before 0,2-4,6-7")
+
+        go(disk)
+        went = watched.named("PodRemoved")
+        assert went["message"] == f"pod {CACHE} removed; it had exclusive CPUs 2,6 (worker)"
+        watched.until(lambda event: event["event"] == "StateFileWritten")
+        assert watched.end(signal.SIGTERM) == 0
+    assert sorted(watched.told) == sorted(
+        [
+            "Watching",
+            *("Found threads-outside", "Found interrupt"),
+            *("Resolved threads-outside", "Resolved interrupt"),
+            *("PodAdded", "PodRemoved", "StateFileWritten", "StateFileWritten"),
+        ]
+    )
+
+
+def come(disk: OnDisk) -> None:
+    """Let a pod come that nobody names, with two CPUs of its own, as kubelet and runtime do it."""
+    node = disk.node
+    entries = {**node.state.entries, CACHE: {"worker": CPUSet.parse("2,6")}}
+    node.state = replace_state(node, entries, "0,3-4,7")
+    node.cpuset(node.front, cpus="0,3-4,7")
+    node.process(95, "nginx", node.front, "0,3-4,7")
+    node.cpuset(node.pod(CACHE, QosClass.GUARANTEED))
+    group = node.container(CACHE, WORKER)
+    node.cpuset(group, cpus="2,6", mems="0")
+    node.process(99, "worker", group, "2,6", mems="0")
+    disk.write()
+
+
+def go(disk: OnDisk) -> None:
+    """Let it go: its group first, and its CPUs a moment later."""
+    node = disk.node
+    disk.remove(f"sys/fs/cgroup{node.pod(CACHE, QosClass.GUARANTEED)}")
+    disk.remove("proc/99")
+    entries = {uid: each for uid, each in node.state.entries.items() if uid != CACHE}
+    node.state = replace_state(node, entries, "0,2-4,6-7")
+    node.cpuset(node.front, cpus="0,2-4,6-7")
+    node.process(95, "nginx", node.front, "0,2-4,6-7")
+    disk.write()
+
+
+def replace_state(node: NodeTree, entries: Any, pool: str) -> Any:
+    return node.state._replace(entries=entries, default_cpu_set=CPUSet.parse(pool))
+
+
+def test_a_state_file_is_read_when_it_is_whole(disk: OnDisk) -> None:
+    """Half of it, then all; then one that nobody takes, and one that is gone."""
+    with watching(*disk.words) as watched:
+        watched.named("Watching")
+        whole = (disk.root / STATE).read_text()
+        other = whole.replace("0,2-4,6-7", "0,2-4,6")
+        with (disk.root / STATE).open("w") as file:
+            file.write(whole[:40])
+            file.flush()
+            watched.named("StateFileWritten")
+            file.write(whole[40:])
+        watched.named("StateFileWritten")
+        disk.put(STATE, other)
+        watched.found("state-unusable")
+        (disk.root / STATE).unlink()
+        assert watched.named("StateFileRemoved")["stateFile"]["path"] == f"/{STATE}"
+        watched.found("state-missing")
+        disk.put(STATE, whole)
+        watched.found("state-missing", "Resolved")
+        assert watched.end(signal.SIGINT) == 0
+    assert watched.told.count("Found state-unusable") == 1, "half a file is no finding"
+
+
+def test_a_watch_ends_at_the_first_finding_that_is_so_bad(
+    tmp_path: Path, disk: OnDisk, cpuctl: Cpuctl
+) -> None:
+    bad = OnDisk(faulty(clean_node()), tmp_path / "bad")
+    ended = cpuctl("watch", *bad.words, "--until", "error", "--for", "1m")
+    assert (ended.code, ended.out.splitlines()[-1].split()[1]) == (3, "error")
+    clean = cpuctl("watch", *disk.words, "--until", "note", "--for", "100ms", "-q")
+    assert (clean.code, clean.out.count("\n"), clean.err) == (0, 1, "")
+    with watching(*disk.words, "--until", "warning") as watched:
+        watched.named("Watching")
+        disk.node.interrupt(24, "eth0", "1", "1")
+        disk.write()
+        assert (watched.ended(), watched.told[-1]) == (3, "Found interrupt")
+
+
+def test_lines_have_a_time_or_a_level_for_the_journal(tmp_path: Path, disk: OnDisk, cpuctl: Cpuctl) -> None:
+    bad = OnDisk(faulty(clean_node()), tmp_path / "bad")
+    lines = cpuctl("watch", *bad.words, "--for", "100ms", "-q").out.splitlines()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  watch      watching 3 .*", lines[0])
+    audited = cpuctl(
+        "audit", "--root", str(bad.root), "--pods", str(bad.root / "pods.json"), "-o", "json", "-q"
+    )
+    # What a pod has left is the kubelet's to clear away first.
+    findings = [each for each in json.loads(audited.out)["findings"] if each["code"] != "stale-entry"]
+    assert [line.split()[1] for line in lines[1:]] == [each["severity"] for each in findings]
+    assert all(line.endswith(f"[{each['code']}]") for line, each in zip(lines[1:], findings, strict=True))
+
+
+def test_metrics_are_those_of_an_audit(tmp_path: Path, disk: OnDisk, cpuctl: Cpuctl) -> None:
+    """Replaced whole after each look, readable by others, and under no other name of the collector's."""
+    folder = tmp_path / "collector"
+    folder.mkdir()
+    textfile = folder / "cpuctl_audit.prom"
+    textfile.write_text("old 1\n")
+    textfile.chmod(0o600)
+    audit = ("audit", "--root", str(disk.root), "--pods", str(disk.root / "pods.json"), "-q", "-o", "prom")
+    with watching(*disk.words, "--textfile", str(textfile)) as watched:
+        watched.named("Watching")
+        first = textfile.stat()
+        assert first.st_mode & 0o777 == 0o644
+        assert textfile.read_text() == cpuctl(*audit, "--kubelet-version", "1.36").out
+        disk.node.process(71, "sshd", "/system.slice/sshd.service", "0-7")
+        disk.write()
+        watched.found("foreign-processes")
+        assert textfile.read_text() == cpuctl(*audit, "--kubelet-version", "1.36").out
+        assert textfile.stat().st_ino != first.st_ino
+        assert watched.end(signal.SIGTERM) == 0
+    metrics = read_metrics(textfile.read_text())
+    assert metrics["cpuctl_audit_findings_by_code"] == {'code="foreign-processes",severity="warning"': 1}
+    assert [path.name for path in folder.iterdir()] == [textfile.name]
+    refused = cpuctl("watch", *disk.words, "--textfile", str(tmp_path / "nowhere" / "a.prom"))
+    assert (refused.code, "cannot be written: no such file or directory" in refused.err) == (5, True)
+
+
+def test_a_service_manager_is_told(tmp_path: Path, disk: OnDisk) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(30)
+        with watching(*disk.words, NOTIFY_SOCKET=str(tmp_path / "notify")) as watched:
+            told = [manager.recv(100) for _ in range(4)]
+            assert watched.end(signal.SIGTERM) == 0
+            while told[-1] == b"WATCHDOG=1":
+                told.append(manager.recv(100))
+    assert told[:2] == [b"WATCHDOG=1", b"READY=1"]
+    assert (set(told[2:-1]), told[-1]) == ({b"WATCHDOG=1"}, b"STOPPING=1")
+
+
+def test_without_notices_groups_are_sampled(disk: OnDisk) -> None:
+    """In a user namespace of its own, which may have none."""
+    script = 'echo 0 >/proc/sys/user/max_inotify_instances; exec "$@"'
+    before = ("unshare", "--user", "--map-root-user", "sh", "-c", script, "sh")
+    with watching(*disk.words, before=before) as watched:
+        said = watched.named("Sampling")["message"]
+        assert "fs.inotify.max_user_instances is reached" in said
+        disk.node.cpuset(disk.node.server, cpus="1", mems="0")
+        disk.write()
+        watched.found("cpuset-differs")
+        come(disk)
+        watched.named("PodAdded")
+        assert watched.end(signal.SIGTERM) == 0
+    assert watched.told.count("Sampling") == 1
+
+
+def test_a_kubelet_that_restarts_and_one_that_does_not(disk: OnDisk) -> None:
+    kubelet = ("kubelet", "/system.slice/kubelet.service", "0,4")
+    with watching(*disk.words) as watched:
+        watched.named("Watching")
+        disk.remove("proc/70")
+        disk.node.process(170, *kubelet)
+        disk.node.files["proc/170/cmdline"] = "/usr/bin/kubelet\0--config=/var/lib/kubelet/config.yaml\0"
+        disk.write()
+        # The tree's writer names the process that is gone, too.
+        shutil.rmtree(disk.root / "proc/70")
+        assert watched.named("KubeletRestarted")["message"].endswith("(PID 170)")
+        shutil.rmtree(disk.root / "proc/170")
+        watched.named("KubeletStopped")
+        assert watched.end(signal.SIGHUP) == 0
+
+
+def test_a_node_that_cannot_be_looked_at_for_a_while(disk: OnDisk) -> None:
+    """A list of pods that somebody is writing, say; what was said before still holds."""
+    pods = disk.root / "pods.json"
+    whole = pods.read_text()
+    with watching(*disk.words) as watched:
+        watched.named("Watching")
+        pods.write_text(whole[: len(whole) // 2])
+        assert "pods.json" in watched.named("AuditFailed")["message"]
+        pods.write_text(whole)
+        disk.node.interrupt(24, "eth0", "1", "1")
+        disk.write()
+        watched.found("interrupt")
+        assert watched.end(signal.SIGTERM) == 0
+    assert watched.told == ["Watching", "AuditFailed", "Found interrupt"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--pods", "-"), "--pods: stdin cannot be read again"),
+        (("--every", "5"), "--every: expected a duration, found '5'"),
+        (("--every", "1ms"), "--every: 1ms is too short, expected at least 0.1s"),
+        (("--for", "-1s"), "--for: -1s is too short, expected at least 0s"),
+        (("--check", "thread"), "--check: no check is called 'thread'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words: tuple[str, ...], said: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl("watch", *words)
+    assert (result.code, result.out) == (2, "")
+    assert f"error: {said}" in result.err
+
+
+def test_who_is_watched_is_named_by_uid_until_a_name_is_known(disk: OnDisk) -> None:
+    """The kubelet's link to its log comes a moment after a container."""
+    logs = disk.root / "var/log/containers"
+    logs.mkdir(parents=True)
+    with watching("--root", str(disk.root), *QUICK, "--settle", "20s") as watched:
+        watched.named("Watching")
+        come(disk)
+        watched.named("StateFileWritten")
+        (logs / f"cache-0_shop_worker-{WORKER}.log").symlink_to("nowhere")
+        pod = watched.named("PodAdded")["pod"]
+        assert (pod["pod"], pod["uid"]) == ("shop/cache-0", CACHE)
+        assert watched.end(signal.SIGTERM) == 0

@@ -60,7 +60,7 @@ def _clean_up_when_ended() -> None:
 
 def _complete() -> None:
     """Answer a shell that completes a word; typer is not needed for that."""
-    from cpuctl.cli.completion.asked import main as answer
+    from cpuctl.cli.completion.candidates import main as answer
 
     answer(sys.argv[2:])
 

@@ -256,8 +256,11 @@ def make_node(  # noqa: PLR0913  # they are options
         kubelet=configuration._inputs,  # noqa: SLF001
         state=str(state),
         pods=str(running),
-        devices=str(devices),
-        node=NodeOptions(driver_arguments=driver_arguments, policy=policy if isinstance(policy, str) else ""),
+        node=NodeOptions(
+            devices=str(devices),
+            driver_arguments=driver_arguments,
+            policy=policy if isinstance(policy, str) else "",
+        ),
     )
     planning = node_planning(inputs, machine._source, configuration._loaded, sources)  # noqa: SLF001
     if not isinstance(policy, str):

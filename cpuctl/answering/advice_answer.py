@@ -29,7 +29,7 @@ def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.
         "apiVersion": API_VERSION,
         "kind": "Advice",
         **planning_header(planning),
-        "pods": len(planning.initial.running) + len(planning.wanted),
+        "pods": len(planning.initial.running) + len(planning.incoming),
         "search": {
             "possible": advice.possible,
             "alike": advice.alike,

@@ -26,24 +26,27 @@ _PROPOSED = (
 
 def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequence[str] = ()) -> str:
     """Write the command line that asks the same, or something else, with more flags of the kubelet."""
-    words = [*_given(inputs, flags)]
-    words += [option_names.SKIP_API_SERVER] if inputs.skip_api_server else []
-    words += [option_names.INCLUDE_COMPLETED] if inputs.include_completed else []
-    words += [option_names.ASSUME_DEVICES] if inputs.node.assume_devices else []
-    words += [option_names.DRIVER_ARGS, inputs.node.driver_arguments] if inputs.node.driver_arguments else []
+    arguments = [*_options(inputs, flags)]
+    arguments += [option_names.SKIP_API_SERVER] if inputs.skip_api_server else []
+    arguments += [option_names.INCLUDE_COMPLETED] if inputs.include_completed else []
+    arguments += [option_names.ASSUME_DEVICES] if inputs.node.assume_devices else []
+    arguments += (
+        [option_names.DRIVER_ARGS, inputs.node.driver_arguments] if inputs.node.driver_arguments else []
+    )
     pods = [
         *(word for name in inputs.filenames for word in ("-f", name)),
         *(word for template in inputs.templates for word in ("-T", template)),
     ]
-    return shlex.join(["cpuctl", *verb, *words, *pods])
+    return shlex.join(["cpuctl", *verb, *arguments, *pods])
 
 
 def check_command(inputs: PlanningInputs) -> str:
     """Write the command line that says why a kubelet does not start with this, and what to change."""
-    return shlex.join(["cpuctl", "config", "check", *_given(replace(inputs, pods="", devices=""))])
+    without = replace(inputs, pods="", node=replace(inputs.node, devices=""))
+    return shlex.join(["cpuctl", "config", "check", *_options(without)])
 
 
-def _given(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]:
+def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]:
     """Repeat what was said of the node and its kubelet."""
     kubelet = inputs.kubelet
     options = {
@@ -57,7 +60,7 @@ def _given(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]:
         option_names.PODS: inputs.pods,
         option_names.STORAGE: inputs.ephemeral_storage,
         option_names.MEMORY: inputs.memory,
-        option_names.DEVICES: inputs.devices,
+        option_names.DEVICES: inputs.node.devices,
         option_names.POLICY: inputs.node.policy,
     }
     yield from (word for option, value in options.items() if value for word in (option, value))

@@ -111,7 +111,7 @@ def _advice(pod: PodClaims, claims: NodeClaims) -> Iterator[str]:
 
 def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:
     """Describe how devices stand to what a pod's claims ask for."""
-    from cpuctl.dra.standing import standings
+    from cpuctl.dra.availability import device_availability
 
     return {
         "claimDevices": [
@@ -135,7 +135,7 @@ def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:
                 ],
                 "heldBy": list(each.holders),
             }
-            for each in standings(claims, pod)
+            for each in device_availability(claims, pod)
         ]
     }
 

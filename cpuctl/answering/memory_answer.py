@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.wording import named, some_of
+from cpuctl.phrases import named, some_of
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:

@@ -54,10 +54,10 @@ def plan_metrics(plan: StartedPlan | NotStartedPlan) -> Iterator[Metric]:
     if "repeat" in plan and (fitted := plan["repeat"]["fitted"]) is not None:
         yield gauge("plan_copies", "Copies of all pods that fit (--repeat).", {}, fitted)
     if "capacity" in plan:
-        yield from _of_room(plan["capacity"])
+        yield from _of_headroom(plan["capacity"])
 
 
-def _of_room(capacity: Capacity) -> Iterator[Metric]:
+def _of_headroom(capacity: Capacity) -> Iterator[Metric]:
     for copies in capacity["copies"]:
         labels = {"pod": copies["pods"][0]}
         if (fits := copies["fits"]) is not None:

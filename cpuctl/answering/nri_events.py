@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from cpuctl.answering.plan.nri_answer import linux_answer
+from cpuctl.phrases import few
 
 if TYPE_CHECKING:
     from cpuctl.answers.nri import NRIEvent, NRIMatch, NRIOutcome
@@ -37,18 +38,17 @@ def event_line(answer: Answer, outcome: NRIOutcome) -> str:
             parts.append(f"{answer.container.full_name}: untouched")
         else:
             whose = "its own" if answer.own else "shared"
-            parts.append(f"{answer.container.full_name}: {_words(answer.adjust, whose)}")
+            parts.append(f"{answer.container.full_name}: {_setting_text(answer.adjust, whose)}")
     groups: dict[Setting, list[str]] = {}
     for each in answer.updates:
         groups.setdefault(each.setting, []).append(each.container.full_name)
     for setting, names in groups.items():
-        more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-        parts.append(f"{', '.join(names[:_FEW])}{more}: now {_words(setting)}")
+        parts.append(f"{few(names, most=_FEW)}: now {_setting_text(setting)}")
     line = "; ".join(parts)
     return f"dry run: {line}" if line and outcome == "DryRun" else line
 
 
-def _words(setting: Setting, whose: str = "") -> str:
+def _setting_text(setting: Setting, whose: str = "") -> str:
     parts = []
     if setting.cpus:
         parts.append(f"CPUs {setting.cpus}" + (f" ({whose})" if whose else ""))

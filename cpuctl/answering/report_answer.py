@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.documents.files import source_name
 from cpuctl.errors import CpuctlError, UsageError
-from cpuctl.exports.wording import counted
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs
+from cpuctl.phrases import counted
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _refuse_stdin(inputs: ReportInputs) -> None:
         hint = "name a file, or the directory that holds the state files"
         raise UsageError("is read more than once, and cannot be standard input", where="--state", hint=hint)
     refuse_stdin_twice(
-        words.machine, words.kubelet.config, words.pods, words.devices, inputs.timeline, *words.filenames
+        words.machine, words.kubelet.config, words.pods, words.node.devices, inputs.timeline, *words.filenames
     )
 
 

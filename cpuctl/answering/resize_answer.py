@@ -155,7 +155,7 @@ def resized_pod(attempted: RetriedResize, resizes: Resizes, fix: str = "") -> an
         "podLevel": None if pod.resources is None else _pod_level(outcome),
         "cgroup": cgroup_answer(change, POD),
         "scheduler": scheduler_answer(counted(outcome, rules)),
-        "hints": [round_answer(asked) for asked in outcome.asked],
+        "hints": [round_answer(asked) for asked in outcome.hint_rounds],
         "containers": [
             container_answer(outcome, each, node, change, rules)
             for each in request.running.allocated.all_containers

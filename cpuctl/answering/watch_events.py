@@ -13,7 +13,7 @@ from cpuctl.answering.node_parts import set_answer
 from cpuctl.audit.checks import Unchecked
 from cpuctl.audit.finding import Finding
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.wording import count
+from cpuctl.phrases import counted
 from cpuctl.watching.ledger import Change, How, Kind
 from cpuctl.watching.things import WatchedFile, WatchedPod
 
@@ -39,7 +39,7 @@ def watch_events(seen: Seen, moment: float, spelt_out: SpeltOut) -> Iterator[ans
 def watching_event(look: Look, moment: float) -> answers.WatchEvent:
     """Return the event that a watch has begun, and of what node."""
     snapshot = look.snapshot
-    parts = [f"{count(len(snapshot.containers), 'container')} of {count(len(snapshot.uids), 'pod')}"]
+    parts = [f"{counted(len(snapshot.containers), 'container')} of {counted(len(snapshot.uids), 'pod')}"]
     if snapshot.exclusive:
         parts.append(f"exclusive CPUs {snapshot.exclusive}")
     if snapshot.shared_pool is not None:

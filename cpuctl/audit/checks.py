@@ -42,7 +42,7 @@ from cpuctl.audit.volumes import check_volumes
 from cpuctl.diagnostics import worst_first
 from cpuctl.dra.driver import DRIVER
 from cpuctl.machine.recording_layout import CDI_FILE
-from cpuctl.machine.wording import some_of
+from cpuctl.phrases import some_of
 from cpuctl.records import Record
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 

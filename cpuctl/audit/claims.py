@@ -14,7 +14,7 @@ from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.snapshot import ClaimedCPUs, NodeSnapshot, ObservedContainer, PreparedClaims
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
-from cpuctl.machine.wording import named
+from cpuctl.phrases import named
 from cpuctl.state_names import CLAIMS_FILE
 
 _STATIC = "static"

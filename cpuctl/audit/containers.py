@@ -23,7 +23,7 @@ from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.placement import Isolation, isolation_of
-from cpuctl.machine.wording import are, count, named
+from cpuctl.phrases import are, counted, few, named
 from cpuctl.pods.model import Container
 
 
@@ -43,32 +43,32 @@ def check_cpusets(snapshot: NodeSnapshot) -> Iterator[Finding]:
 def check_mems(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Compare every container's NUMA nodes with those that the Memory Manager gives it."""
     for observed in snapshot.containers:
-        wanted, cpuset = observed.expected.mems, observed.group.cpuset
-        if wanted is None or (cpuset.mems == wanted and cpuset.effective_mems in (None, wanted)):
+        expected, cpuset = observed.expected.mems, observed.group.cpuset
+        if expected is None or (cpuset.mems == expected and cpuset.effective_mems in (None, expected)):
             continue
-        detected = cpuset.effective_mems if cpuset.mems == wanted else cpuset.mems
+        detected = cpuset.effective_mems if cpuset.mems == expected else cpuset.mems
         yield Finding(
             severity=Severity.ERROR,
             code="mems-differ",
             place=NodePart.of(observed),
-            message=f"its memory should be on {named(wanted, 'NUMA node')}, but may come from "
+            message=f"its memory should be on {named(expected, 'NUMA node')}, but may come from "
             f"{_nodes(cpuset.effective_mems or cpuset.mems)}",
-            expected=str(wanted),
+            expected=str(expected),
             detected=_text(detected),
-            fix=f"crictl update --cpuset-mems {wanted} {observed.owner.container_id}",
+            fix=f"crictl update --cpuset-mems {expected} {observed.owner.container_id}",
         )
 
 
-def _container(snapshot: NodeSnapshot, observed: ObservedContainer, wanted: CPUSet) -> Iterator[Finding]:
+def _container(snapshot: NodeSnapshot, observed: ObservedContainer, expected: CPUSet) -> Iterator[Finding]:
     configured = observed.group.cpuset.cpus
-    if configured not in (wanted, _left_by_v1(snapshot, wanted)):
-        yield _configured(snapshot, observed, wanted)
-    elif not _is_as_wanted(snapshot, _with_partitions(observed), wanted):
-        yield _effective(snapshot, observed, observed.group, wanted)
+    if configured not in (expected, _left_by_v1(snapshot, expected)):
+        yield _configured(snapshot, observed, expected)
+    elif not _is_as_expected(snapshot, _with_partitions(observed), expected):
+        yield _effective(snapshot, observed, observed.group, expected)
     for group in observed.below:
         given = group.cpuset.effective
-        if given is not None and not given <= (observed.effective or wanted) and not given <= wanted:
-            yield _effective(snapshot, observed, group, wanted)
+        if given is not None and not given <= (observed.effective or expected) and not given <= expected:
+            yield _effective(snapshot, observed, group, expected)
 
 
 def _with_partitions(observed: ObservedContainer) -> CPUSet | None:
@@ -78,29 +78,29 @@ def _with_partitions(observed: ObservedContainer) -> CPUSet | None:
     return observed.effective | union(group.cpuset.taken for group in observed.below)
 
 
-def _left_by_v1(snapshot: NodeSnapshot, wanted: CPUSet) -> CPUSet:
+def _left_by_v1(snapshot: NodeSnapshot, expected: CPUSet) -> CPUSet:
     """Return what cgroup v1 leaves of a set while some of its CPUs do not run: that is told of elsewhere."""
     one = snapshot.hierarchies is not None and snapshot.hierarchies.version == 1
-    return wanted & snapshot.machine.online if one else wanted
+    return expected & snapshot.machine.online if one else expected
 
 
-def _is_as_wanted(snapshot: NodeSnapshot, effective: CPUSet | None, wanted: CPUSet) -> bool:
+def _is_as_expected(snapshot: NodeSnapshot, effective: CPUSet | None, expected: CPUSet) -> bool:
     """Return whether nothing but CPUs that do not run is missing; those are told of elsewhere."""
-    return effective is None or (bool(effective) and effective == wanted & snapshot.machine.online)
+    return effective is None or (bool(effective) and effective == expected & snapshot.machine.online)
 
 
-def _configured(snapshot: NodeSnapshot, observed: ObservedContainer, wanted: CPUSet) -> Finding:
+def _configured(snapshot: NodeSnapshot, observed: ObservedContainer, expected: CPUSet) -> Finding:
     whose = "its exclusive CPUs are" if observed.expected.exclusive else "the shared pool is"
     return Finding(
         severity=Severity.ERROR,
         code="cpuset-differs",
         place=NodePart.of(observed),
-        message=f"{whose} {wanted}, but it may run on {_text(observed.effective)}"
-        + _conflicts(snapshot, observed, (observed.effective or CPUSet()) - wanted)
+        message=f"{whose} {expected}, but it may run on {_text(observed.effective)}"
+        + _conflicts(snapshot, observed, (observed.effective or CPUSet()) - expected)
         + equal_to(snapshot, observed, observed.group.cpuset.cpus or observed.effective),
-        expected=str(wanted),
+        expected=str(expected),
         detected=_configured_text(observed.group),
-        fix=f"crictl update --cpuset-cpus {wanted} {observed.owner.container_id}",
+        fix=f"crictl update --cpuset-cpus {expected} {observed.owner.container_id}",
     )
 
 
@@ -140,43 +140,45 @@ def _left_over(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[
     )
 
 
-def _effective(snapshot: NodeSnapshot, observed: ObservedContainer, group: Cgroup, wanted: CPUSet) -> Finding:
+def _effective(
+    snapshot: NodeSnapshot, observed: ObservedContainer, group: Cgroup, expected: CPUSet
+) -> Finding:
     effective = group.cpuset.effective or CPUSet()
-    why, fix = _culprit(snapshot, group, wanted)
+    why, fix = _culprit(snapshot, group, expected)
     return Finding(
         severity=Severity.ERROR,
         code="effective-differs",
         place=NodePart(str(observed.owner), observed.owner, group.path),
-        message=f"it is assigned CPUs {wanted}, but the kernel lets it run on {_text(effective)}{why}"
-        + _conflicts(snapshot, observed, effective - wanted)
-        + (equal_to(snapshot, observed, effective) if effective - wanted else ""),
-        expected=str(wanted),
+        message=f"it is assigned CPUs {expected}, but the kernel lets it run on {_text(effective)}{why}"
+        + _conflicts(snapshot, observed, effective - expected)
+        + (equal_to(snapshot, observed, effective) if effective - expected else ""),
+        expected=str(expected),
         detected=_text(effective),
         fix=fix,
     )
 
 
-def _culprit(snapshot: NodeSnapshot, group: Cgroup, wanted: CPUSet) -> tuple[str, str]:
+def _culprit(snapshot: NodeSnapshot, group: Cgroup, expected: CPUSet) -> tuple[str, str]:
     """Find what keeps a group from its CPUs: a list, its own or one further up, or a partition elsewhere."""
     file, own = file_of(snapshot, group.path, "cpuset.cpus"), group.cpuset.cpus
-    if own and not own <= wanted:
-        return f", because {group.path} has {own}", f"echo {wanted} > {file}"
+    if own and not own <= expected:
+        return f", because {group.path} has {own}", f"echo {expected} > {file}"
     for path in ancestors(group.path):
         own = _own_list(snapshot, path)
-        if own and not wanted <= own:
+        if own and not expected <= own:
             return (
                 f", because {path} has {own}",
-                f"echo {own | wanted} > {file_of(snapshot, path, 'cpuset.cpus')}",
+                f"echo {own | expected} > {file_of(snapshot, path, 'cpuset.cpus')}",
             )
     for path, taken in snapshot.partitions.items():
         # Those above have what they have taken, too.
-        if lost := wanted & taken if path not in (group.path, *ancestors(group.path)) else CPUSet():
+        if lost := expected & taken if path not in (group.path, *ancestors(group.path)) else CPUSet():
             return (
                 f", because partition {path} has taken {named(lost)}",
                 f"echo member > {file_of(snapshot, path, 'cpuset.cpus.partition')}",
             )
     top = snapshot.host_groups.get("/")
-    if top and top.effective and not wanted & snapshot.machine.online <= top.effective:
+    if top and top.effective and not expected & snapshot.machine.online <= top.effective:
         return f", because this node's host allows it only {top.effective}", f"cat {file}*"
     return "", f"cat {file}*"
 
@@ -255,53 +257,49 @@ def _spilled(observed: ObservedContainer, allowed: CPUSet) -> Iterator[Finding]:
     )
 
 
-_SHOWN = 3
-
-
 def check_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Report threads that may run outside their container's CPUs, and exclusive CPUs that none may use."""
     for observed in snapshot.containers:
-        wanted = observed.expected.cpus
-        if wanted is None or observed.sleeps:
+        expected = observed.expected.cpus
+        if expected is None or observed.sleeps:
             continue
         # Where the whole group has other CPUs, that is the finding, and not each of its threads.
-        allowed = wanted | (observed.effective or CPUSet())
+        allowed = expected | (observed.effective or CPUSet())
         if outside := [task for task in observed.tasks if not task.cpus <= allowed]:
-            yield _outside(snapshot, observed, wanted, outside)
+            yield _outside(snapshot, observed, expected, outside)
         elif observed.expected.exclusive and observed.tasks:
-            yield from _unused(observed, wanted & snapshot.machine.online)
+            yield from _unused(observed, expected & snapshot.machine.online)
 
 
 def _outside(
-    snapshot: NodeSnapshot, observed: ObservedContainer, wanted: CPUSet, outside: list[Task]
+    snapshot: NodeSnapshot, observed: ObservedContainer, expected: CPUSet, outside: list[Task]
 ) -> Finding:
     cpus = union(task.cpus for task in outside)
-    shown = ", ".join(f"{task.tid} ({task.comm})" for task in outside[:_SHOWN])
-    more = f" and {len(outside) - _SHOWN} more" if len(outside) > _SHOWN else ""
+    shown = few([f"{task.tid} ({task.comm})" for task in outside])
     return Finding(
         severity=Severity.ERROR,
         code="threads-outside",
         place=NodePart.of(observed),
-        message=f"{count(len(outside), 'thread')} of {len(observed.tasks)} may run on other CPUs: "
-        f"{shown}{more}"
+        message=f"{counted(len(outside), 'thread')} of {len(observed.tasks)} may run on other CPUs: "
+        f"{shown}"
         + (equal_to(snapshot, observed, cpus) if all(task.cpus == cpus for task in outside) else ""),
-        expected=str(wanted),
+        expected=str(expected),
         detected=str(cpus),
-        fix=for_each((task.tid for task in outside), f"taskset -cp {wanted} {{}}"),
+        fix=for_each((task.tid for task in outside), f"taskset -cp {expected} {{}}"),
     )
 
 
-def _unused(observed: ObservedContainer, wanted: CPUSet) -> Iterator[Finding]:
-    unused = wanted - observed.running_on
-    if unused and observed.effective in (None, wanted):
+def _unused(observed: ObservedContainer, expected: CPUSet) -> Iterator[Finding]:
+    unused = expected - observed.running_on
+    if unused and observed.effective in (None, expected):
         yield Finding(
             severity=Severity.NOTE,
             code="cpus-unused",
             place=NodePart.of(observed),
-            message=f"its {are(unused)} exclusive, but none of its {count(len(observed.tasks), 'thread')} "
+            message=f"its {are(unused)} exclusive, but none of its {counted(len(observed.tasks), 'thread')} "
             f"may run on {'them' if len(unused) > 1 else 'it'}: it is pinned to "
             f"{named(observed.running_on)}",
-            expected=str(wanted),
+            expected=str(expected),
             detected=str(observed.running_on),
         )
 

@@ -15,10 +15,9 @@ from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.cgroups.owners import Owner
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
 from cpuctl.diagnostics import Severity
+from cpuctl.phrases import few
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from cpuctl.state_names import DEVICES_FILE
-
-_SHOWN = 3
 
 
 def check_devices(snapshot: NodeSnapshot) -> Iterator[Finding]:
@@ -48,10 +47,10 @@ def _gone(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding
                 severity=Severity.NOTE,
                 code="stale-devices",
                 place=NodePart(_subject(snapshot, entry), _owner(snapshot, entry)),
-                message=f"{_some(entry.names)} of {entry.resource} are recorded for it, but its pod is gone: "
+                message=f"{few(entry.names)} of {entry.resource} are recorded for it, but its pod is gone: "
                 "they are freed when the next pod is admitted (kubernetes issue 137010)",
                 expected="no entry",
-                detected=_some(entry.names),
+                detected=few(entry.names),
             )
 
 
@@ -98,9 +97,9 @@ def _unregistered(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator
                 severity=Severity.NOTE,
                 code="device-unregistered",
                 place=NodePart(_subject(snapshot, entry), _owner(snapshot, entry)),
-                message=f"it holds {_some(lost)} of {entry.resource}, unhealthy according to its plugin: a "
+                message=f"it holds {few(lost)} of {entry.resource}, unhealthy according to its plugin: a "
                 "restarted kubelet keeps the pod, but gives these devices to no one",
-                detected=_some(lost),
+                detected=few(lost),
             )
 
 
@@ -149,8 +148,3 @@ def _owner(snapshot: NodeSnapshot, entry: DeviceEntry) -> Owner:
         pod=pod.name if pod else "",
         container=entry.container,
     )
-
-
-def _some(names: tuple[str, ...] | list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

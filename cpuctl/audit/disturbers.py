@@ -21,13 +21,12 @@ from cpuctl.capture.node.interrupts import DEFAULT_AFFINITY
 from cpuctl.cgroups.names import Level, role_of
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
-from cpuctl.machine.wording import are, count, named
+from cpuctl.phrases import are, counted, few, named
 
 _UNIT = (".slice", ".scope", ".service")
 _BOUND = r".*/[0-9]+|kworker/.*|irq/.*|kthreadd"
 """Names of kernel threads that cannot or need not be moved: one for each CPU, workers, handlers of
 interrupts, which go where these go, and the one that only makes the others."""
-_SHOWN = 3
 _INFRA = (
     "mkdir -p /etc/crio/crio.conf.d; printf '[crio.runtime]\\ninfra_ctr_cpuset = \"{}\"\\n' "
     "> /etc/crio/crio.conf.d/99-infra-cpuset.conf; systemctl restart crio"
@@ -70,8 +69,8 @@ def check_kernel_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.NOTE,
             code="kernel-threads",
             place=NodePart("kernel"),
-            message=f"{count(len(movable), 'kernel thread')} that could be moved may run on exclusive CPUs: "
-            f"{_names(movable)}",
+            message=f"{counted(len(movable), 'kernel thread')} that could be moved may run on exclusive CPUs:"
+            f" {_names(movable)}",
             expected=str(snapshot.housekeeping),
             detected=str(union(task.cpus for task in movable)),
             fix=for_each((task.pid for task in movable), f"taskset -cp {snapshot.housekeeping} {{}}"),
@@ -126,7 +125,7 @@ def _foreign(snapshot: NodeSnapshot, group: _Group) -> Finding:
         severity=Severity.WARNING,
         code="foreign-processes",
         place=NodePart(group.title, path=group.path),
-        message=f"{count(len(group.tasks), 'thread')} of {len(processes)} "
+        message=f"{counted(len(group.tasks), 'thread')} of {len(processes)} "
         f"process{'es' if len(processes) > 1 else ''} may run on exclusive CPUs of "
         f"{snapshot.holders(allowed)}: {_names(group.tasks)}",
         expected=str(snapshot.housekeeping),
@@ -146,8 +145,7 @@ def _fix(snapshot: NodeSnapshot, group: _Group, processes: Iterable[int]) -> str
 
 
 def _names(tasks: Iterable[Task]) -> str:
-    names = list(dict.fromkeys(task.comm for task in tasks))
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if names[_SHOWN:] else "")
+    return few(list(dict.fromkeys(task.comm for task in tasks)))
 
 
 def check_interrupts(snapshot: NodeSnapshot) -> Iterator[Finding]:
@@ -204,7 +202,7 @@ def check_irqbalance(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _coming(snapshot: NodeSnapshot, interrupt: Interrupt, comes: CPUSet) -> Finding:
-    often = f", {count(interrupt.fired, 'time')} since boot" if interrupt.fired else ""
+    often = f", {counted(interrupt.fired, 'time')} since boot" if interrupt.fired else ""
     kept = (interrupt.allowed or comes) - snapshot.exclusive or snapshot.housekeeping
     return Finding(
         severity=Severity.WARNING,
@@ -219,8 +217,7 @@ def _coming(snapshot: NodeSnapshot, interrupt: Interrupt, comes: CPUSet) -> Find
 
 
 def _possible(snapshot: NodeSnapshot, interrupts: list[Interrupt]) -> Finding:
-    shown = ", ".join(f"{each.number} ({', '.join(each.actions)})" for each in interrupts[:_SHOWN])
-    more = f" and {len(interrupts) - _SHOWN} more" if len(interrupts) > _SHOWN else ""
+    shown = few([f"{each.number} ({', '.join(each.actions)})" for each in interrupts])
     commands = [
         f"echo {(each.allowed or CPUSet()) - snapshot.exclusive} > /proc/irq/{each.number}/smp_affinity_list"
         for each in interrupts[:MOST]
@@ -229,8 +226,8 @@ def _possible(snapshot: NodeSnapshot, interrupts: list[Interrupt]) -> Finding:
         severity=Severity.NOTE,
         code="interrupts-allowed",
         place=NodePart("interrupts"),
-        message=f"{count(len(interrupts), 'interrupt')} may be sent to exclusive CPUs, but "
-        f"{'are' if len(interrupts) > 1 else 'is'} handled elsewhere now: {shown}{more}",
+        message=f"{counted(len(interrupts), 'interrupt')} may be sent to exclusive CPUs, but "
+        f"{'are' if len(interrupts) > 1 else 'is'} handled elsewhere now: {shown}",
         expected=f"none on {snapshot.exclusive}",
         detected="all CPUs" if _anywhere(snapshot, interrupts) else "some",
         fix="; ".join(commands),
@@ -239,16 +236,15 @@ def _possible(snapshot: NodeSnapshot, interrupts: list[Interrupt]) -> Finding:
 
 def _came(snapshot: NodeSnapshot, interrupts: list[Interrupt]) -> Finding:
     often = sorted(interrupts, key=lambda each: -each.fired)
-    shown = ", ".join(f"{each.number} ({', '.join(each.actions)}): {each.fired}" for each in often[:_SHOWN])
-    more = f" and {len(often) - _SHOWN} more" if len(often) > _SHOWN else ""
+    shown = few([f"{each.number} ({', '.join(each.actions)}): {each.fired}" for each in often])
     return Finding(
         severity=Severity.NOTE,
         code="interrupts-came",
         place=NodePart("interrupts"),
-        message=f"{count(len(often), 'interrupt')} were delivered to exclusive CPUs since boot, and where "
-        f"{'they' if len(often) > 1 else 'it'} may be delivered now is not recorded: {shown}{more}",
+        message=f"{counted(len(often), 'interrupt')} were delivered to exclusive CPUs since boot, and where "
+        f"{'they' if len(often) > 1 else 'it'} may be delivered now is not recorded: {shown}",
         expected=f"none on {snapshot.exclusive}",
-        detected=count(sum(each.fired for each in often), "time"),
+        detected=counted(sum(each.fired for each in often), "time"),
         fix="cat /proc/irq/*/effective_affinity_list",
     )
 

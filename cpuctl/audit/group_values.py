@@ -53,7 +53,7 @@ class ValueRules(NamedTuple):
     node: NodeRules
     settings: CgroupSettings
     formula: WeightFormula | None = None
-    room: PodsLimit | None = None
+    pods_limit: PodsLimit | None = None
     qos_reserved: bool = False
 
 
@@ -232,9 +232,9 @@ def _number(number: int | None) -> str | None:
 def _upper_files(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> Mapping[str, tuple[str, ...]]:
     """Return what the files of a group above pods may say; what is not known is left out."""
     top = group.role.level is Level.KUBEPODS
-    if top and rules.room is None:
+    if top and rules.pods_limit is None:
         return {}
-    memory = rules.room.memory if top and rules.room else None
+    memory = rules.pods_limit.memory if top and rules.pods_limit else None
     shares = _shares(snapshot, group, rules)
     reserved = _reserved(snapshot, rules, None if top else group.role.qos)
     values = CgroupValues(
@@ -259,7 +259,7 @@ def _upper_files(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> Ma
 def _shares(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> int | None:
     """Return what all pods may take, the least for BestEffort, or the sum of Burstable pods."""
     if group.role.level is Level.KUBEPODS:
-        return shares_of(rules.room.milli_cpu) if rules.room else None
+        return shares_of(rules.pods_limit.milli_cpu) if rules.pods_limit else None
     if group.role.qos is not QosClass.BURSTABLE:
         return _LEAST_SHARES
     requests = _requests(snapshot, rules.node, QosClass.BURSTABLE, "cpu")

@@ -17,7 +17,7 @@ from cpuctl.audit.snapshot import NodeSnapshot, ObservedContainer
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.tables import is_huge_pages, page_bytes
-from cpuctl.machine.wording import named, some_of
+from cpuctl.phrases import named, some_of
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record
 

@@ -22,7 +22,7 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.findings import DRAIN
-from cpuctl.machine.wording import are, named
+from cpuctl.phrases import are, named
 from cpuctl.pods.model import ContainerKind, StoredPod
 from cpuctl.pods.running import RunState
 from cpuctl.records import Record

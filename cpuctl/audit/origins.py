@@ -15,7 +15,7 @@ from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.machine.kernel_text import parse_cpu_list
-from cpuctl.machine.wording import some_of
+from cpuctl.phrases import some_of
 from cpuctl.records import Record
 
 _MOST = 4

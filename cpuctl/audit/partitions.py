@@ -15,7 +15,7 @@ from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.cgroups.groups import CpusetValues
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
-from cpuctl.machine.wording import named
+from cpuctl.phrases import named
 
 _PARTITION, _EXCLUSIVE = "cpuset.cpus.partition", "cpuset.cpus.exclusive"
 

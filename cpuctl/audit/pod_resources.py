@@ -14,7 +14,7 @@ from cpuctl.state_names import CPU_FILE
 if TYPE_CHECKING:
     from cpuctl.audit.snapshot import NodeSnapshot
     from cpuctl.engine.state_checks.answer_findings import SavedStates
-    from cpuctl.machine.pod_resources.model import PodHoldings
+    from cpuctl.machine.pod_resources.model import PodAllocation
 
 _STATIC = "static"
 
@@ -69,7 +69,7 @@ def _unlisted(snapshot: NodeSnapshot) -> Iterator[Finding]:
         )
 
 
-def _pod(snapshot: NodeSnapshot, pod: PodHoldings, uid: str) -> Iterator[Finding]:
+def _pod(snapshot: NodeSnapshot, pod: PodAllocation, uid: str) -> Iterator[Finding]:
     from cpuctl.engine.state_checks.answer_findings import answer_gaps
 
     for gap in answer_gaps(pod, uid, _saved(snapshot)):

@@ -15,7 +15,7 @@ from cpuctl.audit.snapshot import DownwardFile, NodeSnapshot, ObservedContainer
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.placement import Isolation, isolation_of
-from cpuctl.machine.wording import named
+from cpuctl.phrases import named
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE
 
 _GATE = "DownwardAPIAssignedResources"

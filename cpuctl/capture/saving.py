@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from cpuctl.errors import NotRestoredError, UsageError, os_reason, unwritable
-from cpuctl.whole_file import (
+from cpuctl.atomic_file import (
     PRIVATE,
     FileAttributes,
     attributes_of,
@@ -21,6 +20,7 @@ from cpuctl.whole_file import (
     sync_directory,
     written_beside,
 )
+from cpuctl.errors import NotRestoredError, UsageError, os_reason, unwritable
 
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 

@@ -50,7 +50,7 @@ class LeftOut(NamedTuple):
 class DesiredState(NamedTuple):
     """What is to be, and for whom nothing is done."""
 
-    wanted: tuple[DesiredGroup, ...] = ()
+    groups: tuple[DesiredGroup, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
 
@@ -80,7 +80,7 @@ def by_assignment(members: Iterable[RunningContainer], assignment: Assignment) -
     """Give every container its own CPUs, and the pool to those that have none."""
     members = [member for member in members if member.owner.part is not ContainerRole.SANDBOX]
     holders = {place.pod for place in assignment.own}
-    wanted, left_out = [], []
+    groups, left_out = [], []
     for member in members:
         owner = member.owner
         own = next((cpus for place in _places(owner) if (cpus := assignment.own.get(place))), None)
@@ -88,10 +88,10 @@ def by_assignment(members: Iterable[RunningContainer], assignment: Assignment) -
             left_out.append(LeftOut(str(owner), NAMELESS))
         elif cpus := own or assignment.pool:
             path = member.group.path
-            wanted.append(
+            groups.append(
                 DesiredGroup(path=path, owner=owner, cpus=cpus, exclusive=own is not None, shared=own is None)
             )
-    return DesiredState(wanted=tuple(wanted), left_out=(*left_out, *_not_here(members, assignment.own)))
+    return DesiredState(groups=tuple(groups), left_out=(*left_out, *_not_here(members, assignment.own)))
 
 
 def _places(owner: Owner) -> Iterator[ContainerReference]:
@@ -117,7 +117,7 @@ def by_reference(
 
     Raise LookupError with the first name that nobody here has.
     """
-    wanted = []
+    groups = []
     for place, cpus in references.items():
         found = [member for member in members if place.names(member.owner)]
         if not found:
@@ -125,5 +125,5 @@ def by_reference(
         for member in found:
             owner = member.owner
             exclusive = owner.container in held.get(owner.uid, {})
-            wanted.append(DesiredGroup(path=member.group.path, owner=owner, cpus=cpus, exclusive=exclusive))
-    return DesiredState(wanted=tuple(wanted))
+            groups.append(DesiredGroup(path=member.group.path, owner=owner, cpus=cpus, exclusive=exclusive))
+    return DesiredState(groups=tuple(groups))

@@ -14,7 +14,7 @@ from cpuctl.cgroups.desired import DesiredGroup, RunningContainer
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.wording import are, named
+from cpuctl.phrases import are, named
 
 _NOT_PARTITIONS = ("", "member")
 
@@ -62,16 +62,16 @@ class ApplyContext(NamedTuple):
 
 
 def find_objections(
-    wanted: Sequence[DesiredGroup], situation: ApplyContext, forced: Iterable[Override] = ()
+    desired: Sequence[DesiredGroup], situation: ApplyContext, forced: Iterable[Override] = ()
 ) -> list[Objection]:
     """Return all objections but those that the user has overruled."""
     overruled = frozenset(forced)
     found = [
-        *_offline(wanted, situation),
-        *_reserved(wanted, situation),
-        *_exclusive(wanted, situation),
-        *_outside(wanted, situation),
-        *_partitions(wanted, situation),
+        *_offline(desired, situation),
+        *_reserved(desired, situation),
+        *_exclusive(desired, situation),
+        *_outside(desired, situation),
+        *_partitions(desired, situation),
     ]
     return [objection for objection in found if objection.force not in overruled]
 
@@ -85,8 +85,8 @@ def moved_on(what: str) -> Objection:
     )
 
 
-def _offline(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
-    for one in wanted:
+def _offline(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
+    for one in desired:
         if one.cpus is not None and (gone := one.cpus - situation.online):
             yield Objection(
                 code="offline",
@@ -97,8 +97,8 @@ def _offline(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterato
             )
 
 
-def _reserved(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
-    for one in wanted:
+def _reserved(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
+    for one in desired:
         if one.cpus is not None and not one.shared and (taken := one.cpus & situation.reserved):
             yield Objection(
                 code="reserved",
@@ -108,10 +108,10 @@ def _reserved(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterat
             )
 
 
-def _exclusive(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
+def _exclusive(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
     """Object to CPUs that another container is promised; an init container's go on to its own pod."""
-    promises = _promises(wanted, situation)
-    for one in wanted:
+    promises = _promises(desired, situation)
+    for one in desired:
         for (uid, name), cpus in promises.items():
             mine = (uid, name) == (one.owner.uid, one.owner.container)
             if mine or one.cpus is None or not (double := one.cpus & cpus):
@@ -127,14 +127,14 @@ def _exclusive(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Itera
             )
 
 
-def _promises(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> dict[tuple[str, str], CPUSet]:
+def _promises(desired: Sequence[DesiredGroup], situation: ApplyContext) -> dict[tuple[str, str], CPUSet]:
     """Return all exclusive CPUs as they will be."""
     found = {
         (uid, name): cpus for uid, containers in situation.held.items() for name, cpus in containers.items()
     }
     new = {
         (one.owner.uid, one.owner.container): one.cpus
-        for one in wanted
+        for one in desired
         if one.exclusive and one.cpus is not None
     }
     return found | new
@@ -146,8 +146,8 @@ def _both_run(situation: ApplyContext, uid: str, name: str) -> bool:
     return any(each.owner.uid == uid and each.owner.container == name for each in situation.members)
 
 
-def _outside(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
-    for one in wanted:
+def _outside(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
+    for one in desired:
         outside = (
             (one.cpus & situation.online) - situation.reach if one.cpus and situation.reach else CPUSet()
         )
@@ -159,14 +159,14 @@ def _outside(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterato
             )
 
 
-def _partitions(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
+def _partitions(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
     """Object to partitions on the way to a group, and to CPUs that one elsewhere has taken."""
     partitions = {
         path: group
         for path, group in situation.groups.items()
         if group.cpuset.partition not in _NOT_PARTITIONS
     }
-    for one in wanted:
+    for one in desired:
         lineage = {one.path, *ancestors(one.path)}
         for path, group in partitions.items():
             taken = (one.cpus or CPUSet()) & (group.cpuset.effective or CPUSet())

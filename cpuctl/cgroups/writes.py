@@ -37,30 +37,30 @@ class Write(NamedTuple):
     why: StepReason
 
 
-def order_writes(now: Mapping[str, CPUSet], wanted: Mapping[str, CPUSet]) -> list[Write]:
-    """Order the writes that lead from the sets as they are *now* to those *wanted*.
+def order_writes(now: Mapping[str, CPUSet], desired: Mapping[str, CPUSet]) -> list[Write]:
+    """Order the writes that lead from the sets as they are *now* to those *desired*.
 
     *now* has every group that has CPUs of its own, containers and groups above them, by path; a group above
-    that cannot hold what is wanted below it grows, unless it is in *wanted* itself. Raise ValueError for a
+    that cannot hold what is wanted below it grows, unless it is in *desired* itself. Raise ValueError for a
     wanted set that is empty, and for one that reaches beyond a wanted set above it.
     """
-    goal = _with_ancestors(now, wanted)
-    return list(_Ordering(dict(now), goal, wanted.keys()).writes())
+    goal = _with_ancestors(now, desired)
+    return list(_Ordering(dict(now), goal, desired.keys()).writes())
 
 
-def _with_ancestors(now: Mapping[str, CPUSet], wanted: Mapping[str, CPUSet]) -> dict[str, CPUSet]:
-    goal = dict(now) | dict(wanted)
-    for path, cpus in wanted.items():
+def _with_ancestors(now: Mapping[str, CPUSet], desired: Mapping[str, CPUSet]) -> dict[str, CPUSet]:
+    goal = dict(now) | dict(desired)
+    for path, cpus in desired.items():
         if not cpus:
             raise ValueError(f"no CPUs are wanted for {path}: a group with tasks cannot be without")
         for above in ancestors(path):
             if above not in goal or cpus <= goal[above]:
                 continue
-            if above in wanted:
+            if above in desired:
                 raise ValueError(f"CPUs {cpus} are wanted for {path}, but only {goal[above]} for {above}")
             goal[above] |= cpus
     for path in _by_depth(goal):
-        if path not in wanted and goal[path] != now.get(path):
+        if path not in desired and goal[path] != now.get(path):
             goal[path] = _within(goal, path, goal[path])
     return goal
 
@@ -80,12 +80,12 @@ def _by_depth(paths: Iterable[str]) -> list[str]:
 class _Ordering:
     """The sets as the writes go on."""
 
-    def __init__(self, now: dict[str, CPUSet], goal: dict[str, CPUSet], wanted: Collection[str]) -> None:
+    def __init__(self, now: dict[str, CPUSet], goal: dict[str, CPUSet], desired: Collection[str]) -> None:
         self.now = now
         self.goal = goal
         self.changing = {path for path in goal if now.get(path) != goal[path]}
         self.leaves = goal.keys() - {above for path in goal for above in ancestors(path)}
-        self.holders = self.leaves.union(wanted)
+        self.holders = self.leaves.union(desired)
 
     def writes(self) -> Iterator[Write]:
         """Shrink containers, grow what is above them, grow containers, shrink what is above them."""
@@ -160,26 +160,26 @@ class PlannedWrite(NamedTuple):
 
 
 def plan_writes(
-    groups: Mapping[str, Cgroup], wanted: Iterable[DesiredGroup], version: int
+    groups: Mapping[str, Cgroup], desired: Iterable[DesiredGroup], version: int
 ) -> list[PlannedWrite]:
     """Order all writes; *groups* come parents first.
 
     Raise ValueError for sets that cannot be had together, and for groups that cannot have any.
     """
-    wanted = list(wanted)
-    _require_lists(groups, wanted)
+    desired = list(desired)
+    _require_lists(groups, desired)
     writes: list[PlannedWrite] = []
     for name in (CPUS, MEMS):
         lists = {path: _lists(group.cpuset, name) for path, group in groups.items()}
-        targets = {one.path: cpus for one in wanted if (cpus := one.cpus if name == CPUS else one.mems)}
+        targets = {one.path: cpus for one in desired if (cpus := one.cpus if name == CPUS else one.mems)}
         goal = targets | dict(_followers(lists, targets))
         writes.extend(_ordered(name, lists, goal, version))
     return writes
 
 
-def _require_lists(groups: Mapping[str, Cgroup], wanted: Iterable[DesiredGroup]) -> None:
+def _require_lists(groups: Mapping[str, Cgroup], desired: Iterable[DesiredGroup]) -> None:
     """Refuse groups above which nobody has turned the controller on: on v2 such a group has no lists."""
-    for one in wanted:
+    for one in desired:
         group = groups.get(one.path)
         if group and ((one.cpus and group.cpuset.cpus is None) or (one.mems and group.cpuset.mems is None)):
             raise ValueError(f"{one.path} has no CPU set: the cpuset controller is off above it")
@@ -243,11 +243,11 @@ def plan_quotas(
         if group is None or group.cpu.period is None:
             continue
         now, quota = group.cpu.quota, goal[path]
-        wanted = None if quota is None else driver_quota(quota, group.cpu.period, group.role.driver)
-        if wanted == now:
+        target = None if quota is None else driver_quota(quota, group.cpu.period, group.role.driver)
+        if target == now:
             continue
-        loosens = wanted is None or (now is not None and wanted > now)
-        write = _write(group, wanted, "lift the quota" if loosens else "limit", version)
+        loosens = target is None or (now is not None and target > now)
+        write = _write(group, target, "lift the quota" if loosens else "limit", version)
         (looser if loosens else tighter).append(write)
     return [*looser, *reversed(tighter)]
 
@@ -257,10 +257,10 @@ def driver_quota(quota: int, period: int, driver: Driver) -> int:
     return quota if driver is Driver.CGROUPFS else systemd_quota(quota, period)
 
 
-def _write(group: Cgroup, wanted: int | None, why: QuotaReason, version: int) -> PlannedWrite:
+def _write(group: Cgroup, target: int | None, why: QuotaReason, version: int) -> PlannedWrite:
     now, period = group.cpu.quota, group.cpu.period
     if version == 1:
-        before, after = (str(-1 if quota is None else quota) for quota in (now, wanted))
+        before, after = (str(-1 if quota is None else quota) for quota in (now, target))
         return PlannedWrite(group.path, "cpu.cfs_quota_us", before, after, why)
-    before, after = (f"{'max' if quota is None else quota} {period}" for quota in (now, wanted))
+    before, after = (f"{'max' if quota is None else quota} {period}" for quota in (now, target))
     return PlannedWrite(group.path, "cpu.max", before, after, why)

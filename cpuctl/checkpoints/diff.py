@@ -91,7 +91,7 @@ class MemoryDiff(Record):
 
 def diff_cpu_states(before: CPUStateFile, after: CPUStateFile) -> CPUDiff:
     """Compare two states, holder by holder."""
-    old, new = dict(cpu_holdings(before)), dict(cpu_holdings(after))
+    old, new = dict(cpu_allocations(before)), dict(cpu_allocations(after))
     return CPUDiff(
         policies=_policies(before.policy_name, after.policy_name),
         changes=tuple(
@@ -104,7 +104,7 @@ def diff_cpu_states(before: CPUStateFile, after: CPUStateFile) -> CPUDiff:
 
 def diff_memory_states(before: MemoryStateFile, after: MemoryStateFile) -> MemoryDiff:
     """Compare two states, holder by holder and number by number; the order of blocks means nothing."""
-    old, new = dict(_memory_holdings(before)), dict(_memory_holdings(after))
+    old, new = dict(_memory_allocations(before)), dict(_memory_allocations(after))
     return MemoryDiff(
         policies=_policies(before.policy_name, after.policy_name),
         changes=tuple(
@@ -116,7 +116,7 @@ def diff_memory_states(before: MemoryStateFile, after: MemoryStateFile) -> Memor
     )
 
 
-def cpu_holdings(state: CPUStateFile) -> Iterator[tuple[Holder, CPUSet]]:
+def cpu_allocations(state: CPUStateFile) -> Iterator[tuple[Holder, CPUSet]]:
     """Yield who holds which CPUs."""
     yield Holder(HolderKind.SHARED_POOL), state.default_cpu_set
     for uid, cpus in state.pod_entries.items():
@@ -127,7 +127,7 @@ def cpu_holdings(state: CPUStateFile) -> Iterator[tuple[Holder, CPUSet]]:
                 yield Holder(kind, uid, name), cpus
 
 
-def _memory_holdings(state: MemoryStateFile) -> Iterator[tuple[Holder, Blocks]]:
+def _memory_allocations(state: MemoryStateFile) -> Iterator[tuple[Holder, Blocks]]:
     for uid, blocks in state.pod_entries.items():
         yield Holder(HolderKind.POD, uid), _sorted(blocks)
     for uid, containers in state.entries.items():

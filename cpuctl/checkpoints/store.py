@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-from cpuctl.below_root import Root
+from cpuctl.atomic_file import attributes_of, back_up, sync_directory, written_beside
 from cpuctl.errors import InputError, NodeAccessError, NotRestoredError, os_reason, unreadable, unwritable
 from cpuctl.golang.json_values import MAX_CHARACTERS
-from cpuctl.whole_file import attributes_of, back_up, sync_directory, written_beside
+from cpuctl.root_directory import Root
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 

@@ -6,27 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
-    AssumeDevicesOption,
-    DevicesOption,
-    DriverArgsOption,
-    EphemeralStorageOption,
     ExitZeroOption,
-    IncludeCompletedOption,
-    MachineOption,
-    MemoryOption,
     NoColorOption,
     OutputOption,
-    PodFilesOption,
     QuietOption,
-    RunningPodsOption,
-    SkipApiServerOption,
-    StateOption,
-    TemplateOption,
 )
 from cpuctl.cli.output import Document, Output, Style, complain, emit
+from cpuctl.cli.planning_options import PlanningCommand, planning_inputs
 from cpuctl.cli.stop_signals import StopSignal, noted
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
@@ -34,7 +22,7 @@ from cpuctl.exports.outcomes import failure_text
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.plan_inputs import NodeOptions, Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import Planning, read_planning
 
 if TYPE_CHECKING:
     from cpuctl.answers.advice import AdvisedSettings, UnloadedAdvice
@@ -118,21 +106,9 @@ SnippetOption = Annotated[
 ]
 
 
-@app.command(name="advise", help=HELP, cls=about(Subject.PODS, KubeletCommand))
+@app.command(name="advise", help=HELP, cls=about(Subject.PODS, PlanningCommand))
 def advise(
     context: typer.Context,
-    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
-    template: TemplateOption = [],  # noqa: B006
-    machine: MachineOption = "live",
-    state: StateOption = "",
-    pods: RunningPodsOption = "",
-    devices: DevicesOption = "",
-    assume_devices: AssumeDevicesOption = False,
-    driver_args: DriverArgsOption = "",
-    ephemeral_storage: EphemeralStorageOption = "",
-    memory: MemoryOption = "",
-    skip_api_server: SkipApiServerOption = False,
-    include_completed: IncludeCompletedOption = False,
     defragment: DefragmentOption = False,
     budget: BudgetOption = None,
     what_if: WhatIfOption = False,
@@ -144,29 +120,18 @@ def advise(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, try, answer."""
+    inputs = planning_inputs(context)
     _refuse_clash(
-        defragment, state, {"--what-if": what_if, option_names.KEEP: bool(keep), "--snippet": bool(snippet)}
+        defragment,
+        inputs.state,
+        {"--what-if": what_if, option_names.KEEP: bool(keep), "--snippet": bool(snippet)},
     )
     layout = "advice_snippet" if snippet else "defragmentation" if defragment else "advice"
     style, sources = Style(output, color=not no_color, quiet=quiet, layout=layout), Sources()
-    inputs = PlanningInputs(
-        filenames=filename,
-        templates=template,
-        machine=machine,
-        kubelet=kubelet_inputs(context),
-        state=state,
-        pods=pods,
-        devices=devices,
-        ephemeral_storage=ephemeral_storage,
-        memory=memory,
-        skip_api_server=skip_api_server,
-        include_completed=include_completed,
-        node=NodeOptions(assume_devices, driver_args),
-    )
     find = _Moves(budget) if defragment else _Settings(budget, keep, what_if=what_if)
     stop = StopSignal()
     try:
-        planning = read_planning(inputs, pods_needed=not (pods or defragment), sources=sources)
+        planning = read_planning(inputs, pods_needed=not (inputs.pods or defragment), sources=sources)
     except ConfigRefusedError as refused:
         document: Document = find.unloaded(refused, sources)
     else:

@@ -19,7 +19,7 @@ class Entry(Record):
 
 
 _PODS = {
-    "plan": Entry("plan.command", "Dry-run pods: which CPUs each container would get, and why."),
+    "plan": Entry("plan", "Dry-run pods: which CPUs each container would get, and why."),
     "explain": Entry("explain", "Explain why a pod is admitted or rejected, and what would help."),
     "advise": Entry("advise", "Recommend kubelet settings for these pods on this machine."),
     "resize": Entry("resize", "Dry-run an in-place resize of a running pod."),

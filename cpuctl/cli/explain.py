@@ -7,34 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
-    AssumeDevicesOption,
-    DevicesOption,
-    DriverArgsOption,
-    EphemeralStorageOption,
     ExitZeroOption,
-    IncludeCompletedOption,
-    MachineOption,
-    MemoryOption,
     NoColorOption,
     OutputOption,
-    PodFilesOption,
     PolicyOption,
     QuietOption,
-    RunningPodsOption,
-    SkipApiServerOption,
-    StateOption,
-    TemplateOption,
 )
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import INPUT
+from cpuctl.cli.planning_options import ExplainingCommand, planning_inputs
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.plan_inputs import NodeOptions, Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
     from cpuctl.answers.explanation import Explanation
@@ -81,36 +68,14 @@ MessageOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
-EventsOption = Annotated[
-    str,
-    typer.Option(
-        option_names.EVENTS,
-        metavar="FILE",
-        help="Events (kubectl get events -o json): explains the pod that was rejected last.",
-        rich_help_panel=INPUT,
-    ),
-]
 PodArgument = Annotated[str, typer.Argument(metavar="[POD]", help="The pod, or one of its containers.")]
 
 
-@app.command(name="explain", help=HELP, cls=KubeletCommand)
+@app.command(name="explain", help=HELP, cls=ExplainingCommand)
 def explain(
     context: typer.Context,
     pod: PodArgument = "",
     message: MessageOption = [],  # noqa: B006  # typer copies it
-    filename: PodFilesOption = [],  # noqa: B006
-    template: TemplateOption = [],  # noqa: B006
-    machine: MachineOption = "live",
-    state: StateOption = "",
-    pods: RunningPodsOption = "",
-    events: EventsOption = "",
-    devices: DevicesOption = "",
-    assume_devices: AssumeDevicesOption = False,
-    driver_args: DriverArgsOption = "",
-    ephemeral_storage: EphemeralStorageOption = "",
-    memory: MemoryOption = "",
-    skip_api_server: SkipApiServerOption = False,
-    include_completed: IncludeCompletedOption = False,
     policy: PolicyOption = "",
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
@@ -121,21 +86,8 @@ def explain(
     from cpuctl.exports.outcomes import is_served
 
     style = Style(output, color=not no_color, quiet=quiet)
-    inputs = PlanningInputs(
-        filenames=filename,
-        templates=template,
-        machine=machine,
-        kubelet=kubelet_inputs(context),
-        state=state,
-        pods=pods,
-        devices=devices,
-        ephemeral_storage=ephemeral_storage,
-        memory=memory,
-        skip_api_server=skip_api_server,
-        include_completed=include_completed,
-        node=NodeOptions(assume_devices, driver_args, policy),
-    )
-    if message and events:
+    inputs = planning_inputs(context, policy)
+    if message and inputs.events:
         raise UsageError("tells of pods, and does not go with --message", where="--events")
     if message:
         found = _found_messages(message, inputs, pod, style)
@@ -143,8 +95,8 @@ def explain(
         if not exit_zero and not found["messages"]:
             raise typer.Exit(EXIT_NO)
         return
-    needed = not (pod and pods)
-    document = _explanation(inputs, lambda _planning: pod, style, pods_needed=needed, events=events)
+    needed = not (pod and inputs.pods)
+    document = _explanation(inputs, lambda _planning: pod, style, pods_needed=needed)
     emit(document, style)
     if not exit_zero and not ("pod" in document and is_served(document["pod"])):
         raise typer.Exit(EXIT_NO)
@@ -168,7 +120,7 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
     if search.found and (inputs.filenames or inputs.templates or inputs.pods):
 
         def asked(planning: Planning) -> str:
-            return pod or named_pod(search, (*planning.wanted, *planning.initial.running))
+            return pod or named_pod(search, (*planning.incoming, *planning.initial.running))
 
         explanation = _explanation(inputs, asked, style, pods_needed=not inputs.pods)
     given = {
@@ -186,12 +138,11 @@ def _explanation(
     style: Style,
     *,
     pods_needed: bool,
-    events: str = "",
 ) -> "Explanation":
     """Explain the pod that is *asked* for, or say why its kubelet cannot load its configuration."""
     sources = Sources()
     try:
-        planning = read_planning(inputs, pods_needed=pods_needed, events=events, sources=sources)
+        planning = read_planning(inputs, pods_needed=pods_needed, sources=sources)
     except ConfigRefusedError as refused:
         from cpuctl.answering.config.parts import unloaded_header
         from cpuctl.answering.explain.explain_answer import not_started_document

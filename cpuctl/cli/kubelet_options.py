@@ -18,7 +18,7 @@ from cpuctl.inputs.pod_resources import OWN_SOCKET
 
 
 class KubeletCommand(PanelledCommand):
-    """A command with these options beside its own; it finds their words with ``kubelet_inputs``."""
+    """A command with these options beside its own; it finds them with ``kubelet_inputs``."""
 
     def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
         self._kubelet_inputs = declared(_kubelet_inputs)
@@ -34,9 +34,13 @@ class KubeletCommand(PanelledCommand):
         return super().parse_args(ctx, arguments)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # typer's types are private
-        """Take the words out of what the function of the command is called with."""
-        ctx.obj = _kubelet_inputs(**{each.name: ctx.params.pop(each.name) for each in self._kubelet_inputs})
+        """Put what these options say where the function of the command finds it."""
+        ctx.obj = self.inputs_of(ctx)
         return super().invoke(ctx)
+
+    def inputs_of(self, ctx: Any) -> Any:  # noqa: ANN401
+        """Take the options out of what the function of the command is called with."""
+        return _kubelet_inputs(**{each.name: ctx.params.pop(each.name) for each in self._kubelet_inputs})
 
 
 def kubelet_inputs(context: typer.Context) -> KubeletInputs:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.output import Style, note
 from cpuctl.inputs.sources import NOT_VERIFIED
 from cpuctl.inputs.user_defaults import origin_text
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.inputs.live_node import LiveNode, ObservedNode
@@ -62,4 +63,4 @@ def print_doubts(node: LiveNode, style: Style) -> None:
 
 def print_unreadable(count: int, remedy: str, style: Style) -> None:
     """Say how many files of a node could not be read."""
-    note(f"note: {count} file{'s' if count > 1 else ''} could not be read: {remedy}", style)
+    note(f"note: {counted(count, 'file')} could not be read: {remedy}", style)

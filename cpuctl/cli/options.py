@@ -162,6 +162,15 @@ PodResourcesOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
+EventsOption = Annotated[
+    str,
+    typer.Option(
+        option_names.EVENTS,
+        metavar="FILE",
+        help="Events (kubectl get events -o json): explains the pod that was rejected last.",
+        rich_help_panel=INPUT,
+    ),
+]
 DevicesOption = Annotated[
     str,
     typer.Option(

@@ -9,31 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
-    AssumeDevicesOption,
-    DevicesOption,
-    DriverArgsOption,
-    EphemeralStorageOption,
     ExitZeroOption,
     ForceStateOption,
-    MachineOption,
-    MemoryOption,
     NoColorOption,
     OutputOption,
-    PodFilesOption,
     PolicyOption,
     QuietOption,
-    RunningPodsOption,
     ServerGatesOption,
     ServerVersionOption,
-    SkipApiServerOption,
-    StateOption,
-    TemplateOption,
     WriteStateOption,
 )
 from cpuctl.cli.output import Output, Style, emit, remember_all
+from cpuctl.cli.planning_options import ResizingCommand, planning_inputs
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.errors import UsageError
@@ -42,7 +31,7 @@ from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.version import NEWEST
-from cpuctl.operations.plan_inputs import NodeOptions, Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 from cpuctl.operations.resize import GateOptions, Resizes, resize_pods
 from cpuctl.operations.resize_inputs import ResizeInputs, parse_set
 
@@ -100,24 +89,13 @@ PreviewOption = Annotated[
 ]
 
 
-@app.command(name="resize", help=HELP, cls=about(Subject.PODS, KubeletCommand))
+@app.command(name="resize", help=HELP, cls=about(Subject.PODS, ResizingCommand))
 def resize(
     context: typer.Context,
-    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
-    template: TemplateOption = [],  # noqa: B006
-    amounts: SetOption = [],  # noqa: B006
+    amounts: SetOption = [],  # noqa: B006  # typer copies it
     edited: ToOption = [],  # noqa: B006
-    machine: MachineOption = "live",
     apiserver_version: ServerVersionOption = "",
     apiserver_feature_gates: ServerGatesOption = "",
-    state: StateOption = "",
-    pods: RunningPodsOption = "",
-    devices: DevicesOption = "",
-    assume_devices: AssumeDevicesOption = False,
-    driver_args: DriverArgsOption = "",
-    ephemeral_storage: EphemeralStorageOption = "",
-    memory: MemoryOption = "",
-    skip_api_server: SkipApiServerOption = False,
     policy: PolicyOption = "",
     resize_semantics: SemanticsOption = Semantics.KEP,
     preview: PreviewOption = False,
@@ -134,30 +112,18 @@ def resize(
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     _refuse_clash(policy, write_state)
-    inputs = PlanningInputs(
-        filenames=filename,
-        templates=template,
-        machine=machine,
-        kubelet=kubelet_inputs(context),
-        state=state,
-        pods=pods,
-        devices=devices,
-        node=NodeOptions(assume_devices, driver_args, policy),
-        ephemeral_storage=ephemeral_storage,
-        memory=memory,
-        skip_api_server=skip_api_server,
-    )
+    inputs = planning_inputs(context, policy)
     server = ServerInputs(apiserver_version, apiserver_feature_gates)
-    asked = ResizeInputs(tuple(map(parse_set, amounts)), edited, preview, server)
+    requested = ResizeInputs(tuple(map(parse_set, amounts)), edited, preview, server)
     with changing(write_state):
         with _answering_unloaded(sources, style, exit_zero=exit_zero):
-            planning = read_resizing(inputs, asked, sources)
+            planning = read_resizing(inputs, requested, sources)
         _require_configuration(planning, write_state)
-        resizes = resize_pods(planning, asked, resize_semantics)
+        resizes = resize_pods(planning, requested, resize_semantics)
         print_sources(planning.sources, style)
         if isinstance(resizes, Resizes):
             remember_all(write(write_state, resizes.node, planning.kubelet, force=force))
-    document = _answer(planning, asked, resize_semantics, resizes)
+    document = _answer(planning, requested, resize_semantics, resizes)
     emit(document, style)
     if not exit_zero and not _done(document):
         raise typer.Exit(EXIT_NO)
@@ -175,7 +141,7 @@ def _require_configuration(planning: Planning, write_state: str) -> None:
 
 
 def _answer(
-    planning: Planning, asked: ResizeInputs, semantics: Semantics, resizes: "Resizes | NotStarted"
+    planning: Planning, requested: ResizeInputs, semantics: Semantics, resizes: "Resizes | NotStarted"
 ) -> "Resize":
     from cpuctl.answering.command_lines import check_command
     from cpuctl.answering.plan.plan_document import planning_header
@@ -184,7 +150,9 @@ def _answer(
     header = planning_header(planning)
     if not isinstance(resizes, Resizes):
         return not_started_document(resizes, {**header}, check_command(planning.inputs))
-    return resize_document(resizes, header, partial(_fix, GateOptions(planning, asked, semantics, resizes)))
+    return resize_document(
+        resizes, header, partial(_fix, GateOptions(planning, requested, semantics, resizes))
+    )
 
 
 @contextmanager
@@ -205,7 +173,7 @@ def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "Resize":
     return not_started_document(refused.whole_refusal, unloaded_header(sources))
 
 
-def read_resizing(inputs: PlanningInputs, asked: ResizeInputs, sources: Sources) -> Planning:
+def read_resizing(inputs: PlanningInputs, requested: ResizeInputs, sources: Sources) -> Planning:
     """Read what runs; without pods there is nothing to resize.
 
     Raise UsageError for that, and for standard input that is named twice.
@@ -216,7 +184,12 @@ def read_resizing(inputs: PlanningInputs, asked: ResizeInputs, sources: Sources)
         hint = "name those that run with --pods or -f, or describe them with -T db=4/4"
         raise UsageError("no pods to resize", hint=hint)
     refuse_stdin_twice(
-        inputs.kubelet.config, inputs.state, inputs.pods, inputs.devices, *inputs.filenames, *asked.edited
+        inputs.kubelet.config,
+        inputs.state,
+        inputs.pods,
+        inputs.node.devices,
+        *inputs.filenames,
+        *requested.edited,
     )
     return read_planning(inputs, pods_needed=False, sources=sources)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl.atomic_file import sync_directory, written_beside
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.check_option import CheckOption, chosen_checks
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
@@ -21,7 +22,6 @@ from cpuctl.cli.output import Style, complain, takes_every_character
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.services import read_by_journal, tell_manager
 from cpuctl.errors import NodeAccessError, UsageError, unwritable
-from cpuctl.whole_file import sync_directory, written_beside
 
 if TYPE_CHECKING:
     from cpuctl.answers.watch import WatchEvent

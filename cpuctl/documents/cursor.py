@@ -125,9 +125,9 @@ class Cursor(NamedTuple):
             raise self.expected("a number")
         return float(self.value)
 
-    def one_of(self, words: Iterable[str]) -> str:
-        """Read a string that must be one of *words*."""
-        allowed = list(words)
+    def one_of(self, choices: Iterable[str]) -> str:
+        """Read a string that must be one of *choices*."""
+        allowed = list(choices)
         if self.value not in allowed:
             hint = _meant(self.value, allowed) if isinstance(self.value, str) else ""
             raise self.expected("one of " + ", ".join(allowed), hint=hint)

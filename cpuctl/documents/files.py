@@ -40,7 +40,7 @@ def read_member(path: str) -> bytes:
 
     Raise as ``read_input`` does.
     """
-    from cpuctl.below_root import HOST, read_up_to
+    from cpuctl.root_directory import HOST, read_up_to
 
     try:
         handle = HOST.open_file(path)

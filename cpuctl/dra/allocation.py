@@ -25,6 +25,7 @@ from cpuctl.dra.model import (
 from cpuctl.dra.selectors import SelectorFailedError, Selectors, SelectorUnknownError
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.outcome import Undetermined
+from cpuctl.phrases import counted
 from cpuctl.quantity import Quantity
 
 MOST_TRIED = 400_000
@@ -342,7 +343,7 @@ class _Search:
         own = sum(1 for kept, _ in self.grants[number] if kept is need)
         free = [each for each in need.matching if each.id not in self.taken_before]
         enough = [each for each in free if _fits(need.request, each, self.books)]
-        parts = [f"asks for {_devices(need.wanted) if need.wanted else 'at least 1 device'}"]
+        parts = [f"asks for {counted(need.wanted, 'device') if need.wanted else 'at least 1 device'}"]
         parts.append(f"{len(need.matching)} match")
         if len(free) < len(need.matching):
             parts.append(f"{len(free)} of these are free")
@@ -352,10 +353,6 @@ class _Search:
         if names and own + able < len(enough):
             parts.append(f"{own + able} keep the constraint on {', '.join(names)}")
         return ", ".join(parts)
-
-
-def _devices(count: int) -> str:
-    return f"{count} device{'' if count == 1 else 's'}"
 
 
 class CapacityLeft(NamedTuple):

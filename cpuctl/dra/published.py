@@ -13,7 +13,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.dra.driver import DRIVER, DeviceMode, DriverSettings, GroupBy
 from cpuctl.dra.model import Attribute, Device
 from cpuctl.dra.slices import CPU_CAPACITY, MACHINE_DEVICE, PCIE_ROOT
-from cpuctl.machine.wording import some_of
+from cpuctl.phrases import some_of
 
 _MODES: Mapping[str, tuple[DeviceMode, GroupBy]] = {
     r"cpudev\d+": (DeviceMode.INDIVIDUAL, GroupBy.NUMA_NODE),

@@ -41,7 +41,7 @@ class Admission(Record):
     qos: Qos
     verdict: Verdict
     placements: tuple[Placement, ...]
-    asked: tuple[HintRound, ...]
+    hint_rounds: tuple[HintRound, ...]
     pod_cpus: int
     pool_warning: PoolWarning | None
     taken_from_others: int
@@ -83,7 +83,7 @@ class ScopedAdmission:
         self.manager = manager
         self.providers = providers
         self.aligner = aligner
-        self.asked: list[HintRound] = []
+        self.hint_rounds: list[HintRound] = []
         self.placements: list[Placement] = []
 
     def run(self) -> Verdict:
@@ -119,12 +119,12 @@ class ScopedAdmission:
 
     def _align(self, container: Container | None) -> Hint | Refusal:
         """Ask where to allocate for a container, or for the pod where that is None."""
-        self.asked.append(self.ask(container))
-        merged = self.asked[-1].merged
+        self.hint_rounds.append(self.ask(container))
+        merged = self.hint_rounds[-1].merged
         if not isinstance(merged, Merged):
             return merged
         if merged.admit:
-            return self.aligner(self.candidate, self.asked[-1]) if self.aligner else merged.hint
+            return self.aligner(self.candidate, self.hint_rounds[-1]) if self.aligner else merged.hint
         return Rejected(
             reason=RejectionReason.TOPOLOGY_AFFINITY,
             message=self._refusal(container),

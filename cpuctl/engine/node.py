@@ -63,7 +63,7 @@ class WhatIf(Protocol):
     def attend(self, node: Node) -> None:
         """Learn which node is asked next."""
 
-    def align(self, node: Node, candidate: Candidate, asked: HintRound) -> Hint:
+    def align(self, node: Node, candidate: Candidate, hint_round: HintRound) -> Hint:
         """Choose NUMA nodes after a round of hints that the Topology Manager admits."""
 
 
@@ -200,7 +200,7 @@ class Node(Copied):
                 each if each.exclusive or each.in_pod_pool else each._replace(cpus=pool)
                 for each in placements
             ),
-            asked=tuple(admission.asked),
+            hint_rounds=tuple(admission.hint_rounds),
             pod_cpus=self.cpu.state.pod_entries.get(pod.uid, 0),
             pool_warning=self.cpu.pool_warning(before),
             taken_from_others=self.cpu.taken_from_others(pod.uid, before),
@@ -225,7 +225,7 @@ class Node(Copied):
             qos=pod_qos(self.pod_rules.view(pod)),
             verdict=verdict,
             placements=(),
-            asked=(),
+            hint_rounds=(),
             pod_cpus=0,
             pool_warning=None,
             taken_from_others=0,
@@ -264,7 +264,7 @@ class Node(Copied):
                 request=request,
                 candidate=self._candidate(pod),
                 postpones=delay_of(pod, self.delays) > 0,
-                asked=[],
+                hint_rounds=[],
                 placements=[],
             )
             resized = (semantics or resize_by_kep)(resizing)
@@ -426,16 +426,16 @@ class Node(Copied):
             self.topology_manager,
             admitted=isinstance(verdict, Admitted),
             placed=len(admission.placements),
-            asked=admission.asked,
+            hint_rounds=admission.hint_rounds,
         )
         if isinstance(verdict, Admitted) and self.allocatable is not None:
             # The managers come first: a pod that does not fit has been given its CPUs by then.
             if forbidden := sidecar_rejection(pod, self.pod_rules):
                 return forbidden
-            room = self.allocatable.with_amounts(self.devices.allocatable(pod))
+            allocatable = self.allocatable.with_amounts(self.devices.allocatable(pod))
             level = self.pod_level_resources
-            beside = self._running.usage_beside(pod.uid, room.requests, pod_level=level)
-            misfit = fit_verdict(pod, beside, room, pod_level=level)
+            beside = self._running.usage_beside(pod.uid, allocatable.requests, pod_level=level)
+            misfit = fit_verdict(pod, beside, allocatable, pod_level=level)
             return misfit or pod_level_rejection(given, self.pod_rules) or verdict
         return verdict
 

@@ -77,10 +77,10 @@ def _listed(info: MachineInfo, config: KubeletConfiguration) -> CPUSet | None:
 
 
 def left_for_pods(
-    config: KubeletConfiguration, kept: Reservations, resource: str, capacity: Quantity
+    config: KubeletConfiguration, reservations: Reservations, resource: str, capacity: Quantity
 ) -> Quantity:
     """Work out what the kubepods cgroup may take of a resource: hard eviction is not taken off there."""
     if "pods" not in config.enforce_node_allocatable:
         return capacity
-    left = capacity - kept.kube.get(resource, _ZERO) - kept.system.get(resource, _ZERO)
+    left = capacity - reservations.kube.get(resource, _ZERO) - reservations.system.get(resource, _ZERO)
     return max(left, _ZERO)

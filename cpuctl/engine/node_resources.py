@@ -38,16 +38,16 @@ class ResourceLine(Record):
 
 
 class MemoryBalance(Record):
-    """The memory manager's rule for one kind of memory: *listed* in reservedMemory must equal *kept*."""
+    """The memory manager's rule for one kind of memory: *listed* in reservedMemory must equal *reserved*."""
 
     kind: str
     listed: Quantity
-    kept: Quantity
+    reserved: Quantity
 
     @property
     def equal(self) -> bool:
         """Whether the static policy accepts it."""
-        return self.listed == self.kept
+        return self.listed == self.reserved
 
 
 class ReservationSummary(Record):
@@ -64,7 +64,10 @@ class ReservationSummary(Record):
 
 
 def summarize(
-    info: MachineInfo, config: KubeletConfiguration, kept: Reservations, capacity: Mapping[str, Quantity]
+    info: MachineInfo,
+    config: KubeletConfiguration,
+    reservations: Reservations,
+    capacity: Mapping[str, Quantity],
 ) -> ReservationSummary:
     """Put the figures together; a *capacity* of 0 memory is one that is not known.
 
@@ -77,29 +80,33 @@ def summarize(
     known = {name: size for name, size in capacity.items() if name not in unknown}
     memory = known.get("memory")
     return ReservationSummary(
-        lines=tuple(_lines(info, kept, known)),
-        pods_memory=None if memory is None else left_for_pods(config, kept, "memory", memory),
+        lines=tuple(_lines(info, reservations, known)),
+        pods_memory=None if memory is None else left_for_pods(config, reservations, "memory", memory),
         numa_nodes=listed,
-        balances=tuple(_balances(config, kept, capacity, known)),
+        balances=tuple(_balances(config, reservations, capacity, known)),
     )
 
 
 def _balances(
     config: KubeletConfiguration,
-    kept: Reservations,
+    reservations: Reservations,
     capacity: Mapping[str, Quantity],
     known: Mapping[str, Quantity],
 ) -> Iterator[MemoryBalance]:
     """Leave out what hangs on a share of memory that is not known."""
-    unresolved = kept.kept_by_eviction(capacity).keys() - kept.kept_by_eviction(known).keys()
-    balances = memory_balances(config, kept.total(capacity))
+    unresolved = reservations.kept_by_eviction(capacity).keys() - reservations.kept_by_eviction(known).keys()
+    balances = memory_balances(config, reservations.total(capacity))
     return (balance for balance in balances if balance.kind not in unresolved)
 
 
-def _lines(info: MachineInfo, kept: Reservations, capacity: Mapping[str, Quantity]) -> Iterator[ResourceLine]:
-    eviction, total = kept.kept_by_eviction(capacity), kept.total(capacity)
-    unknown_shares = {RESERVING_SIGNALS[signal] for signal in kept.thresholds.keys() & RESERVING_SIGNALS}
-    named = (kept.kube.keys() | kept.system.keys() | eviction.keys()) - capacity.keys()
+def _lines(
+    info: MachineInfo, reservations: Reservations, capacity: Mapping[str, Quantity]
+) -> Iterator[ResourceLine]:
+    eviction, total = reservations.kept_by_eviction(capacity), reservations.total(capacity)
+    unknown_shares = {
+        RESERVING_SIGNALS[signal] for signal in reservations.thresholds.keys() & RESERVING_SIGNALS
+    }
+    named = (reservations.kube.keys() | reservations.system.keys() | eviction.keys()) - capacity.keys()
     listed = {"cpu", "memory"} | capacity.keys() | named
     for resource in (name for name in _RESOURCES if name in listed):
         there, reserved = capacity.get(resource), total.get(resource, _ZERO)
@@ -107,8 +114,8 @@ def _lines(info: MachineInfo, kept: Reservations, capacity: Mapping[str, Quantit
         yield ResourceLine(
             resource=resource,
             capacity=there,
-            kube=kept.kube.get(resource, _ZERO),
-            system=kept.system.get(resource, _ZERO),
+            kube=reservations.kube.get(resource, _ZERO),
+            system=reservations.system.get(resource, _ZERO),
             eviction=None if unresolved else eviction.get(resource, _ZERO),
             reserved=None if there is None else reserved,
             allocatable=None if there is None else _allocatable(info, resource, there, reserved),
@@ -133,13 +140,15 @@ def _by_node(config: KubeletConfiguration) -> dict[int, dict[str, Quantity]]:
     return dict(sorted(nodes.items()))
 
 
-def memory_balances(config: KubeletConfiguration, kept: Mapping[str, Quantity]) -> Iterator[MemoryBalance]:
+def memory_balances(
+    config: KubeletConfiguration, reserved: Mapping[str, Quantity]
+) -> Iterator[MemoryBalance]:
     """Compare ``reservedMemory`` with what is kept from pods; nothing where no manager looks at either."""
     if config.memory_manager_policy != "Static" and not config.reserved_memory:
         return
     sums = {"memory": _ZERO} | total_by_resource(config.reserved_memory)
     for kind in sorted(sums):
-        yield MemoryBalance(kind=kind, listed=_ZERO + sums[kind], kept=kept.get(kind, _ZERO))
+        yield MemoryBalance(kind=kind, listed=_ZERO + sums[kind], reserved=reserved.get(kind, _ZERO))
 
 
 def reservations_of_node(info: MachineInfo, config: KubeletConfiguration) -> ReservationSummary:

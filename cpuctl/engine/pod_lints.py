@@ -27,6 +27,7 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.engine.pod_level import unaligned_managers
 from cpuctl.engine.pod_rules import node_rules
+from cpuctl.phrases import few
 from cpuctl.pods.model import Container, ContainerKind, QosClass, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
@@ -182,7 +183,9 @@ _REFUSALS = {
     "restricted": f"TopologyAffinityError: {FAILED_IN_POD_SCOPE}",
 }
 _UNCOUNTABLE = "uncountable-memory"
-_WORDS = "Allocate failed due to [memorymanager] failed to represent quantity as int64, which is unexpected"
+_OVERFLOW = (
+    "Allocate failed due to [memorymanager] failed to represent quantity as int64, which is unexpected"
+)
 
 
 def lint_exclusive_cpus(subject: PodLintSubject) -> Iterator[Finding]:
@@ -238,8 +241,7 @@ def _advice(subject: PodLintSubject, container: Container) -> str:
     edits = [f"{resource} of {name} to {amount}" for (name, resource), amount in amounts.items()]
     if not edits:
         return ""
-    more = f" and {len(edits) - _CHANGES_SHOWN} more" if len(edits) > _CHANGES_SHOWN else ""
-    return f"set {', '.join(edits[:_CHANGES_SHOWN])}{more}, in requests and limits"
+    return f"set {few(edits, most=_CHANGES_SHOWN)}, in requests and limits"
 
 
 def lint_pod_level(subject: PodLintSubject) -> Iterator[Finding]:
@@ -319,10 +321,10 @@ def _lint_container(subject: PodLintSubject, container: Container) -> Iterator[F
                 continue
             fix = _countable(amount)
             if subject.kubelet.memory_policy:
-                detail = f"UnexpectedAdmissionError: {_WORDS}"
+                detail = f"UnexpectedAdmissionError: {_OVERFLOW}"
                 yield field_path.key(name).rejected(_UNCOUNTABLE, detail, by=Component.KUBELET, fix=fix)
             else:
-                detail = f"a kubelet with memoryManagerPolicy Static rejects this notation: {_WORDS}"
+                detail = f"a kubelet with memoryManagerPolicy Static rejects this notation: {_OVERFLOW}"
                 yield field_path.key(name).warning(_UNCOUNTABLE, detail, fix=fix)
 
 

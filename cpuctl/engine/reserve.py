@@ -143,56 +143,60 @@ class Spread(StrEnum):
 
 
 def split_memory(
-    room: Mapping[int, int], total: int, spread: Spread, node: int | None = None
+    available: Mapping[int, int], total: int, spread: Spread, node: int | None = None
 ) -> dict[int, int]:
-    """Split *total* bytes over nodes that have *room*; nodes that give nothing are left out.
+    """Split *total* bytes over nodes that have *available* bytes; nodes that give nothing are left out.
 
     Parts are whole MiB but for one. *node* names the node for ``ONE_NODE``; without it the lowest that has
     the room gives all. Raise ValueError where there is not enough room, or no such node.
     """
-    if total > sum(room.values()):
-        raise ValueError(f"{total} bytes should be reserved, but all NUMA nodes have {sum(room.values())}")
-    parts = _in_mib(room, _parts(room, total, spread, node), total)
+    if total > sum(available.values()):
+        raise ValueError(
+            f"{total} bytes should be reserved, but all NUMA nodes have {sum(available.values())}"
+        )
+    parts = _in_mib(available, _parts(available, total, spread, node), total)
     return {each: part for each, part in sorted(parts.items()) if part}
 
 
-def _parts(room: Mapping[int, int], total: int, spread: Spread, node: int | None) -> dict[int, int]:
+def _parts(available: Mapping[int, int], total: int, spread: Spread, node: int | None) -> dict[int, int]:
     match spread:
         case Spread.ONE_NODE:
-            return {_giving_all(room, total, node): total}
+            return {_giving_all(available, total, node): total}
         case Spread.EVEN:
-            return _even(room, total)
+            return _even(available, total)
         case Spread.PROPORTIONAL:
-            everything = sum(room.values())
-            return {each: total * has // everything for each, has in room.items() if has}
+            everything = sum(available.values())
+            return {each: total * has // everything for each, has in available.items() if has}
 
 
-def _giving_all(room: Mapping[int, int], total: int, node: int | None) -> int:
-    if node is not None and node not in room:
+def _giving_all(available: Mapping[int, int], total: int, node: int | None) -> int:
+    if node is not None and node not in available:
         raise ValueError(f"there is no NUMA node {node}")
-    able = [each for each in sorted(room) if room[each] >= total and node in (None, each)]
+    able = [each for each in sorted(available) if available[each] >= total and node in (None, each)]
     if not able:
         where = "no single NUMA node has" if node is None else f"NUMA node {node} does not have"
-        raise ValueError(f"{where} {total} bytes to reserve; the largest has {max(room.values(), default=0)}")
+        raise ValueError(
+            f"{where} {total} bytes to reserve; the largest has {max(available.values(), default=0)}"
+        )
     return able[0]
 
 
-def _even(room: Mapping[int, int], total: int) -> dict[int, int]:
+def _even(available: Mapping[int, int], total: int) -> dict[int, int]:
     """Give every node the same part, the smallest first: what they lack, the others give."""
     parts, left = {}, total
-    smallest_first = sorted(room, key=lambda each: (room[each], each))
+    smallest_first = sorted(available, key=lambda each: (available[each], each))
     for given, each in enumerate(smallest_first):
-        parts[each] = min(room[each], left // (len(room) - given))
+        parts[each] = min(available[each], left // (len(available) - given))
         left -= parts[each]
     return parts
 
 
-def _in_mib(room: Mapping[int, int], parts: dict[int, int], total: int) -> dict[int, int]:
+def _in_mib(available: Mapping[int, int], parts: dict[int, int], total: int) -> dict[int, int]:
     """Round parts down to MiB, and let the nodes with most room give the rest."""
     rounded = {each: part // _MIB * _MIB for each, part in parts.items()}
     left = total - sum(rounded.values())
-    for each in sorted(rounded, key=lambda each: (rounded[each] - room[each], each)):
-        more = min(left, room[each] - rounded[each])
+    for each in sorted(rounded, key=lambda each: (rounded[each] - available[each], each)):
+        more = min(left, available[each] - rounded[each])
         rounded[each] += more
         left -= more
     return rounded
@@ -269,7 +273,7 @@ def propose(info: MachineInfo, kubelet: Kubelet, request: ReserveRequest) -> Pro
     return Proposal(config=config, started=outcome, cpus=choice, memory=memory)
 
 
-def memory_room(info: MachineInfo) -> dict[int, int]:
+def memory_available(info: MachineInfo) -> dict[int, int]:
     """Return the bytes that every NUMA node has of memory that is not set aside as huge pages."""
     return {node.id: max(0, node.memory_bytes - sum(hugepages_by_name(node).values())) for node in info.nodes}
 
@@ -298,7 +302,7 @@ def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> Memo
         return NoProposal(why)
     total = kept.nano // _BYTE
     try:
-        parts = split_memory(memory_room(info), total, request.spread, request.node)
+        parts = split_memory(memory_available(info), total, request.spread, request.node)
     except ValueError as error:
         return NoProposal(f"what is left besides huge pages is not enough: {error}")
     return MemoryProposal(total=total, parts=parts)

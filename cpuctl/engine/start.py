@@ -114,8 +114,8 @@ def furnished(
     from cpuctl.engine.node_fit import allocatable_of
 
     zero = started.gates.release.fits_zero_requests
-    room = allocatable_of(info, kubelet.config, started.reserved, fits_zero=zero) if fit else None
-    node = node_of(started, room)
+    allocatable = allocatable_of(info, kubelet.config, started.reserved, fits_zero=zero) if fit else None
+    node = node_of(started, allocatable)
     if devices is not None:
         from cpuctl.engine.devices.provider import DeviceProvider
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.machine.model import Machine
-from cpuctl.machine.wording import named
+from cpuctl.phrases import named
 
 
 def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:

@@ -9,7 +9,7 @@ from cpuctl.exports.markup import Markup, element, joined, text
 from cpuctl.exports.outcomes import start_sentence
 from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, text_at
 from cpuctl.exports.text_width import fitted
-from cpuctl.exports.wording import byte_text, counted, few
+from cpuctl.phrases import byte_text, counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetGroup, FleetList, FleetNode

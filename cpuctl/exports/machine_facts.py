@@ -9,9 +9,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.exports.answer_text import holder_name, kubelet_text
 from cpuctl.exports.outcomes import pod_counts_text, start_sentence, what_if_sentence
 from cpuctl.exports.text_width import bounded
-from cpuctl.exports.wording import byte_text, counted, holder_name, kubelet_text
+from cpuctl.phrases import byte_text, counted
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ from itertools import groupby
 from math import ceil, inf, log
 from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, TypeVar
 
+from cpuctl.exports.answer_text import GUESSED
 from cpuctl.exports.machine_facts import CPU, CPUUse, MachineFacts, flags_of
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
 from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, text_at
 from cpuctl.exports.text_width import text_width
-from cpuctl.exports.wording import GUESSED, counted
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.topology import PlacedCPU

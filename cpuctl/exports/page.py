@@ -160,8 +160,8 @@ def _rows(grid: Grid) -> Iterator[Markup]:
             "tr",
             attributes,
             *(
-                _toned("td", words, _layout(heading, words))
-                for heading, words in zip(grid.headings, row, strict=True)
+                _toned("td", styled, _layout(heading, styled))
+                for heading, styled in zip(grid.headings, row, strict=True)
             ),
         )
         for row, attributes in zip(grid.rows, about, strict=True)
@@ -169,20 +169,20 @@ def _rows(grid: Grid) -> Iterator[Markup]:
     yield element("tbody", {}, joined(rows, "\n"))
 
 
-def _layout(heading: Heading, words: StyledText) -> str:
+def _layout(heading: Heading, styled: StyledText) -> str:
     if heading.numbers:
         return "n"
-    return "s" if _SHORT_LIST.fullmatch(words.text) else ""
+    return "s" if _SHORT_LIST.fullmatch(styled.text) else ""
 
 
-def _toned(name: str, words: StyledText, others: str = "") -> Markup:
-    classes = " ".join(filter(None, (others, words.tone)))
-    return element(name, {"class": classes} if classes else {}, styled_markup(words))
+def _toned(name: str, styled: StyledText, others: str = "") -> Markup:
+    classes = " ".join(filter(None, (others, styled.tone)))
+    return element(name, {"class": classes} if classes else {}, styled_markup(styled))
 
 
-def styled_markup(words: StyledText) -> Markup:
+def styled_markup(styled: StyledText) -> Markup:
     """Write text so that its direction stays its own affair."""
-    if not words.text:
+    if not styled.text:
         return Markup("")
-    content = element("bdi", {}, text(f"{MARKS[words.tone]}{words.text}"))
-    return element("span", {"class": f"swatch {words.swatch}"}, content) if words.swatch else content
+    content = element("bdi", {}, text(f"{MARKS[styled.tone]}{styled.text}"))
+    return element("span", {"class": f"swatch {styled.swatch}"}, content) if styled.swatch else content

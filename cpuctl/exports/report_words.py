@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from cpuctl.exports.answer_text import pod_name
 from cpuctl.exports.outcomes import is_served, pod_counts_text
 from cpuctl.exports.page import StyledText, Tone
-from cpuctl.exports.wording import byte_text, counted, pod_name
+from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit

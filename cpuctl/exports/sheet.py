@@ -32,7 +32,7 @@ class LegendItem(NamedTuple):
     hatch: str
     mark: str
     mark_class: str
-    words: str
+    label: str
 
 
 class Drawing(NamedTuple):
@@ -166,7 +166,7 @@ def _swatch_width(item: LegendItem) -> float:
 
 
 def _item_width(item: LegendItem) -> float:
-    return _swatch_width(item) + _SWATCH_GAP + text_width(item.words, _LINE) + _ITEM_GAP
+    return _swatch_width(item) + _SWATCH_GAP + text_width(item.label, _LINE) + _ITEM_GAP
 
 
 def _item(item: LegendItem, x: float, y: float, width: float) -> Iterator[Markup]:
@@ -175,5 +175,5 @@ def _item(item: LegendItem, x: float, y: float, width: float) -> Iterator[Markup
     yield hatched(Rectangle(x, y, wide, _SWATCH_HEIGHT), item.hatch, item.mark)
     if item.mark:
         yield text_at(item.mark, x + wide / 2, y + 13, f"b s c {item.mark_class}".rstrip())
-    shown = fitted(item.words, width - wide - _SWATCH_GAP - _ITEM_GAP, _LINE)
-    yield text_at(shown, x + wide + _SWATCH_GAP, y + 13, full=item.words)
+    shown = fitted(item.label, width - wide - _SWATCH_GAP - _ITEM_GAP, _LINE)
+    yield text_at(shown, x + wide + _SWATCH_GAP, y + 13, full=item.label)

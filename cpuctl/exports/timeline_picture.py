@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.exports.answer_text import mark_of
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
 from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, text_at
 from cpuctl.exports.text_width import fitted, text_width, wrapped
-from cpuctl.exports.wording import counted, mark_of
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.replay import ChartRow, Entry, Replay, Span

@@ -16,9 +16,9 @@ from cpuctl.dra.driver import DRIVER
 from cpuctl.dra.node import Key, NodeClaims
 from cpuctl.dra.reading import decode_claim_objects, node_names
 from cpuctl.engine.outcome import Pending
-from cpuctl.exports.wording import few
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.claims import claims_beside
+from cpuctl.phrases import few
 from cpuctl.scheduler.decisions import bound_load, shortages
 from cpuctl.scheduler.model import Load, NodeObject
 

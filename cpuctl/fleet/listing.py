@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.kubelet_view import topology_counts
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.capacity.capacity import rooms
+from cpuctl.engine.capacity.capacity import headroom_of
 from cpuctl.engine.capacity.probe import free_cpus, settled
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
@@ -158,5 +158,7 @@ def free_answer(node: Node) -> FreeCPUs | None:
     return {
         "exclusiveCPUs": free.bit_count(),
         "cpuList": str(CPUSet(free)),
-        "largestOnOneNode": max((room.largest for room in rooms(node, node.topology.numa_nodes)), default=0),
+        "largestOnOneNode": max(
+            (each.largest for each in headroom_of(node, node.topology.numa_nodes)), default=0
+        ),
     }

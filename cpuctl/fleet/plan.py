@@ -25,8 +25,8 @@ from cpuctl.pods.node_selection import Taint
 from cpuctl.records import replace
 from cpuctl.scheduler.decisions import (
     Candidate,
+    PodNeeds,
     Score,
-    Wanted,
     daemon_pod_message,
     filter_reasons,
     gets_daemon_pod,
@@ -143,9 +143,9 @@ class FleetPlanner:
         self._reader = NodeReader(inputs)
         self._claims = claims
         pods = list(pods)
-        wanted = [pod.node_selection for pod in pods if pod.node_selection is not None]
-        self._labels = frozenset(label for each in wanted for label in each.labels)
-        self._by_name = any(each.looks_at_names for each in wanted) or any(pod.node_name for pod in pods)
+        selections = [pod.node_selection for pod in pods if pod.node_selection is not None]
+        self._labels = frozenset(label for each in selections for label in each.labels)
+        self._by_name = any(each.looks_at_names for each in selections) or any(pod.node_name for pod in pods)
         self._spreads = {each for each in map(siblings_of, pods) if each}
         self._classes = list(self._first_classes(objects, inputs))
         self._judged: dict[str, dict[NodeClass, _Judged]] = {}
@@ -209,13 +209,13 @@ class FleetPlanner:
 
         A pod that names its node does not come before the scheduler.
         """
-        wanted = Wanted.of(pod)
+        needs = PodNeeds.of(pod)
         if pod.node_name:
             classes = [each for each in self._classes if each.members and each.node.name == pod.node_name]
             if not classes:
                 return Placed(pod, message=f"its node, {pod.node_name}, is none of the fleet")
-            return self._bound(classes[0], pod, wanted)
-        classes, scores, reasons = self._filtered(wanted)
+            return self._bound(classes[0], pod, needs)
+        classes, scores, reasons = self._filtered(needs)
         refused = {each: why for each in classes if (why := self._claim_fit(each, pod).reasons)}
         reasons += [(why, len(each.members)) for each, why in refused.items()]
         scores = [score for each, score in zip(classes, scores, strict=True) if each not in refused]
@@ -225,23 +225,23 @@ class FleetPlanner:
             self._claims.explain(pod, self._kubelet(node_class), self._nodes[first(node_class)]["node"])
         if self._plugin is not None:
             passed = dict(zip(classes, scores, strict=True))
-            return self._planned_with(self._plugin, passed, reasons, pod, wanted)
+            return self._planned_with(self._plugin, passed, reasons, pod, needs)
         if not classes:
             return Placed(pod, message=no_node_message(reasons, len(self._nodes)))
-        node_class = best(classes, self._totals(classes, scores, pod, wanted))
-        return self._chosen(node_class, classes, pod, wanted)
+        node_class = best(classes, self._totals(classes, scores, pod, needs))
+        return self._chosen(node_class, classes, pod, needs)
 
     def _chosen(
-        self, node_class: NodeClass, classes: Sequence[NodeClass], pod: StoredPod, wanted: Wanted
+        self, node_class: NodeClass, classes: Sequence[NodeClass], pod: StoredPod, needs: PodNeeds
     ) -> Placed:
         """Bind a pod to the first node of a class that was chosen among *classes*."""
-        placed = self._bound(node_class, pod, wanted)
+        placed = self._bound(node_class, pod, needs)
         stays = placed.admitted or placed.admission is None
-        return placed if stays else placed._replace(fitting=self._fitting(classes, pod, wanted))
+        return placed if stays else placed._replace(fitting=self._fitting(classes, pod, needs))
 
-    def _bound(self, node_class: NodeClass, pod: StoredPod, wanted: Wanted) -> Placed:
+    def _bound(self, node_class: NodeClass, pod: StoredPod, needs: PodNeeds) -> Placed:
         """Bind a pod to the first node of a class."""
-        admission, after = self._admitted(node_class, pod, wanted)
+        admission, after = self._admitted(node_class, pod, needs)
         if after is None:
             return Placed(pod, self._nodes[first(node_class)]["node"], admission=admission)
         index = heappop(node_class.members)
@@ -253,30 +253,30 @@ class FleetPlanner:
 
     def plan_everywhere(self, pod: StoredPod, running: Container[str] = ()) -> Everywhere:
         """Make a pod of a DaemonSet for every node that is to have one, unless it is *running* there."""
-        wanted = Wanted.of(pod)
+        needs = PodNeeds.of(pod)
         shares, there, left_out = [], [], []
         for node_class, members in [(each, sorted(each.members)) for each in self._classes if each.members]:
             names = {index: self._nodes[index]["node"] for index in members}
             coming = [index for index, name in names.items() if name not in running]
             there += [index for index, name in names.items() if name in running]
-            if not gets_daemon_pod(wanted.selection, node_class.node):
+            if not gets_daemon_pod(needs.selection, node_class.node):
                 left_out += coming
             elif coming:
-                placed = self._bound_everywhere(node_class, coming, pod, wanted)
+                placed = self._bound_everywhere(node_class, coming, pod, needs)
                 shares.append(Share(placed, tuple(names[index] for index in coming)))
         return Everywhere(pod, tuple(shares), self._names(there), self._names(left_out))
 
     def _bound_everywhere(
-        self, node_class: NodeClass, members: Sequence[int], pod: StoredPod, wanted: Wanted
+        self, node_class: NodeClass, members: Sequence[int], pod: StoredPod, needs: PodNeeds
     ) -> Placed:
-        reasons = filter_reasons(wanted, node_class.node, node_class.load)
+        reasons = filter_reasons(needs, node_class.node, node_class.load)
         if not reasons and self._plugin is not None:
             refusal = self._plugin.refusal(node_class, Asking.of(pod))
             reasons = (refusal.message,) if refusal else ()
         reasons = reasons or self._claim_fit(node_class, pod).reasons
         if reasons:
             return Placed(pod, message=daemon_pod_message(reasons, len(self._nodes)))
-        admission, after = self._admitted(node_class, pod, wanted)
+        admission, after = self._admitted(node_class, pod, needs)
         if after is not None:
             node_class.members = sorted(set(node_class.members).difference(members))
             after.members = sorted((*after.members, *members))
@@ -298,21 +298,21 @@ class FleetPlanner:
         shape = self._shape(pod)
         if shape not in node_class.claimed:
             kubelet = self._kubelet(node_class)
-            coming, seen = newcomer(pod, kubelet), (node_class.node, node_class.load)
-            node_class.claimed[shape] = self._claims.fit(coming, kubelet, *seen)
+            coming, node = newcomer(pod, kubelet), node_class.node
+            node_class.claimed[shape] = self._claims.fit(coming, kubelet, node, node_class.load)
         return node_class.claimed[shape]
 
     def _totals(
-        self, classes: Sequence[NodeClass], scores: Sequence[Score], pod: StoredPod, wanted: Wanted
+        self, classes: Sequence[NodeClass], scores: Sequence[Score], pod: StoredPod, needs: PodNeeds
     ) -> list[int]:
         """Add to the scores of classes what depends on all of them."""
         claims = [self._claim_fit(each, pod).preference for each in classes]
-        return totals(scores, self._spread(classes, pod, wanted), claims)
+        return totals(scores, self._spread(classes, pod, needs), claims)
 
     def _names(self, indexes: Iterable[int]) -> tuple[str, ...]:
         return tuple(self._nodes[index]["node"] for index in sorted(indexes))
 
-    def _spread(self, classes: Sequence[NodeClass], pod: StoredPod, wanted: Wanted) -> list[int] | None:
+    def _spread(self, classes: Sequence[NodeClass], pod: StoredPod, needs: PodNeeds) -> list[int] | None:
         """Score how well a replica is spread by the classes that can take it; None for what is no replica."""
         siblings = siblings_of(pod)
         if siblings is None:
@@ -323,20 +323,20 @@ class FleetPlanner:
             for each in self._classes
             if each not in taken
             and siblings in each.siblings
-            and wanted.selection.selects(each.node.name, each.node.labels)
+            and needs.selection.selects(each.node.name, each.node.labels)
         )
         return spread_scores([place_of(each, siblings) for each in classes], others)
 
     def _filtered(
-        self, wanted: Wanted
+        self, needs: PodNeeds
     ) -> tuple[list[NodeClass], list[Score], list[tuple[tuple[str, ...], int]]]:
         """Return the classes that can take a pod, their scores, and why the others cannot."""
-        judged = self._remembered(wanted)
+        judged = self._remembered(needs)
         classes, scores, reasons = [], [], []
         for node_class in self._classes:
             if not node_class.members:
                 continue
-            found = judged.get(node_class) or judged.setdefault(node_class, _judge(wanted, node_class))
+            found = judged.get(node_class) or judged.setdefault(node_class, _judge(needs, node_class))
             if found.score is None:
                 reasons.append((found.reasons, len(node_class.members)))
             else:
@@ -344,15 +344,15 @@ class FleetPlanner:
                 scores.append(found.score)
         return classes, scores, reasons
 
-    def _remembered(self, wanted: Wanted) -> dict[NodeClass, _Judged]:
+    def _remembered(self, needs: PodNeeds) -> dict[NodeClass, _Judged]:
         """Return what is known of pods that are equal to the scheduler; a class's state never changes."""
-        key = repr(wanted)
+        key = repr(needs)
         if key not in self._judged and len(self._judged) >= _MOST_REMEMBERED:
             del self._judged[next(iter(self._judged))]
         return self._judged.setdefault(key, {})
 
     def _admitted(
-        self, node_class: NodeClass, pod: StoredPod, wanted: Wanted
+        self, node_class: NodeClass, pod: StoredPod, needs: PodNeeds
     ) -> tuple[Admission | None, NodeClass | None]:
         """Ask the kubelet of a class, and return the class that a node comes to which admits the pod.
 
@@ -363,7 +363,7 @@ class FleetPlanner:
             admission, kubelet = self._decided(node_class, pod, shape) if node_class.starts else (None, None)
             after = None
             if admission is None or isinstance(admission.verdict, Admitted):
-                more = self._claim_fit(node_class, pod).load or wanted.load
+                more = self._claim_fit(node_class, pod).load or needs.load
                 after = self._successor(node_class, node_class.load.plus(more), kubelet, pod)
                 if siblings is not None:
                     after.siblings = Counter(node_class.siblings) + Counter([siblings])
@@ -410,10 +410,10 @@ class FleetPlanner:
             node_class.kubelet, node_class.planning = started, planning
         return node_class.kubelet
 
-    def _fitting(self, classes: Sequence[NodeClass], pod: StoredPod, wanted: Wanted) -> Fitting:
+    def _fitting(self, classes: Sequence[NodeClass], pod: StoredPod, needs: PodNeeds) -> Fitting:
         """Try a pod on all nodes that the scheduler could have chosen."""
         tried = classes[:_MOST_TRIED]
-        admitting = [each for each in tried if self._would_admit(each, pod, wanted)]
+        admitting = [each for each in tried if self._would_admit(each, pod, needs)]
         indexes = sorted(index for each in admitting for index in each.members)
         return Fitting(
             tried=sum(len(each.members) for each in tried),
@@ -421,8 +421,8 @@ class FleetPlanner:
             nodes=tuple(self._nodes[index]["node"] for index in indexes[:_SHOWN]),
         )
 
-    def _would_admit(self, node_class: NodeClass, pod: StoredPod, wanted: Wanted) -> bool:
-        admission, _ = self._admitted(node_class, pod, wanted)
+    def _would_admit(self, node_class: NodeClass, pod: StoredPod, needs: PodNeeds) -> bool:
+        admission, _ = self._admitted(node_class, pod, needs)
         return admission is not None and isinstance(admission.verdict, Admitted)
 
     # The scheduler's plug-in
@@ -433,12 +433,12 @@ class FleetPlanner:
         passed: Mapping[NodeClass, Score],
         reasons: Sequence[tuple[tuple[str, ...], int]],
         pod: StoredPod,
-        wanted: Wanted,
+        needs: PodNeeds,
     ) -> Placed:
         """Choose among the nodes that the plug-in lets pass, too, and compare it with the kubelets."""
         asking = Asking.of(pod)
         refusals = {each: refusal for each in passed if (refusal := plugin.refusal(each, asking))}
-        view = self._filtered_by(plugin, refusals, asking, pod, wanted)
+        view = self._filtered_by(plugin, refusals, asking, pod, needs)
         classes = [each for each in passed if each not in refusals]
         if view.crash or not classes:
             all_reasons = [*reasons, *(((refusal.message,), count) for refusal, count in view.filtered)]
@@ -447,9 +447,9 @@ class FleetPlanner:
         added = plugin.scores(classes, asking, shape_of(pod))
         if failure := next((each.failure for each in added if each.failure), ""):
             return Placed(pod, message=failure, plugin=view)
-        own = self._totals(classes, [passed[each] for each in classes], pod, wanted)
+        own = self._totals(classes, [passed[each] for each in classes], pod, needs)
         node_class = best(classes, [score + more.value for score, more in zip(own, added, strict=True)])
-        placed = self._chosen(node_class, classes, pod, wanted)
+        placed = self._chosen(node_class, classes, pod, needs)
         if placed.admission is not None and not placed.admitted:
             why = why_passed(
                 placed.admission.verdict, asking, plugin.topology(node_class), plugin.now(node_class)
@@ -465,14 +465,14 @@ class FleetPlanner:
         refusals: Mapping[NodeClass, Unaligned],
         asking: Asking,
         pod: StoredPod,
-        wanted: Wanted,
+        needs: PodNeeds,
     ) -> PluginView:
         """Return what the plug-in filters, rightly or not."""
         counts: Counter[Unaligned] = Counter()
         for node_class, refusal in refusals.items():
             counts[refusal] += len(node_class.members)
         view = PluginView(tuple(counts.items()))
-        wrongly = [each for each in list(refusals)[:_MOST_TRIED] if self._would_admit(each, pod, wanted)]
+        wrongly = [each for each in list(refusals)[:_MOST_TRIED] if self._would_admit(each, pod, needs)]
         if not wrongly:
             return view
         names = self._names(index for each in wrongly for index in each.members)
@@ -492,8 +492,6 @@ class FleetPlanner:
         heappush(node_class.rejecting[shape].members, heappop(node_class.members))
 
 
-def _judge(wanted: Wanted, node_class: NodeClass) -> _Judged:
-    reasons = filter_reasons(wanted, node_class.node, node_class.load)
-    return _Judged(
-        reasons, None if reasons else Score.of(wanted, Candidate(node_class.node, node_class.load))
-    )
+def _judge(needs: PodNeeds, node_class: NodeClass) -> _Judged:
+    reasons = filter_reasons(needs, node_class.node, node_class.load)
+    return _Judged(reasons, None if reasons else Score.of(needs, Candidate(node_class.node, node_class.load)))

@@ -112,8 +112,8 @@ def fleet_plan_document(
     planned = plan_fleet(planner, coming, inputs.rounds, progress)
     sources.warnings += claims.doubts() if claims is not None else ()
     if planner.unasked:
-        from cpuctl.exports.wording import few
         from cpuctl.operations.policies import NOT_ASKED
+        from cpuctl.phrases import few
 
         sources.warnings.append(f"{few(planner.unasked)}: {NOT_ASKED}")
     return _document(planned, coming, nodes, sources, policy_part(inputs.policy))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
-from cpuctl.exports.wording import few
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader, load_answer
 from cpuctl.fleet.topology_check import PublishedNodes
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.pods import load_pods, rules_of_pods
 from cpuctl.inputs.sources import Sources
+from cpuctl.phrases import few
 from cpuctl.pods.manifest import manifest_of, owner_of
 from cpuctl.pods.node_selection import NodeSelection
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of

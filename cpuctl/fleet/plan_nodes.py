@@ -15,7 +15,7 @@ from cpuctl.fleet.facts import content_digest
 from cpuctl.inputs.pods import as_granted, rules_of_pods
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs, read_planning
 from cpuctl.pods.stored import stored_pod
 from cpuctl.records import replace
 from cpuctl.scheduler.decisions import bound_load
@@ -87,7 +87,8 @@ class NodeReader:
         planning = self._read.pop(key, None)
         if planning is None:
             kubelet = replace(self._inputs.kubelet, fallback_version=release)
-            inputs = PlanningInputs(machine=recording.source, kubelet=kubelet, devices=self._inputs.devices)
+            node = NodeOptions(devices=self._inputs.devices)
+            inputs = PlanningInputs(machine=recording.source, kubelet=kubelet, node=node)
             planning = read_planning(inputs, pods_needed=False)
             if self._inputs.driver is None:  # which reads files, too
                 planning = replace(planning, source=replace(planning.source, files=None))  # the most of it
@@ -243,11 +244,11 @@ def _unplaced(pod: Pod) -> Pod:
 
 def allocatable_of(node: Node) -> dict[str, int]:
     """Return what a Node object would say that the node has for pods."""
-    room = node.allocatable
-    if room is None:
+    allocatable = node.allocatable
+    if allocatable is None:
         return {}
     devices = {name: pool.healthy.bit_count() for name, pool in node.devices.pools.items()}
-    return {**room.amounts, **devices, "pods": room.pods}
+    return {**allocatable.amounts, **devices, "pods": allocatable.pods}
 
 
 def _bound(planning: Planning, node: Node) -> Load:

@@ -11,13 +11,13 @@ from cpuctl.diagnostics import Diagnostic, Severity
 from cpuctl.engine.node import Node
 from cpuctl.errors import InputError
 from cpuctl.exports.outcomes import start_sentence
-from cpuctl.exports.wording import few
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.facts import content_digest
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.policy_options import parse_topology_options
 from cpuctl.operations.topology_publishing import Publisher, PublisherName, publish_node
+from cpuctl.phrases import few
 from cpuctl.scheduler.node_topology import (
     FINGERPRINT_ANNOTATION,
     FINGERPRINT_ATTRIBUTE,

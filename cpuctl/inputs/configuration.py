@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.configuration.settings import Setting
-    from cpuctl.kubelet.flags.given import KubeletFlags
+    from cpuctl.kubelet.flags.kubelet_flags import KubeletFlags
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.kubelet.version import KubeletVersion
 
@@ -83,7 +83,7 @@ class Arguments(Record):
 
     def read(self, version: KubeletVersion, sources: Sources) -> KubeletFlags:
         """Read all flags as a kubelet of a release does; raise ConfigRefusedError where it would end."""
-        from cpuctl.kubelet.flags.given import KubeletFlags
+        from cpuctl.kubelet.flags.kubelet_flags import KubeletFlags
 
         if not self.own and not self.given and not self.others:
             return KubeletFlags()
@@ -188,7 +188,7 @@ def any_flags(arguments: Sequence[str]) -> KubeletFlags:
 
     What is wrong with them is told where they are read for good.
     """
-    from cpuctl.kubelet.flags.given import KubeletFlags
+    from cpuctl.kubelet.flags.kubelet_flags import KubeletFlags
 
     if not arguments:
         return KubeletFlags()
@@ -273,8 +273,8 @@ def _live_configuration(running: RecordedKubelet) -> tuple[bytes, Path] | None:
 
     One that is there and closed to us is no reason to assume defaults.
     """
-    from cpuctl.below_root import LIVE_ROOT
     from cpuctl.documents.files import MAX_INPUT_BYTES
+    from cpuctl.root_directory import LIVE_ROOT
 
     if running.flags is not None and not running.flags_gap and not running.config_path:
         return None

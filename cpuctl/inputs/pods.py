@@ -65,14 +65,14 @@ class GivenPods(Record):
         return tuple(stored_pod(pod._replace(statuses=()), rules, self.limit_ranges) for pod in self.pods)
 
     def server(
-        self, rules: ServerRules, running: Iterable[StoredPod], wanted: Iterable[StoredPod]
+        self, rules: ServerRules, running: Iterable[StoredPod], incoming: Iterable[StoredPod]
     ) -> PodServer:
         """Return the API server that the pods come through; it has those that run, and those with a phase."""
         from cpuctl.engine.pod_server import PodServer
 
         server = PodServer(rules, self.limit_ranges, self.quotas)
         server.count(running)
-        server.count(pod for pod in wanted if pod.phase)
+        server.count(pod for pod in incoming if pod.phase)
         return server
 
 
@@ -88,7 +88,7 @@ def _tell_passed_over(found: Manifests, sources: Sources) -> None:
     """Name the objects that make no pods, with their number, and those of which pods are guessed."""
     from collections import Counter
 
-    from cpuctl.exports.wording import few
+    from cpuctl.phrases import few
     from cpuctl.pods.reading.workloads import WORKLOADS
 
     kinds = Counter(item.kind for item in found.skipped)
@@ -304,7 +304,7 @@ class PodChoice(Record):
 
 
 def choose_pod(
-    text: str, wanted: Sequence[StoredPod], running: Sequence[StoredPod], ended: Sequence[str] = ()
+    text: str, incoming: Sequence[StoredPod], running: Sequence[StoredPod], ended: Sequence[str] = ()
 ) -> PodChoice:
     """Find the pod that ``NAME``, ``NAMESPACE/NAME``, ``NAMESPACE/NAME/CONTAINER`` or a UID means.
 
@@ -312,7 +312,7 @@ def choose_pod(
     those that have *ended*.
     """
     name, container = _split(text)
-    for pods, are_running in ((wanted, False), (running, True)):
+    for pods, are_running in ((incoming, False), (running, True)):
         places = [place for place, pod in enumerate(pods) if name in (pod.uid, pod.name, pod.full_name)]
         if len(places) > 1:
             raise _ambiguous(text, [pods[place] for place in places])
@@ -321,7 +321,7 @@ def choose_pod(
             return PodChoice(places[0], container, are_running)
     if gone := [each for each in ended if name in (each, each.rpartition("/")[2])]:
         raise UsageError(f"pod {gone[0]} has ended", where=_WHERE, hint="explain it with --include-completed")
-    raise _unknown(text, (*wanted, *running))
+    raise _unknown(text, (*incoming, *running))
 
 
 def _split(text: str) -> tuple[str, str]:

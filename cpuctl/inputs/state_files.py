@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from cpuctl.below_root import DIRECTORY, HOST, NOT_THERE, Root
 from cpuctl.documents.files import STDIN, read_input, source_name
 from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
+from cpuctl.root_directory import DIRECTORY, HOST, NOT_THERE, Root
 
 if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import StateFileName

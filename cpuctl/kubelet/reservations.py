@@ -109,8 +109,8 @@ def parse_thresholds(thresholds: Mapping[str, str]) -> dict[str, Threshold]:
 
 def _parse_threshold(signal: str, text: str) -> Threshold | None:
     if problem := threshold_problem(signal, text):
-        words, values = problem
-        raise SettingError(words.format(*values), _FIELD, signal)
+        message, values = problem
+        raise SettingError(message.format(*values), _FIELD, signal)
     if text in _DISABLED:
         return None
     return Threshold(share=_share(text)) if text.endswith("%") else Threshold(Quantity.parse(text))
@@ -326,18 +326,18 @@ _SETTING = "reservedMemory"
 
 
 def reserved_by_node(
-    listed: Iterable[ReservedMemory], nodes: Collection[int], kept: Mapping[str, Quantity]
+    listed: Iterable[ReservedMemory], nodes: Collection[int], reserved: Mapping[str, Quantity]
 ) -> dict[int, dict[str, int]]:
     """Return bytes by NUMA node and resource, or raise SettingError with the kubelet's text.
 
-    *nodes* are those of the machine, *kept* is what Node Allocatable keeps from pods: no more, no less.
+    *nodes* are those of the machine, *reserved* is what Node Allocatable keeps from pods: no more, no less.
     """
     items = list(listed)
     for item in items:
         if item.numa_node not in nodes:
             problem = f"references a NUMA node {item.numa_node} that does not exist on this machine"
             raise SettingError(f"the reserved memory configuration {problem}", _SETTING)
-    _check_totals(total_by_resource(items), kept)
+    _check_totals(total_by_resource(items), reserved)
     amounts: dict[int, dict[str, int]] = {}
     for item in items:
         for name, quantity in sorted(item.limits.items()):
@@ -365,11 +365,11 @@ def countable(number: int) -> Quantity:
     return short if short.exact_int64 == number else Quantity.parse(str(number))
 
 
-def _check_totals(totals: Mapping[str, Quantity], kept: Mapping[str, Quantity]) -> None:
-    counted = {name for name in kept if name == "memory" or name.startswith("hugepages-")}
+def _check_totals(totals: Mapping[str, Quantity], reserved: Mapping[str, Quantity]) -> None:
+    counted = {name for name in reserved if name == "memory" or name.startswith("hugepages-")}
     for name in sorted(totals.keys() | counted):
         # The kubelet adds both to a zero of its own, which changes how they print.
-        total, wanted = _ZERO + totals.get(name, _ZERO), _ZERO + kept.get(name, _ZERO)
+        total, wanted = _ZERO + totals.get(name, _ZERO), _ZERO + reserved.get(name, _ZERO)
         if total != wanted:
             amounts = f"the total amount {quoted(str(total))} of type {quoted(name)} is not equal to"
             problem = f"{amounts} the value {quoted(str(wanted))} determined by Node Allocatable feature"

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from cpuctl.below_root import Root
 from cpuctl.errors import InputError
+from cpuctl.root_directory import Root
 
 _MOST_OPEN = 3072
 _SPARE = 64

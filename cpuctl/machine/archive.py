@@ -16,7 +16,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol, TypeAlias
 
-from cpuctl.below_root import follow_links
 from cpuctl.errors import InputError, unreadable
 from cpuctl.machine.recording_layout import (
     DROP_INS,
@@ -25,7 +24,8 @@ from cpuctl.machine.recording_layout import (
 )
 from cpuctl.machine.tar_stream import HARD_LINK, LINK, ODD_KINDS, ByteStream, TarMembers
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
-from cpuctl.machine.wording import some_of
+from cpuctl.phrases import some_of
+from cpuctl.root_directory import follow_links
 
 if TYPE_CHECKING:
     import zlib

@@ -19,7 +19,7 @@ from cpuctl.machine.model import (
     MachineFinding,
     NumaNode,
 )
-from cpuctl.machine.wording import are, count, have, named
+from cpuctl.phrases import are, counted, have, named
 
 _MOST_NUMA_NODES = 8  # more than these a kubelet's Topology Manager refuses unless told otherwise
 
@@ -130,8 +130,8 @@ def _repeated_core_ids(machine: Machine) -> Iterator[MachineFinding]:
         first = " and ".join(str(cpus) for cpus in merged[0][:2])
         verb = "are" if len(merged) > 1 else "is"
         message = (
-            f"{count(len(merged), 'core id')} {verb} repeated inside one socket and NUMA node, CPUs {first} "
-            "for example: a kubelet takes such cores for one"
+            f"{counted(len(merged), 'core id')} {verb} repeated inside one socket and NUMA node, CPUs {first}"
+            " for example: a kubelet takes such cores for one"
         )
         yield warning("repeated-core-ids", cpu_files(machine.online, "topology/core_id"), message)
 
@@ -167,7 +167,7 @@ def _packages_by_id_and_by_list(machine: Machine) -> Iterator[MachineFinding]:
         return
     if not len(by_id) == len(by_list) == len(pairs):
         message = (
-            f"package ids make {count(len(by_id), 'socket')}, package CPU lists {len(by_list)}: "
+            f"package ids make {counted(len(by_id), 'socket')}, package CPU lists {len(by_list)}: "
             "the sockets shown and a kubelet's labels go by the ids"
         )
         yield warning("packages-disagree", cpu_files(machine.online, "topology/physical_package_id"), message)
@@ -199,7 +199,7 @@ def _no_numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[MachineFindi
     packages = [node.id for node in info.nodes if node.cores]
     ids = f"id{'s' * (len(packages) > 1)} {', '.join(map(str, packages))}"
     by_packages = (
-        f"a kubelet takes packages for nodes, and counts {count(len(packages), 'NUMA node')} ({ids})"
+        f"a kubelet takes packages for nodes, and counts {counted(len(packages), 'NUMA node')} ({ids})"
     )
     if packages and not machine.numa_known:
         message = (
@@ -228,8 +228,8 @@ def _two_counts(info: MachineInfo) -> str:
     if with_cpus == len(info.nodes):
         return ""
     return (
-        f": a kubelet's CPU Manager counts {count(with_cpus, 'NUMA node')}, those with CPUs, its Memory and "
-        f"Topology Managers count all {len(info.nodes)}"
+        f": a kubelet's CPU Manager counts {counted(with_cpus, 'NUMA node')}, those with CPUs, its Memory and"
+        f" Topology Managers count all {len(info.nodes)}"
     )
 
 

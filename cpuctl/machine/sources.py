@@ -12,7 +12,7 @@ from cpuctl.machine.machine_info import MachineInfo, kubelet_view
 from cpuctl.machine.model import Machine
 from cpuctl.machine.recording_layout import SOS_COMMANDS
 from cpuctl.machine.tree import DirectoryTree, Tree
-from cpuctl.machine.wording import some_of
+from cpuctl.phrases import some_of
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:

@@ -339,9 +339,9 @@ class Description(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> "Description":
         """Read figures and options; raise InputError naming the part that makes no sense."""
-        first, *words = text.split(",")
+        first, *parts = text.split(",")
         figures = _at(first, _parse_figures, first)
-        options = _split_options(words)
+        options = _split_options(parts)
         unknown = frozenset(key for key in UNKNOWN_OPTIONS if options.get(key) == UNKNOWN)
         for key in unknown:
             del options[key]
@@ -415,9 +415,9 @@ def _parse_figures(text: str) -> Figures:
     )
 
 
-def _split_options(words: Sequence[str]) -> dict[str, str]:
+def _split_options(parts: Sequence[str]) -> dict[str, str]:
     options: dict[str, str] = {}
-    for word in words:
+    for word in parts:
         key, _, value = word.partition("=")
         if not _is_option(key, value):
             known = (

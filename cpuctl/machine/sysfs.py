@@ -34,7 +34,7 @@ from cpuctl.machine.model import (
     distinct_caches,
 )
 from cpuctl.machine.tree import Tree
-from cpuctl.machine.wording import are, have, named
+from cpuctl.phrases import are, have, named
 from cpuctl.records import Record
 
 _NO_CLUSTER = 65535  # what firmware tables without clusters make kernels print

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from cpuctl.below_root import DIRECTORY, DanglingLinkError, Root, follow_links
 from cpuctl.errors import InputError, unreadable
+from cpuctl.root_directory import DIRECTORY, DanglingLinkError, Root, follow_links
 
 MAX_FILE_BYTES = 32 << 20
 """The largest file read: /proc/cpuinfo of 8192 CPUs has about 16 MB."""

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 _USUAL_PERIOD = 100_000
 
-Holding = tuple[str, str]
+ContainerKey = tuple[str, str]
 """The UID of a pod, and the name of a container."""
 
 
 class Store(Protocol):
     """Where it is kept who holds what, from one run to the next."""
 
-    def save(self, node: Node, held: Mapping[Holding, str]) -> None:
+    def save(self, node: Node, held: Mapping[ContainerKey, str]) -> None:
         """Keep the state of a node, and the runtime's IDs of the containers that hold something."""
 
 
@@ -45,7 +45,7 @@ class LeftNode(NamedTuple):
     """A node as it was left, and who held what on it: the runtime's ID of each container."""
 
     node: Node
-    held: Mapping[Holding, str]
+    held: Mapping[ContainerKey, str]
 
 
 class AllocatedPlaces:
@@ -68,15 +68,15 @@ class AllocatedPlaces:
         the state file, it has been given them before.
         """
         self._there = {each.id: each for each in containers}
-        for holding, container in list(self._held.items()):
+        for key, container in list(self._held.items()):
             known = self._there.get(container)
-            if known is None or _holding(known) != holding:
-                self._release(holding)
+            if known is None or _key(known) != key:
+                self._release(key)
         self._forget_pods()
-        new = [each for each in containers if self._held.get(_holding(each)) != each.id]
+        new = [each for each in containers if self._held.get(_key(each)) != each.id]
         yield from self._adopt(new)
         for each in new:
-            if self._held.get(_holding(each)) != each.id:
+            if self._held.get(_key(each)) != each.id:
                 yield from self._give(each)
         self._save()
 
@@ -111,7 +111,7 @@ class AllocatedPlaces:
             # What runs is not moved for the sake of rules under which it did not come.
             trial = known
             trial.active[pod.uid] = pod
-        self._node, self._held[_holding(container)] = trial, container.id
+        self._node, self._held[_key(container)] = trial, container.id
         why = "" if isinstance(admission.verdict, Admitted) else f", though: {_reason(admission.verdict)}"
         yield f"{container.full_name} runs on CPUs {has} already, and keeps them as its own{why}"
 
@@ -132,7 +132,7 @@ class AllocatedPlaces:
         admission = trial.admit_once(self._pod(container, asked))
         if isinstance(admission.verdict, Admitted):
             self._node = trial
-            self._held[_holding(container)] = container.id
+            self._held[_key(container)] = container.id
             return
         why = _reason(admission.verdict)
         yield f"{container.full_name} gets no CPUs of its own, and runs in the pool: {why}"
@@ -147,18 +147,18 @@ class AllocatedPlaces:
 
     def _let_go(self, containers: Sequence[RuntimeContainer]) -> None:
         """Take back what containers hold, and save that once."""
-        held = [each for each in containers if self._held.get(_holding(each)) == each.id]
+        held = [each for each in containers if self._held.get(_key(each)) == each.id]
         for each in containers:
             self._there.pop(each.id, None)
         for each in held:
-            self._release(_holding(each))
+            self._release(_key(each))
         if held:
             self._forget_pods()
             self._save()
 
     def place(self, container: RuntimeContainer) -> Place:
         """Return where a container runs."""
-        uid, name = _holding(container)
+        uid, name = _key(container)
         if self._held.get((uid, name)) != container.id:
             return Place(self.pool)
         mems = self._mems(uid, name)
@@ -168,9 +168,9 @@ class AllocatedPlaces:
     def _mems(self, uid: str, name: str) -> str:
         return cpuset_mems(self._node.memory.state.assigned(uid, name) or ())
 
-    def _release(self, holding: Holding) -> None:
-        del self._held[holding]
-        self._node.remove_container(*holding)
+    def _release(self, key: ContainerKey) -> None:
+        del self._held[key]
+        self._node.remove_container(*key)
 
     def _forget_pods(self) -> None:
         """Let pods end of which no container holds anything any more."""
@@ -183,7 +183,7 @@ class AllocatedPlaces:
 
     def _pod(self, new: RuntimeContainer, asked: ResourceRequirements) -> StoredPod:
         """Make the pod of a container that comes: with those of its containers that hold something."""
-        uid = _holding(new)[0]
+        uid = _key(new)[0]
         parts = {new.name: Container(name=new.name, resources=asked)}
         for (owner, name), container in self._held.items():
             known = self._there.get(container)
@@ -198,7 +198,7 @@ def _reason(verdict: Verdict) -> str:
     return verdict.message if isinstance(verdict, Rejected) else type(verdict).__name__
 
 
-def _holding(container: RuntimeContainer) -> Holding:
+def _key(container: RuntimeContainer) -> ContainerKey:
     # Who makes pods without the kubelet need not give them a UID.
     return container.pod.uid or container.pod.id, container.name
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cpuctl.answers.nri import NRIOutcome
-    from cpuctl.nri.keeper import Keeper
     from cpuctl.nri.model import RuntimeContainer
+    from cpuctl.nri.reconciler import Reconciler
 
 USUAL_TIMEOUT = 2.0
 """Seconds that a runtime waits where it does not say how long."""
@@ -88,15 +88,20 @@ class Identity(NamedTuple):
 
 
 class Plugin:
-    """One plug-in, from one connection to the next; what it knows is in its keeper.
+    """One plug-in, from one connection to the next; what it knows is in its reconciler.
 
-    The keeper works in a thread of its own: this one must answer the runtime, whatever that takes.
+    The reconciler works in a thread of its own: this one must answer the runtime, whatever that takes.
     """
 
     def __init__(
-        self, keeper: Keeper, journal: Journal, identity: Identity, *, dry_run: bool = False
+        self, reconciler: Reconciler, journal: Journal, identity: Identity, *, dry_run: bool = False
     ) -> None:
-        self._keeper, self._journal, self._identity, self._dry_run = keeper, journal, identity, dry_run
+        self._reconciler, self._journal, self._identity, self._dry_run = (
+            reconciler,
+            journal,
+            identity,
+            dry_run,
+        )
         self._worker = ThreadPoolExecutor(1, "nri")
         self._woken, self._waker = socket.socketpair()
         self._woken.setblocking(False)
@@ -251,7 +256,7 @@ class Plugin:
             if each.pod_sandbox_id in known
         ]
         self._journal.say(Level.INFO, f"synchronizing: {len(known)} pods, {len(listed)} containers")
-        self._respond(caller, call, response, "SYNCHRONIZE", lambda: self._keeper.synchronize(listed))
+        self._respond(caller, call, response, "SYNCHRONIZE", lambda: self._reconciler.synchronize(listed))
         self.synchronized = True
 
     def _shutdown(self, caller: Caller, call: Call) -> None:
@@ -269,12 +274,12 @@ class Plugin:
         response = messages()[_ANSWERED.get(event, "Empty")]()
         decide: Callable[[], Answer]
         if event is Event.CREATE_CONTAINER:
-            decide = partial(self._keeper.create, _container(request))
+            decide = partial(self._reconciler.create, _container(request))
         elif event is Event.UPDATE_CONTAINER:
             cpu = request.linux_resources.cpu
-            decide = partial(self._keeper.update, _container(request), Setting(cpu.cpus, cpu.mems))
+            decide = partial(self._reconciler.update, _container(request), Setting(cpu.cpus, cpu.mems))
         elif event is Event.STOP_CONTAINER:
-            decide = partial(self._keeper.stop, request.container.id)
+            decide = partial(self._reconciler.stop, request.container.id)
         else:
             caller.answer(call, response)
             self._note(event, request)
@@ -285,14 +290,14 @@ class Plugin:
         """Take what needs no answer; what has to change because of it is sent when it is known."""
         container, pod = request.container.id, request.pod.id
         if event in (Event.POST_CREATE_CONTAINER, Event.POST_START_CONTAINER):
-            self._learn(partial(self._keeper.created, container))
+            self._learn(partial(self._reconciler.created, container))
             if self._unsettled:
                 self._unsettled = False
-                self._settle(self._keeper.behind)
+                self._settle(self._reconciler.behind)
         elif event is Event.REMOVE_CONTAINER:
-            self._settle(lambda: self._keeper.stop(container))
+            self._settle(lambda: self._reconciler.stop(container))
         elif event in (Event.STOP_POD_SANDBOX, Event.REMOVE_POD_SANDBOX):
-            self._settle(lambda: self._keeper.pod_gone(pod))
+            self._settle(lambda: self._reconciler.pod_gone(pod))
 
     def _learn(self, work: Callable[[], object]) -> None:
         """Let the keeper know of something; nobody waits for that."""
@@ -330,7 +335,7 @@ class Plugin:
             _fill(response, answer)
         caller.answer(call, response)
         if outcome == "Answered":
-            self._learn(partial(self._keeper.delivered, answer))
+            self._learn(partial(self._reconciler.delivered, answer))
             outcome = "DryRun" if self._dry_run else outcome
         for note in answer.notes:
             self._journal.say(Level.WARNING, note)
@@ -356,7 +361,7 @@ class Plugin:
 
     def _put_right_later(self) -> None:
         self._unsettled = True
-        self._settle(self._keeper.behind)
+        self._settle(self._reconciler.behind)
 
     def _send_finished(self, caller: Caller) -> None:
         while self._done:
@@ -372,7 +377,7 @@ class Plugin:
         if not answer.updates or not self.synchronized:
             return
         if self._dry_run:
-            self._learn(partial(self._keeper.delivered, answer))
+            self._learn(partial(self._reconciler.delivered, answer))
             self._journal.event("UPDATE_CONTAINERS", answer, "DryRun")
             return
         request = messages()["UpdateContainersRequest"]()
@@ -390,7 +395,7 @@ class Plugin:
             if failed:
                 self._unsettled = True
                 self._journal.say(Level.WARNING, f"the runtime could not update {', '.join(failed)}")
-            self._settle(partial(self._keeper.confirmed, answer, frozenset(failed)))
+            self._settle(partial(self._reconciler.confirmed, answer, frozenset(failed)))
 
 
 def _internal(error: BaseException) -> str:

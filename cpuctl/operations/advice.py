@@ -205,10 +205,10 @@ class _Search:
     def _is_new(self, choice: Choice, node: Node) -> bool:
         """Remember settings with which a kubelet has started; tell whether none like them were tried."""
         if self.equivalence is None:
-            pods = (*self.planning.initial.granted, *self.planning.wanted)
+            pods = (*self.planning.initial.granted, *self.planning.incoming)
             self.equivalence = Equivalence(self.planning.source.info, node.topology, pods)
         key = self._key(choice)
-        same = (key[0], node.policy.reserved if node.policy else None, _room(node))
+        same = (key[0], node.policy.reserved if node.policy else None, _allocatable(node))
         new = same not in self.seen
         self.seen |= {key, same}
         return new
@@ -236,7 +236,7 @@ class _Search:
         for pod in self.planning.initial.granted:
             yield node.admit(pod)
         node.server = server
-        for pod in node.in_order(self.planning.wanted):
+        for pod in node.in_order(self.planning.incoming):
             yield node.admit(pod)
 
     def advice(self, current: Tried | NotStarted, possible: int, ended: Ended) -> Advice:
@@ -314,7 +314,7 @@ def does_as_drop_in(setup: KubeletSetup, text: str, config: KubeletConfiguration
     return replace(loaded.kubelet.config, others=config.others) == config and not lost
 
 
-def _room(node: Node) -> tuple[object, ...]:
+def _allocatable(node: Node) -> tuple[object, ...]:
     """Return what pods have to fit into, but for their own amounts."""
-    room = node.allocatable
-    return () if room is None else (room.pods, tuple(sorted(room.amounts.items())))
+    allocatable = node.allocatable
+    return () if allocatable is None else (allocatable.pods, tuple(sorted(allocatable.amounts.items())))

@@ -106,7 +106,7 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
     from cpuctl.kubelet.releases.differences import DIFFERENCES
 
     planning = planner.planning
-    if len(planning.wanted) > MOST_PODS:
+    if len(planning.incoming) > MOST_PODS:
         return None
     setups = (replace(planning.loaded.setup, version=version, released=True) for version in (one, other))
     here, there = (load_setup(each, Sources()).kubelet for each in setups)
@@ -116,7 +116,7 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
         if DIFFERENCES[name].holds(*here.version) != DIFFERENCES[name].holds(*there.version)
     ]
     start = partial(planning.start, sources=Sources())
-    shown = effects_of(start, (here, there), planning.wanted, names).shown_by_pods
+    shown = effects_of(start, (here, there), planning.incoming, names).shown_by_pods
     return [name for name in names if name in shown]
 
 

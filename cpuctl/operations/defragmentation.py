@@ -51,8 +51,8 @@ def defragment(
     Raise UsageError where nothing is known of the node's pods, for several pods, and where no pod is given
     though no CPUs are anybody's own.
     """
-    if len(planning.wanted) > 1:
-        raise UsageError(f"{len(planning.wanted)} pods are given: name one, or none", where=_OPTION)
+    if len(planning.incoming) > 1:
+        raise UsageError(f"{len(planning.incoming)} pods are given: name one, or none", where=_OPTION)
     if planning.initial.files.cpu is None and not planning.initial.running:
         hint = "name its state files (--state) and its pods (--pods)"
         raise UsageError("nothing is known of the pods of this node", where=_OPTION, hint=hint)
@@ -61,8 +61,8 @@ def defragment(
         return node
     node = settled(node)
     immovable = tuple(immovable_pods(node))
-    if planning.wanted:
-        moves = fewest_moves(node, planning.wanted[0], budget, progress, stopped)
+    if planning.incoming:
+        moves = fewest_moves(node, planning.incoming[0], budget, progress, stopped)
         return Defragmentation(moves, immovable)
     if node.policy is None:
         hint = "name the pod that is to fit, with -f or -T"

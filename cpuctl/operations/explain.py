@@ -66,9 +66,9 @@ def explain_pod(
 
     if planning.past.rejections and not text:
         text = _last_rejected(planning)
-    last = PodChoice(len(planning.wanted) - 1)
+    last = PodChoice(len(planning.incoming) - 1)
     choice = (
-        choose_pod(text, planning.wanted, planning.initial.running, planning.past.ended) if text else last
+        choose_pod(text, planning.incoming, planning.initial.running, planning.past.ended) if text else last
     )
     runs = SearchBudget(tick=lambda: progress("trying changes", 0, 0))
     replay = replay_scenario(_scenario(planning, choice, together=together), runs, REMEMBERED if text else 1)
@@ -84,13 +84,13 @@ def explain_pod(
             if replay.rearranged:
                 uid = replay.admissions[place].pod.uid
                 place = [pod.uid for pod in quiet.pods].index(uid)
-            replay = replay_scenario(quiet._replace(asked=place), runs)
+            replay = replay_scenario(quiet._replace(position=place), runs)
     if not isinstance(replay, Replay):
         return replay
     pod, stale = replay.scenario.pod, _memory_state_is_stale(planning)
     return Explained(
         explanation=explain(replay, runs.tick),
-        name=_unmistakable(pod, (*planning.wanted, *planning.initial.running)),
+        name=_unmistakable(pod, (*planning.incoming, *planning.initial.running)),
         container=choice.container,
         pages=tuple(_more_pages(planning, replay, runs, stale=stale)),
         state_in_the_way=stale,
@@ -122,7 +122,7 @@ def _last_rejected(planning: Planning) -> str:
     from cpuctl.inputs.pods import few_names
 
     for event in planning.past.rejections:
-        for pod in planning.wanted:
+        for pod in planning.incoming:
             if event.is_of(pod.uid, pod.full_name):
                 return pod.uid
     names = list(dict.fromkeys(event.full_name for event in planning.past.rejections))
@@ -193,8 +193,8 @@ def _scenario(planning: Planning, choice: PodChoice, *, together: bool) -> Scena
     return Scenario(
         start=partial(planning.start, sources=planning.sources),
         kubelet=planning.kubelet,
-        pods=planning.initial.granted if choice.running else planning.wanted,
-        asked=choice.place,
+        pods=planning.initial.granted if choice.running else planning.incoming,
+        position=choice.place,
         restarted=choice.running,
         together=together and not choice.running,
     )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.nri.allocating import Holding
+    from cpuctl.nri.allocating import ContainerKey
 
 _KIND = "NRIState"
 _STATIC = "static"
@@ -78,7 +78,7 @@ class StateFile:
             ) from None
         return lock
 
-    def read(self) -> tuple[dict[StateFileName, str], dict[Holding, str]]:
+    def read(self) -> tuple[dict[StateFileName, str], dict[ContainerKey, str]]:
         """Return the texts of the kubelet's files, and who holds what; nothing where there is no file yet.
 
         Raise InputError for a file that is none of ours, UsageError for what cannot be replaced as a whole.
@@ -102,7 +102,7 @@ class StateFile:
             )
             raise InputError("is no state of cpuctl nri run", where=str(self.path), hint=hint) from None
 
-    def save(self, node: Node, held: Mapping[Holding, str]) -> None:
+    def save(self, node: Node, held: Mapping[ContainerKey, str]) -> None:
         """Replace the file as a whole; a dry run leaves it alone."""
         if self._dry_run:
             return
@@ -120,7 +120,7 @@ class StateFile:
         save(self.path, lambda file: file.write(content), replace=True)
 
 
-def _parsed(document: Any) -> tuple[dict[StateFileName, str], dict[Holding, str]]:  # noqa: ANN401
+def _parsed(document: Any) -> tuple[dict[StateFileName, str], dict[ContainerKey, str]]:  # noqa: ANN401
     if document["kind"] != _KIND:
         raise ValueError(document["kind"])
     texts: dict[StateFileName, str] = {name: str(document["files"][name]) for name in _FILES}

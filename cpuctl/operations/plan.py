@@ -79,7 +79,7 @@ class Planner(Record):
         from cpuctl.engine.ordering import ordered
 
         node = started.node
-        given = ordered(self.planning.wanted, self.options.order, pod_level=node.pod_level_resources)
+        given = ordered(self.planning.incoming, self.options.order, pod_level=node.pod_level_resources)
         pods = tuple(node.in_order(given))
         rounds = self.options.rounds
         if rounds is None:
@@ -115,7 +115,7 @@ def warn_of_order(planning: Planning, order: PodOrder) -> None:
     """Say of which pods the priority is not known, where that decides."""
     from cpuctl.engine.ordering import unknown_priority_classes
 
-    if order is PodOrder.PRIORITY and (names := unknown_priority_classes(planning.wanted)):
+    if order is PodOrder.PRIORITY and (names := unknown_priority_classes(planning.incoming)):
         planning.sources.warnings.append(
             f"the value of priority class {', '.join(names)} is not known: pods without spec.priority "
             "count as priority 0"

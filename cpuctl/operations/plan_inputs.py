@@ -34,11 +34,13 @@ if TYPE_CHECKING:
 
 
 class NodeOptions(Record):
-    """What is said of the node: there are enough devices, the flags of the driver for CPUs, and a policy.
+    """What a command line says of the node: its devices, the flags of the driver for CPUs, and a policy.
 
-    The policy is one that no kubelet has, to see what would come of it.
+    *devices* is a file; where devices are assumed, there are enough of all others. The policy is one that no
+    kubelet has, to see what would come of it.
     """
 
+    devices: str = ""
     assume_devices: bool = False
     driver_arguments: str = ""
     policy: str = ""
@@ -47,6 +49,7 @@ class NodeOptions(Record):
 class PlanningInputs(Record):
     """What is planned, and with what: names of files and amounts as a command line has them.
 
+    ``events`` is a file that tells of rejected pods, which are kept though they have ended.
     ``include_completed`` is None where a command has no such option.
     """
 
@@ -56,9 +59,9 @@ class PlanningInputs(Record):
     kubelet: KubeletInputs = KubeletInputs()
     state: str = ""
     pods: str = ""
+    events: str = ""
     ephemeral_storage: str = ""
     memory: str = ""
-    devices: str = ""
     skip_api_server: bool = False
     include_completed: bool | None = None
     node: NodeOptions = NodeOptions()
@@ -72,7 +75,7 @@ class PastPods(Record):
 
 
 class Planning(Record):
-    """What the inputs name: ``wanted`` are the pods that come, in their order.
+    """What the inputs name: ``incoming`` are the pods that come, in their order.
 
     ``server`` is the API server that they come through, None where nobody asks it. ``claims`` serves resource
     claims, None where no pod has any. ``policy`` decides in the kubelet's place, to see what would come of
@@ -81,7 +84,7 @@ class Planning(Record):
     """
 
     inputs: PlanningInputs
-    wanted: tuple[StoredPod, ...]
+    incoming: tuple[StoredPod, ...]
     source: MachineSource
     loaded: LoadedKubelet
     initial: StartingState
@@ -105,7 +108,7 @@ class Planning(Record):
         from cpuctl.inputs.starting_state import start_from
         from cpuctl.kubelet.releases.recorded import topics_of_decisions
 
-        pod_level = any(pod.resources for pod in (*self.initial.running, *self.wanted))
+        pod_level = any(pod.resources for pod in (*self.initial.running, *self.incoming))
         topics = topics_of_decisions(kubelet.config, pod_level=pod_level)
         sources.add_unrecorded(kubelet.version.minor, topics)
         node = start_from(self.initial, self.source.info, kubelet, sources, self.devices)
@@ -125,18 +128,18 @@ class Planning(Record):
         given, kubelet, info = given.on(self.source.machine), self.kubelet, self.source.info
         governing, rules, running = self.governing.beside(given), rules_of_pods(kubelet), self.initial.running
         come = replace(given, limit_ranges=governing.limit_ranges).stored(rules)
-        again = {pod.uid for pod in come} if self.wanted else set()
-        kept = tuple(pod for pod in self.wanted if pod.uid not in again)
-        wanted, devices = (*kept, *come), self.devices
+        again = {pod.uid for pod in come} if self.incoming else set()
+        kept = tuple(pod for pod in self.incoming if pod.uid not in again)
+        incoming, devices = (*kept, *come), self.devices
         known = {id(each) for each in self.governing.limit_ranges}
         new = [each for each in governing.limit_ranges if id(each) not in known]
-        self.sources.warn(*_doubts(wanted), *_never_stored(new))
+        self.sources.warn(*_doubts(incoming), *_never_stored(new))
         # What those ask for that are there is known: they are not looked at again for every pod that comes.
-        if len(kept) < len(self.wanted) or any(any(_extended_resources(pod)) for pod in come):
-            devices = _devices(devices, self.inputs, wanted, info, self.sources)
-        planning = replace(self, wanted=wanted, governing=governing, devices=devices)
+        if len(kept) < len(self.incoming) or any(any(_extended_resources(pod)) for pod in come):
+            devices = _devices(devices, self.inputs, incoming, info, self.sources)
+        planning = replace(self, incoming=incoming, governing=governing, devices=devices)
         if self.server is not None:
-            planning = replace(planning, server=governing.server(rules.server, running, wanted))
+            planning = replace(planning, server=governing.server(rules.server, running, incoming))
         if self.claims is None or len(governing.dra) > len(self.governing.dra):
             planning = replace(planning, claims=_claims(planning, given))
         return planning
@@ -154,10 +157,8 @@ def _goes_by_unknown_caches(node: Node) -> bool:
     return by_cache and not node.topology.caches_known
 
 
-def read_planning(
-    inputs: PlanningInputs, *, pods_needed: bool, events: str = "", sources: Sources | None = None
-) -> Planning:
-    """Read everything; *events* is a file that tells of rejected pods, which are kept though they have ended.
+def read_planning(inputs: PlanningInputs, *, pods_needed: bool, sources: Sources | None = None) -> Planning:
+    """Read everything.
 
     Where it is all from goes to *sources*, which tell it also where the kubelet cannot load its configuration
     (ConfigRefusedError). Raise UsageError where no pods are named although they are needed.
@@ -167,24 +168,22 @@ def read_planning(
         inputs.kubelet.config,
         inputs.state,
         inputs.pods,
-        inputs.devices,
-        events,
+        inputs.node.devices,
+        inputs.events,
         *inputs.filenames,
     )
     sources = sources or Sources()
-    given, past = read_pods(inputs, sources, needed=pods_needed, events=events)
+    given, past = read_pods(inputs, sources, needed=pods_needed)
     return replace(planning_for(given, inputs, sources), past=past)
 
 
-def read_pods(
-    inputs: PlanningInputs, sources: Sources, *, needed: bool, events: str = ""
-) -> tuple[GivenPods, PastPods]:
+def read_pods(inputs: PlanningInputs, sources: Sources, *, needed: bool) -> tuple[GivenPods, PastPods]:
     """Read the pods that come, without those that have ended, and what they are told apart by.
 
     Raise UsageError where there are none although they are *needed*.
     """
     given = load_pods(inputs.filenames, inputs.templates, sources, needed=needed)
-    rejections = load_rejections(events, sources)
+    rejections = load_rejections(inputs.events, sources)
     kept = () if inputs.include_completed else tuple(_not_ended(given.pods, rejections))
     ended = () if inputs.include_completed else tuple(_names_beyond(given.pods, kept))
     if ended:
@@ -217,11 +216,11 @@ def node_planning(
         sources.warnings.append("nothing is recorded of huge pages: none are taken off the memory for pods")
     return Planning(
         inputs=inputs,
-        wanted=(),
+        incoming=(),
         source=source,
         loaded=loaded,
         initial=load_starting_state(inputs.state, inputs.pods, source, loaded.kubelet, sources),
-        devices=load_devices(inputs.devices, sources, info=source.info),
+        devices=load_devices(inputs.node.devices, sources, info=source.info),
         sources=sources,
         server=None if inputs.skip_api_server else PodServer(rules_of_pods(loaded.kubelet).server),
         policy=_policy(inputs.node.policy),
@@ -231,10 +230,10 @@ def node_planning(
 def _claims(planning: Planning, given: GivenPods) -> NodeClaims | None:
     """Read what decides on claims, where pods have any; most have none, and wait for nothing here."""
     inputs, sources, running = planning.inputs, planning.sources, planning.initial.running
-    if not any(pod.resource_claims for pod in (*planning.wanted, *running)):
+    if not any(pod.resource_claims for pod in (*planning.incoming, *running)):
         if any(pod.resource_claims for pod in given.pods):
             sources.warn("DynamicResourceAllocation is off: an API server drops resource claims of new pods")
-        if inputs.node.driver_arguments and (planning.wanted or running):
+        if inputs.node.driver_arguments and (planning.incoming or running):
             sources.warn(f"{option_names.DRIVER_ARGS} counts for pods with resource claims only")
         return None
 
@@ -296,8 +295,8 @@ def _devices(
     if not asked:
         return described
 
-    from cpuctl.exports.wording import few
     from cpuctl.machine.devices.inventory import draft_text, with_assumed
+    from cpuctl.phrases import few
 
     if inputs.node.assume_devices:
         sources.warn(
@@ -316,8 +315,8 @@ def _with_permanent(
     described: DeviceInventory | None, asked: list[str], sources: Sources
 ) -> tuple[DeviceInventory | None, list[str]]:
     """Add what KubeVirt offers on every node that runs virtual machines, as far as nobody described it."""
-    from cpuctl.exports.wording import few
     from cpuctl.machine.devices.inventory import with_unplaced
+    from cpuctl.phrases import few
     from cpuctl.pods.launcher_pod import MOST_DEVICES, PERMANENT_DEVICES
 
     offered = [name for name in asked if name in PERMANENT_DEVICES]
@@ -337,7 +336,7 @@ def _extended_resources(pod: StoredPod) -> Iterator[str]:
 
 def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
     """Say of a list that an API server gave what makes it no plan for one node."""
-    from cpuctl.exports.wording import few
+    from cpuctl.phrases import few
 
     nodes = sorted({pod.node_name for pod in pods if pod.node_name})
     if len(nodes) > 1:
@@ -361,7 +360,7 @@ def _names_beyond(pods: Iterable[Pod], kept: Sequence[Pod]) -> Iterator[str]:
 
 def _tell_ended(ended: Sequence[str], sources: Sources, option: str, *, all_ended: bool) -> None:
     """Say which pods are left out; raise UsageError where these are all, and some are needed."""
-    from cpuctl.exports.wording import few
+    from cpuctl.phrases import few
 
     if all_ended:
         raise UsageError(f"all pods have ended: {few(ended)}", hint="plan them with --include-completed")

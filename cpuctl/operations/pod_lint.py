@@ -393,7 +393,7 @@ def _machine_trial(machine: MachineSource, kubelet: Kubelet) -> TrialNode | None
 def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, progress: Progress) -> LintRun:
     """Look at all manifests that are named; raise InputError where there is nothing to look at."""
     from cpuctl.documents.files import source_name
-    from cpuctl.exports.wording import few
+    from cpuctl.phrases import few
     from cpuctl.pods.reading.manifest_files import find_manifest_files
 
     where = ", ".join(map(source_name, names))

@@ -225,7 +225,7 @@ def _setup(
 
 def _tell_gaps(history: LoggedHistory, sources: Sources) -> None:
     """Say what the log or the manifests have not, and what that means for the differences."""
-    from cpuctl.exports.wording import few
+    from cpuctl.phrases import few
 
     if not history.from_start:
         sources.warnings.append(
@@ -318,7 +318,7 @@ def _from_beginning(
 
 def _tell_unknown(history: RuntimeHistory, sources: Sources) -> None:
     """Say what the runtime was not told, and what that means."""
-    from cpuctl.exports.wording import counted, few
+    from cpuctl.phrases import counted, few
 
     if history.running:
         pods = counted(history.running, "pod")

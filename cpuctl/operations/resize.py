@@ -222,7 +222,7 @@ def pending_resize(planning: Planning, uid: str) -> Pending | None:
     from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.semantics import Semantics
 
-    planning = replace(planning, wanted=(), sources=Sources())
+    planning = replace(planning, incoming=(), sources=Sources())
     running = start_running(planning)
     if not isinstance(running, RunningNode):
         return None

@@ -67,12 +67,12 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
 
     initial, sources = planning.initial, planning.sources
     sources.add_unrecorded(planning.kubelet.version.minor, (Topic.RESIZE,))
-    pods = tuple(map(running_pod, _once((*initial.running, *planning.wanted))))
+    pods = tuple(map(running_pod, _once((*initial.running, *planning.incoming))))
     pods = _with_checkpoints(pods, planning)
     saved = initial.files.cpu is not None or initial.files.memory is not None
     running = tuple(each.allocated for each in pods) if saved else ()
     if saved and planning.claims is not None:
-        planning.claims.take_over(planning.wanted)
+        planning.claims.take_over(planning.incoming)
     initial = replace(initial, running=running, known=bool(running))
     started = start_planned(replace(planning, initial=initial))
     if not isinstance(started, StartedNode):

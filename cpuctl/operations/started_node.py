@@ -75,7 +75,7 @@ class StartedNode(Copied):
         self.planning = replace(before, inputs=inputs).with_pods(given)
         self._govern(before)
         self._serve(before)
-        wanted = self.planning.wanted
+        wanted = self.planning.incoming
         return wanted[len(wanted) - len(given.pods) :]
 
     def admit(self, pod: StoredPod) -> Admission:
@@ -120,9 +120,9 @@ class StartedNode(Copied):
         What has been decided is decided as it was then, for as long as pods have only come.
         """
         if not self._replayed:
-            return replace(self._as_it_is(without=pod), wanted=(pod,))
+            return replace(self._as_it_is(without=pod), incoming=(pod,))
         known = any(each.uid == pod.uid for each in self.came)
-        return replace(self.planning, wanted=self.came if known else (*self.came, pod))
+        return replace(self.planning, incoming=self.came if known else (*self.came, pod))
 
     def changed(self) -> None:
         """Learn that the node has changed by something else than pods that come."""

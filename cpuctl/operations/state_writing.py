@@ -32,8 +32,8 @@ def changing(directory: str = "", *, in_place: bool = False) -> Iterator[RunLock
         yield None
         return
 
-    from cpuctl.below_root import HOST
     from cpuctl.checkpoints.store import RunLock
+    from cpuctl.root_directory import HOST
 
     with RunLock() as lock:
         if directory and os.path.isdir(directory):  # noqa: PTH112
@@ -63,9 +63,9 @@ def save_states(
     Return what was written, each with the backup of what it replaced. Where one cannot be written all is as
     before; raise NotRestoredError where that cannot be said, UsageError for what is no directory.
     """
-    from cpuctl.below_root import HOST
     from cpuctl.capture.saving import check_target, save
     from cpuctl.checkpoints.store import RunLock
+    from cpuctl.root_directory import HOST
 
     _make(directory)
     paths = {Path(directory) / name: text.encode() for name, text in texts.items()}

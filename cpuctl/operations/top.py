@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.below_root import Root
 from cpuctl.capture.collected import no_progress
 from cpuctl.cgroups.names import Level, ancestors
 from cpuctl.cgroups.owners import Owner
@@ -18,6 +17,7 @@ from cpuctl.inputs.live_node import LiveNode, load_node, with_fresh_state
 from cpuctl.live.counters import CounterFiles
 from cpuctl.live.sampler import Sampler, Watched, WatchedContainer, Window
 from cpuctl.pods.model import QosClass
+from cpuctl.root_directory import Root
 
 if TYPE_CHECKING:
     from cpuctl.audit.snapshot import NodeSnapshot, ObservedContainer

@@ -413,6 +413,6 @@ def _joined(masks: Iterable[int]) -> int:
 
 
 def _few(names: Iterable[str]) -> str:
-    from cpuctl.exports.wording import few
+    from cpuctl.phrases import few
 
     return few(sorted(names))

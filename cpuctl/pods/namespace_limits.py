@@ -122,8 +122,8 @@ def _disordered(item: LimitRangeItem, name: str) -> Iterator[str]:
         below, above = amounts[low], amounts[high]
         if below is not None and above is not None and below > above:
             limit = " limit" if (low, high) == ("default_request", "default") else ""
-            words = f"{_WORDS[low]} value {below} is greater than {_WORDS[high]}{limit} value {above}"
-            yield f'{field_name}[{name}]: Invalid value: "{amounts[shown]}": {words}'
+            message = f"{_WORDS[low]} value {below} is greater than {_WORDS[high]}{limit} value {above}"
+            yield f'{field_name}[{name}]: Invalid value: "{amounts[shown]}": {message}'
     ratio = item.max_ratio.get(name)
     if ratio is not None and ratio < Quantity.from_value(1):
         yield f'maxLimitRequestRatio[{name}]: Invalid value: "{ratio}": ratio {ratio} is less than 1'

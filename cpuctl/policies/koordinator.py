@@ -43,9 +43,9 @@ class Koordinator(Policy):
 
     def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
         """Accumulate CPUs; raise Refusal for bad options, and for want of whole cores that are required."""
-        for name, words in _CHOICES.items():
-            if self.options[name] not in words:
-                raise Refusal(f"{name} is one of {', '.join(words)}, not {self.options[name]}")
+        for name, choices in _CHOICES.items():
+            if self.options[name] not in choices:
+                raise Refusal(f"{name} is one of {', '.join(choices)}, not {self.options[name]}")
         topology, free = view.topology, CPUSet.of(scores)
         full = self.options["bind"] == "full" or topology.cpus_per_core == 1
         taken = self._whole(view, free) if full else self._spread(view, free)

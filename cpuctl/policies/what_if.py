@@ -14,7 +14,7 @@ from operator import or_
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.manager import StaticPolicy, Wanted
+from cpuctl.engine.cpu.manager import CPURequest, StaticPolicy
 from cpuctl.engine.cpu.picking.packed import not_enough
 from cpuctl.engine.cpu.provider import pod_count
 from cpuctl.engine.hints.alternatives import equally_good, preferred_by_cpus
@@ -191,23 +191,25 @@ class PolicyInPlace:
         node.become(trial)
         return replace(second, evicted=names)
 
-    def align(self, node: Node, candidate: Candidate, asked: HintRound) -> Hint:
+    def align(self, node: Node, candidate: Candidate, hint_round: HintRound) -> Hint:
         """Choose among the sets of NUMA nodes that the policy may choose from: that of the best CPUs."""
-        merged, policy = asked.merged, node.policy
+        merged, policy = hint_round.merged, node.policy
         assert isinstance(merged, Merged)
         if self.described.alignment == "hint" or policy is None:
             return merged.hint
-        number = self._number(node, candidate, asked.container)
+        number = self._number(node, candidate, hint_round.container)
         listed = equally_good if self.described.alignment == "equal" else preferred_by_cpus
-        sets = listed(asked, node.topology_manager)[:MOST_NODE_SETS]
+        sets = listed(hint_round, node.topology_manager)[:MOST_NODE_SETS]
         if not number or not sets or set(sets) == {merged.hint.nodes}:
             return merged.hint
         self.attend(node)
         offered = policy.available(node.state, candidate.pod) | node.state.reusable_for(candidate.pod.uid)
         best: tuple[float, NodeMask] | None = None
         for nodes in sets:
-            wanted = Wanted(candidate.pod, asked.container, offered & policy.near(nodes), number, nodes)
-            found = self._picked(policy, node.state, wanted)
+            request = CPURequest(
+                candidate.pod, hint_round.container, offered & policy.near(nodes), number, nodes
+            )
+            found = self._picked(policy, node.state, request)
             if isinstance(found, Picked):
                 score = found.weighings[0].sets[found.weighings[0].winner][1]
                 if best is None or score > best[0]:
@@ -227,36 +229,36 @@ class PolicyInPlace:
         """Return the free CPUs that pass the policy's filter."""
         return self._kept(policy, state, pod, state.default & ~policy.reserved)
 
-    def choose(self, policy: StaticPolicy, state: CPUManagerState, wanted: Wanted) -> PickResult:
+    def choose(self, policy: StaticPolicy, state: CPUManagerState, request: CPURequest) -> PickResult:
         """Choose near the NUMA nodes that are aimed at, and what is missing there from the rest."""
-        offered = self._kept(policy, state, wanted.pod, wanted.offered)
-        removed = wanted.offered & ~offered
-        number, near, first = wanted.number, offered, wanted.number
-        if wanted.affinity is not None:
-            near = offered & policy.near(wanted.affinity)
+        offered = self._kept(policy, state, request.pod, request.offered)
+        removed = request.offered & ~offered
+        number, near, first = request.number, offered, request.number
+        if request.affinity is not None:
+            near = offered & policy.near(request.affinity)
             first = min(number, near.bit_count())
         found = Picked(NO_CPUS)
-        for offer, count, nodes in ((near, first, wanted.affinity), (offered, number - first, None)):
+        for offer, count, nodes in ((near, first, request.affinity), (offered, number - first, None)):
             if not count:
                 continue
-            asked = wanted._replace(offered=offer & ~found.cpus, number=count, affinity=nodes)
+            asked = request._replace(offered=offer & ~found.cpus, number=count, affinity=nodes)
             part = self._picked(policy, state, asked, removed)
             if not isinstance(part, Picked):
                 return part
             aside = [each._replace(aside=True) for each in part.weighings] if found.cpus else part.weighings
             found = Picked(found.cpus | part.cpus, found.steps + part.steps, (*found.weighings, *aside))
         if self._has("allocate"):
-            asked_for = _container_view(wanted)
+            asked_for = _container_view(request)
             self._ask(policy, state, Question("allocate", container=asked_for, cpus=found.cpus))
         return found
 
     def _picked(
-        self, policy: StaticPolicy, state: CPUManagerState, wanted: Wanted, removed: CPUMask = NO_CPUS
+        self, policy: StaticPolicy, state: CPUManagerState, request: CPURequest, removed: CPUMask = NO_CPUS
     ) -> PickResult:
-        nodes = wanted.affinity
-        offered, number = wanted.offered & policy.topology.cpus, wanted.number
+        nodes = request.affinity
+        offered, number = request.offered & policy.topology.cpus, request.number
         if number > offered.bit_count():
-            return not_enough(number, wanted.offered, policy.picker.dealing.rules)
+            return not_enough(number, request.offered, policy.picker.dealing.rules)
         own: PickResult = Picked(NO_CPUS)
         if not self.as_kubelet:
             own = policy.picker.pick(offered, number, hint_width=nodes.bit_count() if nodes else 0)
@@ -265,7 +267,7 @@ class PolicyInPlace:
         kubelet = own.cpus if isinstance(own, Picked) else NO_CPUS
         question = Question(
             "select",
-            container=_container_view(wanted),
+            container=_container_view(request),
             free=offered,
             need=number,
             nodes=None if nodes is None else tuple(CPUSet(nodes)),
@@ -360,9 +362,9 @@ def _nonsense(worker: Worker) -> NoReturn:
     raise PolicyError(f"policy {worker.name}: gave an answer that is none")
 
 
-def _container_view(wanted: Wanted) -> ContainerView | None:
-    each = wanted.container
-    return None if each is None else ContainerView(each.name, each.kind.value, wanted.number)
+def _container_view(request: CPURequest) -> ContainerView | None:
+    each = request.container
+    return None if each is None else ContainerView(each.name, each.kind.value, request.number)
 
 
 def _fault(answer: Answer) -> KubeletFault:

@@ -44,14 +44,14 @@ _LEAST_ALLOCATED, _BALANCED, _TAINTS, _AFFINITY, _SPREAD, _CLAIMS = 1, 1, 3, 2, 
 """The weights of scores."""
 
 
-class Wanted(NamedTuple):
+class PodNeeds(NamedTuple):
     """What the scheduler looks at of a pod."""
 
     selection: NodeSelection
     load: Load
 
     @classmethod
-    def of(cls, pod: Pod) -> Wanted:
+    def of(cls, pod: Pod) -> PodNeeds:
         """Sum up a pod that comes; what its claims count as is known of a node only."""
         return cls(pod.node_selection or ANY_NODE, _load(pod._replace(counted_claims=())))
 
@@ -109,9 +109,9 @@ def _with_something(pod: Pod) -> Pod:
     )
 
 
-def filter_reasons(wanted: Wanted, node: NodeObject, load: Load) -> tuple[str, ...]:
+def filter_reasons(needs: PodNeeds, node: NodeObject, load: Load) -> tuple[str, ...]:
     """Say in the scheduler's words why a node cannot take a pod; nothing where it can."""
-    selection = wanted.selection
+    selection = needs.selection
     if (names := selection.names) is not None and node.name not in names:
         return (_OTHER_NODES,)  # sorted out before all other filters
     if node.unschedulable and selection.untolerated([UNSCHEDULABLE], _KEEPING_OFF):
@@ -120,7 +120,7 @@ def filter_reasons(wanted: Wanted, node: NodeObject, load: Load) -> tuple[str, .
         return ("node(s) had untolerated taint(s)",)
     if not selection.selects(node.name, node.labels):
         return ("node(s) didn't match Pod's node affinity/selector",)
-    return tuple(shortages(wanted.load.amounts, node.allocatable, load))
+    return tuple(shortages(needs.load.amounts, node.allocatable, load))
 
 
 def shortages(amounts: Amounts, allocatable: Amounts, load: Load) -> Iterable[str]:
@@ -182,12 +182,12 @@ class Score(NamedTuple):
     preferred: int
 
     @classmethod
-    def of(cls, wanted: Wanted, candidate: Candidate) -> Score:
+    def of(cls, needs: PodNeeds, candidate: Candidate) -> Score:
         """Look at one node that has passed the filter."""
-        selection, node = wanted.selection, candidate.node
+        selection, node = needs.selection, candidate.node
         return cls(
-            _LEAST_ALLOCATED * least_allocated(wanted.load, candidate)
-            + _BALANCED * balanced_allocation(wanted.load, candidate),
+            _LEAST_ALLOCATED * least_allocated(needs.load, candidate)
+            + _BALANCED * balanced_allocation(needs.load, candidate),
             len(selection.untolerated(node.taints, _DISCOURAGING)),
             selection.preference(node.name, node.labels),
         )
@@ -221,10 +221,10 @@ def _normalized(score: int, most: int) -> int:
 def least_allocated(pod: Load, candidate: Candidate) -> int:
     """Score the share of CPU and memory that stays free; a resource that the node lacks does not count."""
     allocatable, load = candidate.node.allocatable, candidate.load
-    wanted = {"cpu": load.scored_cpu + pod.scored_cpu, "memory": load.scored_memory + pod.scored_memory}
+    sums = {"cpu": load.scored_cpu + pod.scored_cpu, "memory": load.scored_memory + pod.scored_memory}
     free = [
         max(capacity - requested, 0) * _BEST // capacity
-        for name, requested in wanted.items()
+        for name, requested in sums.items()
         if (capacity := allocatable.get(name, 0))
     ]
     return sum(free) // len(free) if free else 0

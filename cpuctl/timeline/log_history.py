@@ -17,13 +17,13 @@ from cpuctl.timeline.model import (
     BEST_HINT,
     Admit,
     Event,
+    Expected,
     KubeletAction,
     KubeletEvent,
     KubeletSetup,
     Moment,
     Remove,
     TimelinePod,
-    Wanted,
 )
 
 SetupOf = Callable[[str, str], KubeletSetup]
@@ -148,8 +148,8 @@ class _Reading:
     def _happen(self, at: LogEvent, event: Event) -> None:
         self.moments.append(Moment(at.at - self.begin, event, where=self._place(at)))
 
-    def _expect(self, at: LogEvent, wanted: Mapping[str, Wanted]) -> None:
-        self.moments.append(Moment(at.at - self.begin, expect=wanted, where=self._place(at)))
+    def _expect(self, at: LogEvent, expected: Mapping[str, Expected]) -> None:
+        self.moments.append(Moment(at.at - self.begin, expect=expected, where=self._place(at)))
 
     def _start(self, event: LogEvent) -> None:
         """Let another process begin; the first one is there from the beginning."""
@@ -295,24 +295,24 @@ class _Reading:
         """Expect what the log has of a pod that was decided on."""
         if admission.pod not in self.pods:
             return
-        wanted: dict[str, Wanted] = {}
+        expected: dict[str, Expected] = {}
         if hints := _comparable(admission.hints, self.pods[admission.pod]):
-            wanted["hints"] = hints  # first: what is decided follows from them
+            expected["hints"] = hints  # first: what is decided follows from them
         if admission.rejected:
-            status: dict[str, Wanted] = {"phase": "Failed"}
+            status: dict[str, Expected] = {"phase": "Failed"}
             why = {"reason": admission.reason, "message": admission.message}
-            wanted["pods"] = {admission.pod: status | {key: text for key, text in why.items() if text}}
+            expected["pods"] = {admission.pod: status | {key: text for key, text in why.items() if text}}
         elif admission.cpus:
-            wanted["containers"] = {
+            expected["containers"] = {
                 f"{admission.pod}/{name}": {"cpus": str(cpus)} for name, cpus in admission.cpus.items()
             }
             if admission.pool is not None:
-                wanted["sharedPool"] = str(admission.pool)
-        if wanted:
-            self._expect(admission.latest, wanted)
+                expected["sharedPool"] = str(admission.pool)
+        if expected:
+            self._expect(admission.latest, expected)
 
 
-def _comparable(hints: Mapping[str, Mapping[str, str]], pod: TimelinePod) -> dict[str, Wanted]:
+def _comparable(hints: Mapping[str, Mapping[str, str]], pod: TimelinePod) -> dict[str, Expected]:
     """Leave out hints for devices, of which a replay knows nothing, and what hints with such come to."""
     asks = (
         name

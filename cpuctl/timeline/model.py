@@ -192,7 +192,7 @@ Event: TypeAlias = (
     | StateFilePatch
 )
 
-Wanted: TypeAlias = "Mapping[str, Wanted] | str | int | bool | None"
+Expected: TypeAlias = "Mapping[str, Expected] | str | int | bool | None"
 """What is expected: a part of what ``views`` tells, in the same words."""
 
 
@@ -201,7 +201,7 @@ class Moment(NamedTuple):
 
     at: int
     event: Event | None = None
-    expect: Mapping[str, Wanted] = {}
+    expect: Mapping[str, Expected] = {}
     where: Origin | str | None = None
 
 

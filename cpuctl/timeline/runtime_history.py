@@ -19,7 +19,7 @@ from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD, shares_of
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
-from cpuctl.timeline.model import Admit, ContainerEvent, Event, Moment, Remove, Resize, TimelinePod, Wanted
+from cpuctl.timeline.model import Admit, ContainerEvent, Event, Expected, Moment, Remove, Resize, TimelinePod
 from cpuctl.timeline.runtime_log import Objects, RuntimeRequest, member, number_of, text_of
 
 _LEAST_SHARES, _MOST_SHARES = shares_of(0), shares_of(256_000)
@@ -75,8 +75,8 @@ class _LoggedPod:
     def qos_class(self) -> QosClass | None:
         """What its control group tells, or how its containers end when memory does; None for neither."""
         if "kubepods" in self.parent:
-            words = {"burstable": QosClass.BURSTABLE, "besteffort": QosClass.BEST_EFFORT}
-            return next((each for word, each in words.items() if word in self.parent), QosClass.GUARANTEED)
+            classes = {"burstable": QosClass.BURSTABLE, "besteffort": QosClass.BEST_EFFORT}
+            return next((each for word, each in classes.items() if word in self.parent), QosClass.GUARANTEED)
         scores = {each.score for each in self.containers.values()} - {None}
         if not scores:
             return None
@@ -290,21 +290,21 @@ class _HistoryWriter:
     def _create(self, request: RuntimeRequest, pod: _LoggedPod, name: str) -> None:
         """Let a container start for the first time: later ones change nothing of who has which CPUs."""
         cpus = self._cpus(request, self.reading.objects.of(request, "container"))
-        wanted: dict[str, Wanted] = {}
+        expected: dict[str, Expected] = {}
         first = (pod.uid, name) not in self.started
         if first:
-            wanted["pods"] = {pod.name: {"phase": "Running"}}
+            expected["pods"] = {pod.name: {"phase": "Running"}}
         if name in self.exclusive[pod.uid] or (first and self._is_calm(request.at)):
-            wanted["containers"] = {f"{pod.name}/{name}": {"cgroup": str(cpus)}}
+            expected["containers"] = {f"{pod.name}/{name}": {"cgroup": str(cpus)}}
         if first:
-            self._start(request, pod.uid, name, wanted)
-        elif wanted:
-            self.moments.append(Moment(request.at - self.begin, expect=wanted, where=self._place(request)))
+            self._start(request, pod.uid, name, expected)
+        elif expected:
+            self.moments.append(Moment(request.at - self.begin, expect=expected, where=self._place(request)))
 
-    def _start(self, request: RuntimeRequest, uid: str, name: str, wanted: Mapping[str, Wanted]) -> None:
+    def _start(self, request: RuntimeRequest, uid: str, name: str, expected: Mapping[str, Expected]) -> None:
         self.started.add((uid, name))
         event = ContainerEvent(self.reading.pods[uid].name, name, starts=True)
-        self.moments.append(Moment(request.at - self.begin, event, wanted, self._place(request)))
+        self.moments.append(Moment(request.at - self.begin, event, expected, self._place(request)))
 
     def _resize(self, request: RuntimeRequest, pod: _LoggedPod, name: str) -> None:
         """Resize a pod in place where a container gets other amounts: most updates are of CPU sets alone."""

@@ -24,7 +24,7 @@ _WRITTEN = re.compile(r'(?:^|\s)time="(?P<time>[^"]{1,64})" level=\w+ msg=(?P<sa
 _SHOWN = re.compile(
     r"(?:^|\s|\x1b\[\d+m)INFO\s*(?:\x1b\[0m)?\[(?P<seconds>\d{4,9})\](?:\x1b\[0m)? ?(?P<said>.*)"
 )
-_SAID = re.compile(
+_LINE = re.compile(
     r"(?P<request>Synchronize|(?:Run|Update|PostUpdate|Stop|Remove)PodSandbox|"
     r"(?:Create|PostCreate|Start|PostStart|Update|PostUpdate|Stop|Remove)Container|ValidateContainerAdjustment)"
     r":(?: {4}(?P<line>.*)| (?P<object>\w+):\s*)$"
@@ -97,7 +97,7 @@ def _line(line: str) -> tuple[int, re.Match[str]] | None:
         at, text = int(shown["seconds"]) * 10**9, shown["said"]
     else:
         return None
-    found = _SAID.match(text)
+    found = _LINE.match(text)
     return None if found is None or at is None else (at, found)
 
 

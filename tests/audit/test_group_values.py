@@ -122,7 +122,9 @@ def with_memory(version: int = 2) -> NodeTree:
 
 def upper(version: int, group: str, **settings: Any) -> dict[str, FileValue]:
     """Return the values of an upper group with every gate given as a setting."""
-    rules = RULES._replace(room=ROOM, settings=CgroupSettings(page_sizes=(2 << 20,))._replace(**settings))
+    rules = RULES._replace(
+        pods_limit=ROOM, settings=CgroupSettings(page_sizes=(2 << 20,))._replace(**settings)
+    )
     node = with_memory(version)
     pods = node.pods()
     web = pods[WEB].containers[0]
@@ -145,7 +147,7 @@ def test_all_pods_together_have_what_the_reservation_leaves() -> None:
 
 
 def test_memory_that_is_not_known_is_not_expected() -> None:
-    rules = RULES._replace(room=ROOM._replace(memory=None))
+    rules = RULES._replace(pods_limit=ROOM._replace(memory=None))
     assert not values(with_memory(), KUBEPODS, rules)["memory.max"].expected
 
 

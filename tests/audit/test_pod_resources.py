@@ -8,12 +8,12 @@ from cpuctl.audit.checks import audit, unchecked
 from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings, PodResources
+from cpuctl.machine.pod_resources.model import ContainerAllocation, MemoryHeld, PodAllocation, PodResources
 from tests.audit.node_tree import DATABASE, OWN, clean_node
 
 GIB = (MemoryHeld("memory", 1 << 30, CPUSet.of([0])),)
 GPU = "nvidia.com/gpu"
-FINE = ContainerHoldings("server", CPUSet.parse(OWN), GIB)
+FINE = ContainerAllocation("server", CPUSet.parse(OWN), GIB)
 
 
 def node() -> NodeSnapshot:
@@ -25,8 +25,8 @@ def name_of_database() -> tuple[str, str]:
     return namespace, name
 
 
-def answered(container: ContainerHoldings = FINE, allocatable: str = "1-3,5-7") -> PodResources:
-    return PodResources((PodHoldings(*name_of_database(), (container,)),), CPUSet.parse(allocatable))
+def answered(container: ContainerAllocation = FINE, allocatable: str = "1-3,5-7") -> PodResources:
+    return PodResources((PodAllocation(*name_of_database(), (container,)),), CPUSet.parse(allocatable))
 
 
 def found(answers: PodResources, snapshot: NodeSnapshot | None = None) -> list[Any]:
@@ -66,7 +66,7 @@ def test_other_devices() -> None:
 
 def test_pods_that_one_of_both_does_not_know() -> None:
     assert found(PodResources(())) == [("answer-lacks-pod", OWN, "not listed")]
-    new = PodHoldings("ai", "new", (ContainerHoldings("main", CPUSet.of([3])),))
+    new = PodAllocation("ai", "new", (ContainerAllocation("main", CPUSet.of([3])),))
     answers = answered()
     both = answers._replace(pods=(*(answers.pods or ()), new))
     assert found(both) == [("answer-differs", "none", "3")]

@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from cpuctl import whole_file
+from cpuctl import atomic_file
 from cpuctl.capture import saving
 from cpuctl.capture.saving import check_target, save
 from cpuctl.errors import NodeAccessError, UsageError
@@ -141,7 +141,7 @@ def test_a_file_that_is_replaced_while_it_gets_its_second_name_is_no_failure(
 ) -> None:
     path = tmp_path / "node.tar"
     path.write_bytes(b"old")
-    real, calls = whole_file.hidden_link, iter(range(100))
+    real, calls = atomic_file.hidden_link, iter(range(100))
 
     def linked(path: Path, directory: int) -> Path:
         if next(calls) == 0:

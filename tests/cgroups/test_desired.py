@@ -56,7 +56,7 @@ def test_everybody_without_cpus_of_its_own_gets_the_pool() -> None:
         [member("web"), member("db"), member("db", part=ContainerRole.SANDBOX)],
         Assignment(own={ContainerReference("uid-db", "app"): cpus("2-3")}, pool=cpus("0-1,4-7")),
     )
-    assert [(one.owner.pod, str(one.cpus), one.exclusive) for one in found.wanted] == [
+    assert [(one.owner.pod, str(one.cpus), one.exclusive) for one in found.groups] == [
         ("web", "0-1,4-7", False),
         ("db", "2-3", True),
     ]
@@ -65,7 +65,7 @@ def test_everybody_without_cpus_of_its_own_gets_the_pool() -> None:
 def test_a_container_without_a_name_is_left_out_where_its_pod_has_cpus_of_its_own() -> None:
     own = {ContainerReference("shop/db", "app"): cpus("2-3")}
     found = by_assignment([member("db", ""), member("web", "")], Assignment(own=own, pool=cpus("0")))
-    assert [one.owner.pod for one in found.wanted] == ["web"]
+    assert [one.owner.pod for one in found.groups] == ["web"]
     assert [each.subject for each in found.left_out] == ["shop/db/0123456789ab"]
 
 
@@ -80,7 +80,7 @@ def test_a_container_is_found_by_each_of_its_names(name: tuple[str, str]) -> Non
     found = by_reference(
         [member("web"), member("db")], {ContainerReference(*name): cpus("5")}, {"uid-db": {"app": cpus("1")}}
     )
-    assert [(one.owner.pod, str(one.cpus), one.exclusive) for one in found.wanted] == [("db", "5", True)]
+    assert [(one.owner.pod, str(one.cpus), one.exclusive) for one in found.groups] == [("db", "5", True)]
 
 
 def test_a_name_that_nobody_has_is_no_container() -> None:
@@ -143,8 +143,8 @@ def test_two_containers_may_swap_what_is_exclusive() -> None:
         held,
     )
     situation = ApplyContext(online=cpus("0-7"), members=[db, web], held=held)
-    assert find_objections(found.wanted, situation) == []
-    assert [each.code for each in find_objections(found.wanted[:1], situation)] == ["exclusive"]
+    assert find_objections(found.groups, situation) == []
+    assert [each.code for each in find_objections(found.groups[:1], situation)] == ["exclusive"]
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from cpuctl.atomic_file import sync_directory
 from cpuctl.checkpoints import store
 from cpuctl.checkpoints.store import read_state_file, replace_state_file
 from cpuctl.errors import InputError, NodeAccessError
-from cpuctl.whole_file import sync_directory
 
 NOW = datetime(2026, 11, 21, 21, 1, 2, tzinfo=UTC)
 OLD, NEW = b'{"old"}', b'{"new"}'

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from cpuctl.answering.plan.carrying_out import WAYS, Carried, balloons, crictl, memory_qos, systemd
-from cpuctl.cli.plan.command import FOR_RUNTIMES, PlanOutput
+from cpuctl.cli.plan import FOR_RUNTIMES, PlanOutput
 from tests.cli.conftest import ROOT, Cpuctl
 
 TWO = str(ROOT / "fixtures/machines/2s-2numa-32cpu.tar.xz")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.cli.completion.asked import candidates
+from cpuctl.cli.completion.candidates import candidates
 from cpuctl.cli.completion.command_tree import command_tree
 from cpuctl.cli.completion.value_kinds import Kind, value_of, value_of_argument
 from tests.cli.conftest import Cpuctl

@@ -182,7 +182,15 @@ def test_recorded_state_files_that_do_not_count_are_named(cpuctl: Cpuctl) -> Non
 
 def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None:
     """A new input must be handed on, too; blanks in names stay where they are."""
-    handed_by_another = {"arguments", "config_data", "fallback_version", "kubelet", "node", "version_option"}
+    handed_by_another = {
+        "arguments",
+        "config_data",
+        "events",
+        "fallback_version",
+        "kubelet",
+        "node",
+        "version_option",
+    }
     forms = (PlanningInputs, KubeletInputs, NodeOptions)
     told = {
         field: f"a {field}"

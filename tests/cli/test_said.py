@@ -67,7 +67,7 @@ def test_a_state_that_names_no_policy_is_shown(cpuctl: Cpuctl, tmp_path: Path, c
 LIMITED = """
 import resource, sys
 from cpuctl.cli.app import run
-import cpuctl.cli.plan.command, cpuctl.pods.reading.manifest_files, cpuctl.documents.loading
+import cpuctl.cli.plan, cpuctl.pods.reading.manifest_files, cpuctl.documents.loading
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]), resource.RLIM_INFINITY))
 sys.exit(run(sys.argv[2:]))

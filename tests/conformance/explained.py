@@ -132,7 +132,7 @@ def _scenario(refusal: Refusal) -> Scenario:
         start=lambda other: found.copy() if other is kubelet else _started(refusal, other),
         kubelet=kubelet,
         pods=tuple(pods),
-        asked=asked,
+        position=asked,
         restarted=bool(refusal.uid),
     )
 

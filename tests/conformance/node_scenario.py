@@ -117,7 +117,7 @@ class _Scenario:
             return {"panic": admission.verdict.why} if crash else {"hang": True}
         if isinstance(admission.verdict, Undetermined):
             return undetermined(admission.verdict)
-        hints = {"hints": provider_calls(admission.asked)} if step.get("wantHints") else {}
+        hints = {"hints": provider_calls(admission.hint_rounds)} if step.get("wantHints") else {}
         return _admission(node, admission) | hints
 
     def _resize(self, node: Node, step: Json) -> Json:
@@ -202,8 +202,8 @@ def _not_started(result: NotStarted) -> Json:
 
 def _admission(node: Node, admission: Admission) -> Json:
     answer = _containers(node, admission.pod) | {"admitted": isinstance(admission.verdict, Admitted)}
-    if admission.asked:
-        answer["merged"] = [merged(each) for each in admission.asked]
+    if admission.hint_rounds:
+        answer["merged"] = [merged(each) for each in admission.hint_rounds]
     if isinstance(admission.verdict, Rejected):
         answer |= {"reason": str(admission.verdict.reason), "message": admission.verdict.message}
     return answer

@@ -69,7 +69,7 @@ def resize_answer(resized: Resized, containers: Json, node: Node, step: Json) ->
             "failedContainer": resized.verdict.container or None,
             "condition": "Infeasible" if reason == "TopologyAffinityError" else "Deferred",
         }
-    asked = resized.asked if node.topology_manager.policy != "none" else ()
+    asked = resized.hint_rounds if node.topology_manager.policy != "none" else ()
     if asked:
         answer["merged"] = [merged(each) for each in asked]
     if step.get("wantHints"):

@@ -138,7 +138,7 @@ def test_reserved_memory_must_equal_what_is_kept() -> None:
         (0, {"memory": "400Mi", "hugepages-1Gi": "1Gi"}),
         (1, {"memory": "724Mi"}),
     ]
-    assert [(each.kind, str(each.listed), str(each.kept), each.equal) for each in found.balances] == [
+    assert [(each.kind, str(each.listed), str(each.reserved), each.equal) for each in found.balances] == [
         ("hugepages-1Gi", "1Gi", "0", False),
         ("memory", "1124Mi", "1124Mi", True),
     ]

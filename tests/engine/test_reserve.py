@@ -16,7 +16,7 @@ from cpuctl.engine.reserve import (
     Proposal,
     ReserveRequest,
     Spread,
-    memory_room,
+    memory_available,
     propose,
 )
 from cpuctl.engine.start import Started, check_start
@@ -211,7 +211,7 @@ def test_a_node_full_of_huge_pages_has_no_room() -> None:
         InfoNode(id=0, cores=(), memory_bytes=5 << 20, hugepages={2048: 2}),
         InfoNode(id=1, cores=(), memory_bytes=5 << 20, hugepages={2048: 3}),
     )
-    assert memory_room(MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1)) == {0: 1 << 20, 1: 0}
+    assert memory_available(MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1)) == {0: 1 << 20, 1: 0}
 
 
 def test_without_a_wish_for_memory_it_stays_as_it_is() -> None:

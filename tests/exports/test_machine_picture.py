@@ -11,9 +11,9 @@ from hypothesis import example, given
 from cpuctl.answers.plan import NotStartedPlan
 from cpuctl.answers.topology import PicturedCPU
 from cpuctl.cpuset import CPUSet
+from cpuctl.exports.answer_text import mark_of
 from cpuctl.exports.machine_facts import CPU, CPUOwner, CPUUse, MachineFacts, plan_facts
 from cpuctl.exports.machine_picture import MOST_OWNERS, machine_svg
-from cpuctl.exports.wording import mark_of
 from cpuctl.visible_text import printable
 from tests.support.drawn_rows import cpu_row, machines
 from tests.support.pictures import Picture, letters, tooltip

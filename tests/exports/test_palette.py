@@ -7,6 +7,7 @@ from itertools import combinations
 
 import pytest
 
+from cpuctl.exports.answer_text import mark_of
 from cpuctl.exports.palette import (
     DARK,
     HATCHES,
@@ -19,7 +20,6 @@ from cpuctl.exports.palette import (
     style_sheet,
     text_on,
 )
-from cpuctl.exports.wording import mark_of
 
 Triple = Sequence[float]
 

@@ -23,7 +23,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan import Planner
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 from cpuctl.pods.node_selection import ANY_NODE
-from cpuctl.scheduler.decisions import Wanted
+from cpuctl.scheduler.decisions import PodNeeds
 from cpuctl.scheduler.model import Load
 
 SINGLE = "--cpu-manager-policy=static --reserved-cpus=0-1 --topology-manager-policy=single-numa-node"
@@ -545,9 +545,11 @@ def test_states_are_known_only_of_the_last_pods(monkeypatch: pytest.MonkeyPatch)
     rows = [NodeSurveyor(inputs)(Recording("n1", "synthetic:2s2n4c2t"))]
     planner = plan.FleetPlanner(rows, {}, inputs, [])
     for number in range(5):
-        planner._remembered(Wanted(ANY_NODE, Load(number)))
+        planner._remembered(PodNeeds(ANY_NODE, Load(number)))
     assert len(planner._judged) == 2
-    assert planner._remembered(Wanted(ANY_NODE, Load(4))) is planner._remembered(Wanted(ANY_NODE, Load(4)))
+    assert planner._remembered(PodNeeds(ANY_NODE, Load(4))) is planner._remembered(
+        PodNeeds(ANY_NODE, Load(4))
+    )
 
 
 def test_running_pods_of_a_large_cluster_are_looked_at_once_each(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from cpuctl.machine.model import MAX_CPUS
 from cpuctl.machine.pod_resources.grpc_call import decode_headers, encode_headers
 from cpuctl.machine.pod_resources.json_answers import read_answers
 from cpuctl.machine.pod_resources.live_answers import decode_allocatable_cpus, decode_get, decode_list
-from cpuctl.machine.pod_resources.model import PodHoldings
+from cpuctl.machine.pod_resources.model import PodAllocation
 from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
 from cpuctl.machine.sources import read_machine_tree
 from cpuctl.machine.support.crictl import runtime_names
@@ -140,18 +140,18 @@ def run_node(data: bytes) -> None:
 def run_answers(data: bytes) -> None:
     """Of the kubelet's answers, on the wire and as JSON, CPUs are those that machines have."""
     with suppress(CpuctlError):
-        _check_holdings(decode_list(data))
+        _check_allocations(decode_list(data))
     with suppress(CpuctlError):
-        _check_holdings([decode_get(data)])
+        _check_allocations([decode_get(data)])
     with suppress(CpuctlError):
-        _check_holdings(read_answers(data, "fuzz").answered_pods)
+        _check_allocations(read_answers(data, "fuzz").answered_pods)
     with suppress(CpuctlError):
         decode_allocatable_cpus(data)
     with suppress(ValueError):
         decode_headers(data)
 
 
-def _check_holdings(pods: Iterable[PodHoldings]) -> None:
+def _check_allocations(pods: Iterable[PodAllocation]) -> None:
     for pod in pods:
         held = (pod.cpus, *(container.cpus for container in pod.containers))
         assert not any(cpus.mask >> MAX_CPUS for cpus in held)

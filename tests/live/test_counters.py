@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cpuctl.below_root import Root
 from cpuctl.live.counters import (
     CounterFiles,
     CPUTimes,
@@ -14,6 +13,7 @@ from cpuctl.live.counters import (
     parse_pressure,
     parse_run_delays,
 )
+from cpuctl.root_directory import Root
 
 STAT = b"""\
 cpu  10 0 0 0 0 0 0 0 0 0

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.below_root import Root
 from cpuctl.live.counters import CounterFiles
 from cpuctl.live.threads import ForeignThread, ForeignThreads
+from cpuctl.root_directory import Root
 
 OWN = "/kubepods/pod1/c1"
 HOLDERS = {3: frozenset({OWN}), 4: frozenset({OWN})}

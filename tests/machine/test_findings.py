@@ -12,7 +12,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.machine.findings import machine_findings
 from cpuctl.machine.model import CPU, Machine, MachineFinding, NumaNode
 from cpuctl.machine.synthetic import parse_synthetic
-from cpuctl.machine.wording import are, count, have, named
+from cpuctl.phrases import are, counted, have, named
 from tests.support.costs import seconds_below
 
 
@@ -261,7 +261,7 @@ def test_words_agree_in_number() -> None:
     assert (named(one), named(two, "NUMA node")) == ("CPU 3", "NUMA nodes 3-4")
     assert (are(one), are(two)) == ("CPU 3 is", "CPUs 3-4 are")
     assert (have(one), have(two)) == ("CPU 3 has", "CPUs 3-4 have")
-    assert (count(1, "socket"), count(2, "socket"), count(0, "socket")) == (
+    assert (counted(1, "socket"), counted(2, "socket"), counted(0, "socket")) == (
         "1 socket",
         "2 sockets",
         "0 sockets",

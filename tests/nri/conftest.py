@@ -14,10 +14,10 @@ import pytest
 
 from cpuctl.answers.nri import NRIOutcome
 from cpuctl.cpuset import CPUSet
-from cpuctl.nri.keeper import Keeper
 from cpuctl.nri.model import Answer, Placer
 from cpuctl.nri.planned import CarriedPlan, PlannedContainer, PlannedPod
 from cpuctl.nri.plugin import Identity, Level, Plugin
+from cpuctl.nri.reconciler import Reconciler
 from cpuctl.operations.nri import Connecting, serve
 from tests.nri.runtime import FakeRuntime, in_background
 
@@ -76,7 +76,7 @@ def play(tmp_path: Path) -> Iterator[Play]:
                 runtime = FakeRuntime(tmp_path / f"nri-{threading.active_count()}.sock")
             stack.callback(runtime.stop)
             heard = Heard()
-            plugin = Plugin(Keeper(placer), heard, Identity(version="1"), **settings)
+            plugin = Plugin(Reconciler(placer), heard, Identity(version="1"), **settings)
             stack.callback(plugin.close)
             connecting = Connecting(str(runtime.path), longest_pause=0.2)
             stack.enter_context(in_background(lambda: serve(plugin, heard, connecting), plugin.stop))

@@ -17,8 +17,8 @@ from cpuctl.errors import InputError, NodeAccessError, UsageError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.nri.allocating import AllocatedPlaces, LeftNode
-from cpuctl.nri.keeper import Keeper
 from cpuctl.nri.model import SHARES, Answer, RuntimeContainer, Sandbox, Setting
+from cpuctl.nri.reconciler import Reconciler
 from cpuctl.operations.nri_policy import PolicyInputs, allocated_places
 from tests.nri.conftest import Play
 from tests.nri.runtime import FakeRuntime, Running, pod
@@ -142,17 +142,17 @@ def test_a_dry_run_goes_by_the_state_and_leaves_it_to_whoever_works_with_it(
 
     first, second, third = map(container, ("first", "second", "third"))
     run = places()
-    Keeper(run).synchronize([first, second])
+    Reconciler(run).synchronize([first, second])
     left = (tmp_path / "state").read_bytes()
     dry = places(dry_run=True)
-    keeper = Keeper(dry)
-    keeper.synchronize([second])
+    reconciler = Reconciler(dry)
+    reconciler.synchronize([second])
     assert (str(dry.place(second).cpus), dry.place(second)) == ("2,10", run.place(second))
-    assert keeper.create(third).adjust == Setting("1,9")
+    assert reconciler.create(third).adjust == Setting("1,9")
     assert (tmp_path / "state").read_bytes() == left
     (tmp_path / "state").unlink()
     (tmp_path / ".state.lock").unlink()
-    Keeper(places(dry_run=True)).synchronize([second])
+    Reconciler(places(dry_run=True)).synchronize([second])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -232,7 +232,7 @@ class Saved:
 def test_many_containers_that_are_there_already_are_saved_at_once(places: Places) -> None:
     """A file that is synced for each of them takes longer than the runtime waits."""
     fresh, saved = places(), Saved()
-    keeper = Keeper(AllocatedPlaces(LeftNode(fresh._node, {}), fresh._rules, saved))
+    reconciler = Reconciler(AllocatedPlaces(LeftNode(fresh._node, {}), fresh._rules, saved))
     there = [
         RuntimeContainer(
             name,
@@ -244,14 +244,14 @@ def test_many_containers_that_are_there_already_are_saved_at_once(places: Places
         )
         for name in "abcd"
     ]
-    keeper.synchronize(there)
+    reconciler.synchronize(there)
     assert saved.left is not None
     assert (len(saved.left.held), saved.times) == (4, 1)
-    keeper.create(there[0]._replace(id="e", name="e"))
+    reconciler.create(there[0]._replace(id="e", name="e"))
     assert (len(saved.left.held), saved.times) == (5, 2)
-    keeper.create(there[0]._replace(id="f", name="f", memory=None))
+    reconciler.create(there[0]._replace(id="f", name="f", memory=None))
     assert saved.times == 2, "one in the pool changes nothing"
-    keeper.pod_gone("a")
+    reconciler.pod_gone("a")
     assert (len(saved.left.held), saved.times) == (3, 3)
 
 
@@ -276,14 +276,14 @@ class Allocations(RuleBasedStateMachine):
         assert self.saved.left is not None
         left = LeftNode(self.saved.left.node.copy(), self.saved.left.held)
         self.places = AllocatedPlaces(left, self.pod_rules, self.saved)
-        self.keeper = Keeper(self.places)
+        self.reconciler = Reconciler(self.places)
 
     def apply(self, answer: Answer) -> None:
         if answer.container is not None and answer.adjust is not None:
             self.sets[answer.container.id] = answer.adjust
         for each in answer.updates:
             self.sets[each.container.id] = each.setting.over(self.sets[each.container.id])
-        self.keeper.delivered(answer)
+        self.reconciler.delivered(answer)
 
     @rule(
         name=st.sampled_from("abc"),
@@ -298,13 +298,13 @@ class Allocations(RuleBasedStateMachine):
         new = RuntimeContainer(f"{name}-{container}-{next(self.numbers)}", container, sandbox)
         if cpus:
             new = new._replace(shares=cpus * 1024, quota=cpus * 100_000, period=100_000, memory=1 << 20)
-        answer = self.keeper.create(new)
+        answer = self.reconciler.create(new)
         self.running[new.id], self.sets[new.id] = new, Setting("0-63")
         if killed:  # the state is saved, the answer never came: the runtime lets the container pass
             self.killed_and_started_again(state_lost=False)
             return
         self.apply(answer)
-        self.keeper.created(new.id)
+        self.reconciler.created(new.id)
 
     @precondition(lambda self: self.running)
     @rule(data=st.data(), heard=st.booleans())
@@ -312,7 +312,7 @@ class Allocations(RuleBasedStateMachine):
         gone = data.draw(st.sampled_from(sorted(self.running)))
         del self.running[gone], self.sets[gone]
         if heard:
-            self.apply(self.keeper.stop(gone))
+            self.apply(self.reconciler.stop(gone))
         else:
             self.killed_and_started_again(state_lost=False)
 
@@ -325,7 +325,7 @@ class Allocations(RuleBasedStateMachine):
         before = {each.id: self.places.place(each).cpus for each in told if self.places.place(each).own}
         if state_lost:
             before = {each.id: each.setting.cpu_set for each in told if self.is_apart(each)}
-        self.apply(self.keeper.synchronize(told))
+        self.apply(self.reconciler.synchronize(told))
         for each, had in before.items():
             assert self.places.place(self.running[each]).cpus == had, "who holds CPUs keeps them"
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.nri.keeper import Keeper
 from cpuctl.nri.model import Answer, RuntimeContainer, Sandbox, Setting
 from cpuctl.nri.planned import CarriedPlan, PlannedContainer, PlannedPlaces, PlannedPod
+from cpuctl.nri.reconciler import Reconciler
 
 PODS, NAMES = ("one", "two", "three", "other"), ("a", "b", "c")
 
@@ -47,7 +47,7 @@ class Containers(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.places = PlannedPlaces(PLAN)
-        self.keeper = Keeper(self.places)
+        self.reconciler = Reconciler(self.places)
         self.running: dict[str, RuntimeContainer] = {}
         self.sets: dict[str, Setting] = {}
         self.ended: dict[str, set[str]] = {}
@@ -60,8 +60,8 @@ class Containers(RuleBasedStateMachine):
             self.apply(answer)
             return
         for each in self.running:
-            self.keeper.created(each)
-        self.apply(self.keeper.behind())
+            self.reconciler.created(each)
+        self.apply(self.reconciler.behind())
 
     def apply(self, answer: Answer) -> None:
         if answer.container is not None and answer.adjust is not None:
@@ -69,7 +69,7 @@ class Containers(RuleBasedStateMachine):
         for each in answer.updates:
             assert each.container.id in self.running, "nobody else may be updated"
             self.sets[each.container.id] = each.setting.over(self.sets[each.container.id])
-        self.keeper.delivered(answer)
+        self.reconciler.delivered(answer)
 
     @rule(pod=st.sampled_from(PODS), name=st.sampled_from(NAMES), lost=st.booleans())
     def create(self, pod: str, name: str, lost: bool) -> None:
@@ -80,9 +80,9 @@ class Containers(RuleBasedStateMachine):
         self.running[new.id], self.sets[new.id] = new, Setting()
         if name in planned(pod):
             self.ended.setdefault(pod, set()).discard(name)
-        answer = self.keeper.create(new)
+        answer = self.reconciler.create(new)
         self.heard(answer, lost=lost)
-        self.keeper.created(new.id)
+        self.reconciler.created(new.id)
 
     def first_of_one(self, name: str) -> bool:
         """Return whether its init container and the others would run at once, as no kubelet lets them."""
@@ -95,7 +95,7 @@ class Containers(RuleBasedStateMachine):
         gone = data.draw(st.sampled_from(sorted(self.running)))
         self.end(self.running[gone])
         del self.running[gone], self.sets[gone]
-        self.heard(self.keeper.stop(gone), lost=lost)
+        self.heard(self.reconciler.stop(gone), lost=lost)
 
     def end(self, gone: RuntimeContainer) -> None:
         """Note an end: a pod stays without a container that runs while an init container is its last."""
@@ -115,14 +115,14 @@ class Containers(RuleBasedStateMachine):
         self.ended.pop(pod, None)
         for each in [each.id for each in self.running.values() if each.pod.id == pod]:
             del self.running[each], self.sets[each]
-        self.heard(self.keeper.pod_gone(pod))
+        self.heard(self.reconciler.pod_gone(pod))
 
     @precondition(lambda self: self.running)
     @rule(data=st.data(), cpus=st.sampled_from(("0-31", "4-9", "")))
     def somebody_else_writes(self, data: st.DataObject, cpus: str) -> None:
         changed = data.draw(st.sampled_from(sorted(self.running)))
         wanted = Setting(cpus)
-        answer = self.keeper.update(self.running[changed], wanted)
+        answer = self.reconciler.update(self.running[changed], wanted)
         self.sets[changed] = wanted.over(self.sets[changed])
         self.heard(answer)
 
@@ -135,9 +135,9 @@ class Containers(RuleBasedStateMachine):
                 names.setdefault(each.pod.name, set()).add(each.name)
         self.ended = {pod: init(pod) - there if there - init(pod) else set() for pod, there in names.items()}
         self.places = PlannedPlaces(PLAN)
-        self.keeper = Keeper(self.places)
+        self.reconciler = Reconciler(self.places)
         told = [each._replace(setting=self.sets[each.id]) for each in self.running.values()]
-        self.heard(self.keeper.synchronize(told))
+        self.heard(self.reconciler.synchronize(told))
 
     @invariant()
     def nobody_overlaps_and_the_pool_is_the_rest(self) -> None:

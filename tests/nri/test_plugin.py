@@ -13,9 +13,9 @@ from cpuctl.errors import InputError
 from cpuctl.nri import plugin
 from cpuctl.nri.calls import PLUGIN_SERVICE, Caller
 from cpuctl.nri.frames import ConnectionNumber, pack_piece
-from cpuctl.nri.keeper import Keeper
 from cpuctl.nri.model import Answer, RuntimeContainer
 from cpuctl.nri.planned import PlannedPlaces
+from cpuctl.nri.reconciler import Reconciler
 from cpuctl.nri.schema import messages
 from tests.nri.conftest import PLAN, Play, cpus
 from tests.nri.runtime import FakeRuntime, Running, pod
@@ -288,7 +288,7 @@ def test_no_failure_of_ours_ends_the_plugin_or_goes_unsaid(
     runtime.create(pod("third"), "main")
     for method in ("created", "delivered", "confirmed", "pod_gone"):
         with monkeypatch.context() as broken:
-            broken.setattr(Keeper, method, fails)
+            broken.setattr(Reconciler, method, fails)
             runtime.stop_pod(runtime.create(pod("db", "shop"), "app").pod)
             runtime.serve()
             assert scene.heard.says("internal error: ZeroDivisionError: oh")

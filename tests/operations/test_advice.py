@@ -238,7 +238,7 @@ def every_service(planned: Planning, keep: Iterable[str]) -> list[Service]:
     for choice in space.choices():
         node = planned.start(replace(planned.kubelet, config=choice.config), Sources())
         if isinstance(node, Node):
-            admissions = [node.admit(pod) for pod in planned.wanted]
+            admissions = [node.admit(pod) for pod in planned.incoming]
             if node.fault is None:
                 found.append(service_of(node, admissions))
     return found

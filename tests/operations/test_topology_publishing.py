@@ -16,7 +16,7 @@ from cpuctl.engine.node import Node
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.operations.plan import Planner
-from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs, read_planning
 from cpuctl.operations.topology_publishing import Published, Publisher, PublisherName, publish
 from cpuctl.quantity import Quantity
 from cpuctl.scheduler.node_topology import FingerprintMethod, NodeTopology, Zone, ZoneResource
@@ -182,7 +182,7 @@ def test_devices_count_at_each_of_their_nodes_or_at_the_last(tmp_path: Path) -> 
         "{apiVersion: v1, kind: Pod, metadata: {name: a}, "
         f"spec: {{containers: [{{name: c, resources: {{limits: {limits}}}}}]}}}}"
     )
-    words: dict[str, Any] = {"devices": str(file), "filenames": [str(pod)]}
+    words: dict[str, Any] = {"node": NodeOptions(devices=str(file)), "filenames": [str(pod)]}
     arguments = STATIC.replace("single-numa-node", "best-effort")
     one = published(arguments=arguments, **words)
     other = published(arguments=arguments, publisher="nfd", **words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cpuctl.engine.cpu.manager import StaticPolicy, Wanted
+from cpuctl.engine.cpu.manager import CPURequest, StaticPolicy
 from cpuctl.engine.cpu.picking.distributed import Dealing
 from cpuctl.engine.cpu.picking.picker import Picker
 from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
@@ -61,4 +61,4 @@ def choose(
     picker = Picker(topology, distribute=False, prefer_uncore=False, dealing=Dealing(rules=rules))
     policy = StaticPolicy(topology, CPUPolicyOptions(), picker, NO_CPUS, chooser=asked)
     state = CPUManagerState(topology.cpus)
-    return asked._picked(policy, state, Wanted(POD, POD.containers[0], offered, number, nodes))
+    return asked._picked(policy, state, CPURequest(POD, POD.containers[0], offered, number, nodes))

@@ -9,7 +9,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.engine.capacity.capacity import fragmentation_of, largest_request, more_copies, rooms
+from cpuctl.engine.capacity.capacity import fragmentation_of, headroom_of, largest_request, more_copies
 from cpuctl.engine.capacity.probe import no_progress, settled
 from cpuctl.engine.capacity.remedy import Remedy, RemedyKind, remedy_for
 from cpuctl.engine.capacity.repetition import repeat, repeat_while_they_fit
@@ -92,7 +92,7 @@ def test_the_largest_request_is_the_largest_of_all(node: Node) -> None:
 def test_no_request_inside_an_element_is_larger_than_what_is_free_there(node: Node) -> None:
     node = settled(node)
     for elements in (node.topology.numa_nodes, node.topology.uncore_caches):
-        found = list(rooms(node, elements))
+        found = list(headroom_of(node, elements))
         assert all(room.largest <= room.free.bit_count() for room in found)
         free = {cpu for room in found for cpu in range(64) if room.free >> cpu & 1}
         assert len(free) == sum(room.free.bit_count() for room in found)

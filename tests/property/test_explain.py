@@ -100,8 +100,8 @@ def test_no_larger_request_below_and_no_smaller_one_above_is_admitted(one: Scena
 
 @given(scenarios())
 def test_coming_earlier_moves_one_pod_and_nothing_else(one: Scenario) -> None:
-    for place in range(one.asked):
-        moved = EarlierPosition(place, one.pods[place : one.asked]).applied(one)
+    for place in range(one.position):
+        moved = EarlierPosition(place, one.pods[place : one.position]).applied(one)
         assert moved.pod == one.pod
         assert [pod for pod in moved.pods if pod != one.pod] == [pod for pod in one.pods if pod != one.pod]
 

@@ -26,7 +26,7 @@ from cpuctl.kubelet.configuration.settings import (
     walk,
 )
 from cpuctl.kubelet.flags.command_line import read_flags
-from cpuctl.kubelet.flags.given import KubeletFlags
+from cpuctl.kubelet.flags.kubelet_flags import KubeletFlags
 from cpuctl.kubelet.flags.table import FLAGS as KUBELET_FLAGS
 from cpuctl.kubelet.version import KubeletVersion
 

@@ -17,7 +17,7 @@ from cpuctl.engine.reserve import (
     Proposal,
     ReserveRequest,
     Spread,
-    memory_room,
+    memory_available,
     propose,
 )
 from cpuctl.engine.start import Started, check_start
@@ -124,7 +124,7 @@ def test_nothing_is_withheld_without_need(data: st.DataObject, info: MachineInfo
     if not info.memory_bytes or not isinstance(started, Started):
         return
     nano = started.reserved["memory"].nano if "memory" in started.reserved else 0
-    room = memory_room(info)
+    room = memory_available(info)
     assert request.memory is not None
     node = request.memory.node
     places = [room[node]] if node is not None else list(room.values())

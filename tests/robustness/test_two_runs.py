@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl import whole_file
+from cpuctl import atomic_file
 from cpuctl.answers.checkpoint import StateFileName
 from cpuctl.capture import saving
 from cpuctl.checkpoints import store
@@ -140,7 +140,7 @@ def test_a_run_holds_what_it_reads_until_it_has_looked_again(state: Path, tmp_pa
 
 
 def test_a_lock_of_one_run_is_no_obstacle_to_itself(state: Path) -> None:
-    from cpuctl.below_root import HOST
+    from cpuctl.root_directory import HOST
 
     alias = state.with_name("alias")
     alias.symlink_to(state)
@@ -165,7 +165,7 @@ def fail_after(monkeypatch: pytest.MonkeyPatch, module: object, done: int) -> No
     def sync(directory: object) -> None:
         if next(calls) >= done:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        whole_file.sync_directory(directory)  # type: ignore[arg-type]
+        atomic_file.sync_directory(directory)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "sync_directory", sync)
 
@@ -174,7 +174,7 @@ def test_a_file_that_was_put_back_is_not_called_written(state: Path, monkeypatch
     before = texts(state)
     states = read_states(str(state), StatePlace(in_place=True), Sources())
     changes = [FileChange(file_name=each.file_name, state=each, text=each.text + "\n") for each in states]
-    real, calls = whole_file.sync_directory, iter(range(1000))
+    real, calls = atomic_file.sync_directory, iter(range(1000))
 
     def sync(directory: Path | int) -> None:
         if next(calls) == 3:  # backup, file, backup, file
@@ -196,7 +196,7 @@ def test_a_disk_that_is_full_by_then_gets_its_old_files_back(
     before = texts(state)
     states = read_states(str(state), StatePlace(in_place=True), Sources())
     changes = [FileChange(file_name=each.file_name, state=each, text=each.text + "\n") for each in states]
-    real, calls = whole_file.written_beside, iter(range(1000))
+    real, calls = atomic_file.written_beside, iter(range(1000))
 
     def written(*words: Any, **settings: Any) -> AbstractContextManager[Path]:
         if next(calls) >= 1:

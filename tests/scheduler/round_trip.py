@@ -32,7 +32,7 @@ from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
-from cpuctl.scheduler.decisions import Wanted, bound_load, filter_reasons
+from cpuctl.scheduler.decisions import PodNeeds, bound_load, filter_reasons
 from cpuctl.scheduler.model import Load, NodeObject
 from cpuctl.scheduler.reading import read_node_topologies
 from cpuctl.scheduler.topology_match import Asking
@@ -157,7 +157,7 @@ def cases(name: str, planning: Planning, settings: Iterable[Setting] = SETTINGS)
                 load = load.plus(bound_load(each))
             for pod in shapes(node, setting):
                 stored = stored_pod(pod, rules_of_pods(kubelet))
-                if filter_reasons(Wanted.of(stored), seen, load):
+                if filter_reasons(PodNeeds.of(stored), seen, load):
                     continue  # the scheduler never sends it here, with the plug-in or without
                 refusal = plugin_refusal(Asking.of(stored), topology, seen.allocatable)
                 verdict = node.copy().admit(stored).verdict

@@ -15,8 +15,8 @@ from cpuctl.pods.node_selection import NodeSelection, Requirement, Taint, Term, 
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.scheduler.decisions import (
     Candidate,
+    PodNeeds,
     Score,
-    Wanted,
     balanced_allocation,
     bound_load,
     filter_reasons,
@@ -84,16 +84,16 @@ FILTERS = {
 
 @pytest.mark.parametrize(("spec", "changes", "load", "reasons"), FILTERS.values(), ids=FILTERS.keys())
 def test_filter(spec: str, changes: dict[str, Any], load: Load, reasons: tuple[str, ...]) -> None:
-    assert filter_reasons(Wanted.of(asking("2", "2Gi", spec)), node(**changes), load) == reasons
+    assert filter_reasons(PodNeeds.of(asking("2", "2Gi", spec)), node(**changes), load) == reasons
 
 
 def test_what_a_pod_does_not_request_is_never_short() -> None:
     full = Load(pods=1, amounts={"cpu": 9000, "memory": 64 * GI})
-    assert filter_reasons(Wanted.of(pod("{containers: [{name: c}]}")), node(), full) == ()
+    assert filter_reasons(PodNeeds.of(pod("{containers: [{name: c}]}")), node(), full) == ()
 
 
 def test_other_resources_are_short_where_the_node_has_none() -> None:
-    wanted = Wanted.of(
+    wanted = PodNeeds.of(
         pod("{containers: [{name: c, resources: {limits: {}, requests: {nvidia.com/gpu: 1}}}]}")
     )
     assert filter_reasons(wanted, node(), Load()) == ("Insufficient nvidia.com/gpu",)
@@ -126,7 +126,7 @@ PODS_THAT_ADD_UP = {
 
 @pytest.mark.parametrize(("spec", "milli"), PODS_THAT_ADD_UP.values(), ids=PODS_THAT_ADD_UP.keys())
 def test_what_a_pod_asks_for_in_all(spec: str, milli: int) -> None:
-    assert Wanted.of(pod(spec)).load.amounts.get("cpu", 0) == milli
+    assert PodNeeds.of(pod(spec)).load.amounts.get("cpu", 0) == milli
 
 
 def resized(infeasible: bool, cpu: str = "6") -> Pod:
@@ -165,30 +165,30 @@ def test_the_message_counts_nodes_by_reason_in_the_order_of_its_texts() -> None:
 
 
 def test_least_allocated_is_the_mean_of_what_stays_free() -> None:
-    wanted = Wanted.of(asking("2", "8Gi"))
+    wanted = PodNeeds.of(asking("2", "8Gi"))
     # CPU: 8000 - 3000 of 8000 is 62, memory: 32 - 24 of 32 is 25.
     bound = Load(1, {"cpu": 1000, "memory": 16 * GI}, 1000, 16 * GI)
     assert least_allocated(wanted.load, Candidate(node(), bound)) == (62 + 25) // 2
 
 
 def test_a_container_that_requests_nothing_counts_a_little_in_scores() -> None:
-    load = Wanted.of(pod("{containers: [{name: a}, {name: b}]}")).load
+    load = PodNeeds.of(pod("{containers: [{name: a}, {name: b}]}")).load
     assert (load.amounts, load.scored_cpu, load.scored_memory) == ({}, 200, 400 << 20)
 
 
 def test_balance_tells_by_how_much_a_pod_improves_it() -> None:
     # Without the pod: shares 0 and 0.5, deviation 0.25, 75. With it: 0.5 and 0.5, 100.
     bound = Load(1, {"memory": 16 * GI}, 100, 16 * GI)
-    wanted = Wanted.of(pod("{containers: [{name: c, resources: {requests: {cpu: 4}}}]}"))
+    wanted = PodNeeds.of(pod("{containers: [{name: c, resources: {requests: {cpu: 4}}}]}"))
     assert balanced_allocation(wanted.load, Candidate(node(), bound)) == 50 + (50 + 100 - 75) // 2
-    worse = Wanted.of(pod("{containers: [{name: c, resources: {requests: {memory: 16Gi}}}]}"))
+    worse = PodNeeds.of(pod("{containers: [{name: c, resources: {requests: {memory: 16Gi}}}]}"))
     assert balanced_allocation(worse.load, Candidate(node(), bound)) == 50 + (50 + 50 - 75) // 2
-    nothing = Wanted.of(pod("{containers: [{name: c}]}"))
+    nothing = PodNeeds.of(pod("{containers: [{name: c}]}"))
     assert balanced_allocation(nothing.load, Candidate(node(), bound)) == 0
 
 
 def test_the_emptier_node_wins() -> None:
-    wanted = Wanted.of(asking("2", "8Gi"))
+    wanted = PodNeeds.of(asking("2", "8Gi"))
     bound = Load(1, {"cpu": 4000, "memory": 16 * GI}, 4000, 16 * GI)
     candidates = [Candidate(node("a"), bound), Candidate(node("b"), Load())]
     full, empty = totals([Score.of(wanted, each) for each in candidates])
@@ -197,7 +197,7 @@ def test_the_emptier_node_wins() -> None:
 
 def test_taints_and_preferences_weigh_by_the_most_of_all_nodes() -> None:
     term = Term(labels=(Requirement("zone", "In", ("a",)),))
-    wanted = Wanted(NodeSelection(preferred=((10, term),)), Load(1))
+    wanted = PodNeeds(NodeSelection(preferred=((10, term),)), Load(1))
     plain = Candidate(node("a"), Load())
     chosen = Candidate(node("b", labels={"zone": "a"}), Load())
     tainted = Candidate(node("c", taints=(Taint("x", "", "PreferNoSchedule"),)), Load())
@@ -263,9 +263,9 @@ def test_nodes_that_are_named_are_the_only_ones_looked_at(term: str, names: set[
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     terms = [f"{{{term}}}", "{matchFields: [{key: metadata.name, operator: In, values: [n2]}]}"]
 
-    def wanted(*terms: str) -> Wanted:
+    def wanted(*terms: str) -> PodNeeds:
         affinity = f"{{nodeAffinity: {{{required}: {{nodeSelectorTerms: [{', '.join(terms)}]}}}}}}"
-        return Wanted.of(asking("2", "2Gi", f", affinity: {affinity}"))
+        return PodNeeds.of(asking("2", "2Gi", f", affinity: {affinity}"))
 
     assert wanted(terms[0]).selection.names == names
     assert wanted(*terms).selection.names == (names and names | {"n2"})

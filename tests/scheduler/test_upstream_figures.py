@@ -15,7 +15,7 @@ from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirement
 from cpuctl.quantity import Quantity
 from cpuctl.scheduler.decisions import (
     Candidate,
-    Wanted,
+    PodNeeds,
     balanced_allocation,
     bound_load,
     filter_reasons,
@@ -94,12 +94,12 @@ FITS: dict[str, tuple[list[Asked], list[Asked], Asked, tuple[str, ...]]] = {
 
 @pytest.mark.parametrize(("apps", "inits", "bound", "reasons"), FITS.values(), ids=FITS.keys())
 def test_fit(apps: list[Asked], inits: list[Asked], bound: Asked, reasons: tuple[str, ...]) -> None:
-    assert filter_reasons(Wanted.of(pod(apps, inits)), NODE, bound_load(pod([bound]))) == reasons
+    assert filter_reasons(PodNeeds.of(pod(apps, inits)), NODE, bound_load(pod([bound]))) == reasons
 
 
 @pytest.mark.parametrize(("memory", "reasons"), [(13, ()), (15, (MEMORY,))])
 def test_overhead_comes_on_top(memory: int, reasons: tuple[str, ...]) -> None:
-    wanted = Wanted.of(pod([cpu(1, 1)], overhead={"cpu": 1, "memory": memory}))
+    wanted = PodNeeds.of(pod([cpu(1, 1)], overhead={"cpu": 1, "memory": memory}))
     assert filter_reasons(wanted, NODE, bound_load(pod([cpu(5, 5)]))) == reasons
 
 
@@ -129,7 +129,7 @@ def test_least_allocated(
     asked: list[Asked], there: list[list[Asked]], room: tuple[int, int], score: int
 ) -> None:
     node = NodeObject("n", dict(zip(("cpu", "memory"), room, strict=True)))
-    assert least_allocated(Wanted.of(pod(asked)).load, Candidate(node, bound(there))) == score
+    assert least_allocated(PodNeeds.of(pod(asked)).load, Candidate(node, bound(there))) == score
 
 
 # With the pod and without it: what the table says of a node by itself, in the rule that compares the two.
@@ -151,5 +151,5 @@ def test_balanced_allocation(
     asked: list[Asked], there: list[list[Asked]], room: tuple[int, int], after: int, before: int
 ) -> None:
     node = NodeObject("n", dict(zip(("cpu", "memory"), room, strict=True)))
-    score = balanced_allocation(Wanted.of(pod(asked)).load, Candidate(node, bound(there)))
+    score = balanced_allocation(PodNeeds.of(pod(asked)).load, Candidate(node, bound(there)))
     assert score == 50 + (50 + after - before) // 2

@@ -112,7 +112,7 @@ def test_a_completed_word_needs_no_typer_and_a_pod_only_yaml() -> None:
 def test_help_imports_no_command() -> None:
     loaded = modules_loaded("--help")
     assert "cpuctl.cli.app" in loaded
-    assert not {"cpuctl.cli.plan.command", "cpuctl.cli.topology", "cpuctl.engine.node"} & loaded
+    assert not {"cpuctl.cli.plan", "cpuctl.cli.topology", "cpuctl.engine.node"} & loaded
 
 
 _PLAN = ("plan", "-q", "-m", MACHINE, "-o", "json")

@@ -72,7 +72,7 @@ def given(admission: Admission) -> list[str]:
 
 def merged(admission: Admission) -> list[str]:
     """Show the NUMA nodes that every round came to."""
-    rounds = [asked.merged for asked in admission.asked]
+    rounds = [asked.merged for asked in admission.hint_rounds]
     return [str(CPUSet(each.hint.nodes or 0)) for each in rounds if isinstance(each, Merged)]
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cpuctl.answers.topology import PicturedCPU
 from cpuctl.cpuset import CPUSet
+from cpuctl.exports.answer_text import mark_of
 from cpuctl.exports.machine_facts import CPU, CPUOwner, CPUUse, MachineFacts
-from cpuctl.exports.wording import mark_of
 
 HOSTILE = st.text(st.characters(), max_size=60) | st.sampled_from(
     [

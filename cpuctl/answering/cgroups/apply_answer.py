@@ -23,7 +23,7 @@ def apply_document(
     prepared: PreparedWrites, snapshot: NodeSnapshot, outcome: Outcome | None, sources: Sources
 ) -> answers.CgroupsApply:
     """Describe what is to be written and, after an *outcome*, what has been."""
-    wanted = prepared.request.desired
+    desired = prepared.request.desired
     return {
         "apiVersion": API_VERSION,
         "kind": "CgroupsApply",
@@ -32,13 +32,13 @@ def apply_document(
         "request": prepared.request.kind,
         "outcome": _outcome(prepared, outcome),
         "summary": {
-            "containers": len(wanted.wanted),
+            "containers": len(desired.groups),
             "groups": len({write.path for write in prepared.writes}),
             "writes": len(prepared.writes),
         },
         "objections": [_objection(each) for each in prepared.objections],
         "writes": _writes(prepared, snapshot),
-        "leftOut": [{"subject": each.subject, "why": each.why} for each in wanted.left_out],
+        "leftOut": [{"subject": each.subject, "why": each.why} for each in desired.left_out],
         "result": None if outcome is None else _result(outcome),
         "warnings": prepared.warnings,
     }

@@ -22,7 +22,7 @@ from cpuctl.checkpoints.model import (
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.cpu_findings import union
 from cpuctl.engine.state_checks.owners import Owners, OwnerStatus
-from cpuctl.exports.wording import mark_of
+from cpuctl.exports.answer_text import mark_of
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.operations.checkpoint.states import container_names
 

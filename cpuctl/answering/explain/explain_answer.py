@@ -113,7 +113,7 @@ def explanation_document(
         "replacement": _replacement(replay.admission, explanation.decision),
         **_pages(explained),
         **_claim_devices(replay, explanation.decision),
-        **_said(explained.rejection, pod),
+        **_message_seen(explained.rejection, pod),
     }
 
 
@@ -151,7 +151,7 @@ def _searched(
     return suggestions, [search_answer(search) for search in searches]
 
 
-def _said(rejection: RejectionEvent | None, pod: Pod) -> answers.SaidPart:
+def _message_seen(rejection: RejectionEvent | None, pod: Pod) -> answers.SaidPart:
     if rejection is None:
         return {}
     return {
@@ -202,10 +202,10 @@ def _resources_asked_for(explanation: Explanation) -> set[str]:
     return {name for each in lists for name in (*each.requests, *each.limits)}
 
 
-def _memory_left(node: Node, asked: set[str]) -> list[MemoryTable]:
+def _memory_left(node: Node, requested: set[str]) -> list[MemoryTable]:
     """Describe memory as it was, but for resources that the pod does not ask for."""
     return [
-        {**table, "resources": [entry for entry in table["resources"] if entry["resource"] in asked]}
+        {**table, "resources": [entry for entry in table["resources"] if entry["resource"] in requested]}
         for table in memory_left(node.memory).get("memory", ())
     ]
 

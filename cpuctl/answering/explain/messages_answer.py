@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def messages_document(
     search: MessageSearch,
     version: KubeletVersion | None,
-    given: Mapping[str, str],
+    placeholders: Mapping[str, str],
     explanation: Explanation | None,
 ) -> Messages:
     """Describe what was found; *given* is what takes the place of words in capitals within commands."""
@@ -29,13 +29,13 @@ def messages_document(
         "lines": search.lines,
         "unrecognized": search.unrecognized,
         "omitted": search.omitted,
-        "messages": [_message(each, version, given) for each in search.found.values()],
+        "messages": [_message(each, version, placeholders) for each in search.found.values()],
         "explanation": explanation,
     }
 
 
 def _message(
-    found: MessageOccurrence, version: KubeletVersion | None, given: Mapping[str, str]
+    found: MessageOccurrence, version: KubeletVersion | None, placeholders: Mapping[str, str]
 ) -> FoundMessage:
     recognized = found.recognized
     message, text = recognized.message, recognized.text
@@ -52,12 +52,12 @@ def _message(
         "printed": None if version is None else text.printed_by(version.minor),
         "meaning": message.meaning,
         "fix": message.fix or None,
-        "commands": [_command(each, recognized, given) for each in message.commands],
+        "commands": [_command(each, recognized, placeholders) for each in message.commands],
     }
 
 
-def _command(template: str, recognized: Recognized, given: Mapping[str, str]) -> str:
+def _command(template: str, recognized: Recognized, placeholders: Mapping[str, str]) -> str:
     """Fill the pod in, and what the user gave: a pod without manifests is only a name."""
     pod = shlex.quote(recognized.pod) if recognized.pod else "POD"
-    words = template.replace("{pod}", pod).split(" ")
-    return " ".join(given.get(word) or word for word in words)
+    arguments = template.replace("{pod}", pod).split(" ")
+    return " ".join(placeholders.get(word) or word for word in arguments)

@@ -18,11 +18,11 @@ LISTED_NODES = 8
 """Preferred sets are listed for as many NUMA nodes as a kubelet takes by default: else there are too many."""
 
 
-def offers_answer(asked: HintRound) -> list[answers.Offer]:
+def offers_answer(hint_round: HintRound) -> list[answers.Offer]:
     """Describe the hints by provider and resource; one that has no preference at all is left out."""
     return [
         {"provider": provider, "resource": resource, **_hints(hints)}
-        for provider, answer in asked.answers.items()
+        for provider, answer in hint_round.answers.items()
         for resource, hints in (answer or {}).items()
     ]
 

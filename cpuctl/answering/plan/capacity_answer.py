@@ -13,8 +13,8 @@ from cpuctl.engine.capacity.capacity import (
     MAX_SHAPES,
     Capacity,
     Copies,
-    ElementRoom,
     Fragmentation,
+    Headroom,
     Largest,
     NotStarted,
     Scatter,
@@ -46,10 +46,13 @@ def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> a
         "largestRequests": [
             _largest(name, largest, current=name == policy) for name, largest in capacity.largest.items()
         ],
-        "numaNodes": [_room(room) for room in capacity.numa_nodes],
+        "numaNodes": [_headroom(headroom) for headroom in capacity.numa_nodes],
         "uncoreCaches": [
-            {**_room(room), "numaNodes": [node for node, cpus in nodes.items() if cpus & room.cpus]}
-            for room in capacity.uncore_caches
+            {
+                **_headroom(headroom),
+                "numaNodes": [node for node, cpus in nodes.items() if cpus & headroom.cpus],
+            }
+            for headroom in capacity.uncore_caches
         ],
         "fragmentation": fragmentation_answer(capacity.fragmentation),
         "refused": [_remedy(remedy) for remedy in capacity.remedies],
@@ -116,13 +119,13 @@ def _largest(
     }
 
 
-def _room(room: ElementRoom) -> answers.Room:
+def _headroom(headroom: Headroom) -> answers.Room:
     return {
-        "id": room.number,
-        "cpus": cpu_list(room.cpus),
-        "freeCPUs": cpu_list(room.free),
-        "free": room.free.bit_count(),
-        "largest": room.largest,
+        "id": headroom.number,
+        "cpus": cpu_list(headroom.cpus),
+        "freeCPUs": cpu_list(headroom.free),
+        "free": headroom.free.bit_count(),
+        "largest": headroom.largest,
     }
 
 

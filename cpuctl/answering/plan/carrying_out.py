@@ -170,8 +170,8 @@ def crictl(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa: AR
     )
     lines = [header, "set -eu\n", _CRICTL]
     for each in sorted(containers, key=lambda each: each.own):
-        words = (each.namespace, each.pod, each.name, each.cpus, each.mems)
-        lines.append(f"move {' '.join(_shell_word(word) for word in words)}\n")
+        fields = (each.namespace, each.pod, each.name, each.cpus, each.mems)
+        lines.append(f"move {' '.join(_shell_word(word) for word in fields)}\n")
     return "".join(lines)
 
 

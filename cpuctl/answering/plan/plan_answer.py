@@ -197,7 +197,7 @@ def pod_answer(node: Node, admission: Admission) -> answers.Pod:
         **verdict_answer(admission.verdict),
         **evicted,
         **held,
-        "hints": [round_answer(asked) for asked in admission.asked],
+        "hints": [round_answer(asked) for asked in admission.hint_rounds],
         "containers": list(_containers(node.topology, admission)),
         **claims_answer(node, admission),
         **inside_answer(node, admission),
@@ -234,22 +234,22 @@ def inside_answer(node: Node, admission: Admission) -> answers.DownwardPart:
     return {"downwardAPI": [downward_answer(ref, downward_value(pod, ref, inside)) for ref in refs]}
 
 
-def round_answer(asked: HintRound) -> answers.HintRound:
+def round_answer(hint_round: HintRound) -> answers.HintRound:
     """Describe one round of the Topology Manager: for a container, or (None) for the pod as a whole."""
     from cpuctl.answering.explain.offers_answer import offers_answer
 
-    container = asked.container.name if asked.container else None
-    if isinstance(asked.merged, KubeletFault):
-        return {"container": container, "outcome": "KubeletFault", **_fault(asked.merged)}
-    if isinstance(asked.merged, Undetermined):
-        return {"container": container, "outcome": "Undetermined", "why": asked.merged.text}
-    hint = asked.merged.hint
+    container = hint_round.container.name if hint_round.container else None
+    if isinstance(hint_round.merged, KubeletFault):
+        return {"container": container, "outcome": "KubeletFault", **_fault(hint_round.merged)}
+    if isinstance(hint_round.merged, Undetermined):
+        return {"container": container, "outcome": "Undetermined", "why": hint_round.merged.text}
+    hint = hint_round.merged.hint
     return {
         "container": container,
         "numaNodes": None if hint.nodes is None else cpu_list(hint.nodes),
         "preferred": hint.preferred,
-        "admitted": asked.merged.admit,
-        "offers": offers_answer(asked),
+        "admitted": hint_round.merged.admit,
+        "offers": offers_answer(hint_round),
     }
 
 

@@ -91,7 +91,7 @@ def planned_document(
         **_driver(plan.node),
         "metrics": metrics_answer(plan.node),
         **_copies(planner, plan),
-        **_room(plan, plan.node),
+        **_headroom(plan, plan.node),
         **more,
     }
     document = plan_document(plan.node, plan.admissions, header, parts)
@@ -130,7 +130,7 @@ def _copies(planner: Planner, plan: Plan) -> answers.RepeatPart:
     return {"repeat": repetition_answer(plan.repetition, planner.options.rounds)}
 
 
-def _room(plan: Plan, node: Node) -> answers.CapacityPart:
+def _headroom(plan: Plan, node: Node) -> answers.CapacityPart:
     if plan.capacity is None:
         return {}
     from cpuctl.answering.plan.capacity_answer import capacity_answer

@@ -71,7 +71,7 @@ def device_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
             for grant in placement.devices
             if grant.by_chance
         }
-        if resources and admission.asked:
+        if resources and admission.hint_rounds:
             message = (
                 f"pod {admission.pod.full_name} may get different devices of {', '.join(resources)} than "
                 "shown here: the device plugin (or chance) decides; this plan takes them where the fewest "

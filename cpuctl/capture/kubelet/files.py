@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from cpuctl.capture.collected import Area, FileState, KubeletFacts, Process
+from cpuctl.capture.kubelet.redaction import reduced_cdi, reduced_configuration, reduced_state
 from cpuctl.capture.kubelet.running import (
     flag_value,
     kept_flags,
@@ -21,7 +22,6 @@ from cpuctl.capture.kubelet.running import (
     running_kubelet,
 )
 from cpuctl.capture.kubelet.unit import UnitCommand, unit_command
-from cpuctl.capture.kubelet.without_secrets import reduced_cdi, reduced_configuration, reduced_state
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpuctl.kubelet.flags.given import forwarded_flags
+from cpuctl.kubelet.flags.kubelet_flags import forwarded_flags
 from cpuctl.machine.recording_layout import STATE_DIRECTORY
 from cpuctl.records import Record
 
@@ -131,8 +131,8 @@ def _running(proc: Path) -> list[RunningKubelet]:
     return found
 
 
-def _kubelets(pid: int, name: str, words: Sequence[str]) -> Iterator[RunningKubelet]:
-    command, *arguments = words
+def _kubelets(pid: int, name: str, arguments: Sequence[str]) -> Iterator[RunningKubelet]:
+    command, *arguments = arguments
     called = next((each for each in (name, posixpath.basename(command)) if each in PROGRAMS), "")
     if called:
         root = flag_value(kept_flags((*arguments, *forwarded_flags(arguments))), "root-dir")

@@ -241,11 +241,11 @@ class Service:
         bare = line.lstrip(_PREFIXES)
         prefixes = line[: len(line) - len(bare)]
         try:
-            words = [with_specifiers(word, known) for word in split_words(bare)]
+            arguments = [with_specifiers(word, known) for word in split_words(bare)]
         except ValueError as error:
             raise UnknownError(f"{self._unit}: ExecStart: {error}") from None
         if ":" not in prefixes:
-            words = words[:1] + with_variables(words[1:], variables)
+            arguments = arguments[:1] + with_variables(arguments[1:], variables)
         if "@" in prefixes:
-            del words[1:2]
-        return words
+            del arguments[1:2]
+        return arguments

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from cpuctl.capture.kubelet.service import Command, Service, ServiceFiles, TrackedFiles
 from cpuctl.capture.kubelet.systemd import UnknownError, environment_file, with_variables
 from cpuctl.errors import InputError
-from cpuctl.kubelet.flags.given import forwarded_flags, values_of
+from cpuctl.kubelet.flags.kubelet_flags import forwarded_flags, values_of
 from cpuctl.machine.recording_layout import EMBEDDING_UNITS, FLAG_FILES, MICROK8S_FLAGS, UNIT
 
 
@@ -128,25 +128,27 @@ def embedded_arguments(files: TrackedFiles, unit: str, command: Command) -> list
 
     Raise UnknownError where files do not tell all, or no kubelet is inside.
     """
-    program, *words = command.words or ("nothing",)
+    program, *arguments = command.words or ("nothing",)
     name = PurePosixPath(program).name
     if name in ("k3s", "rke2"):
-        return _k3s_arguments(files, name, words, command.variables)
+        return _k3s_arguments(files, name, arguments, command.variables)
     if name == "k0s":
-        return _k0s_arguments(files, unit, words)
+        return _k0s_arguments(files, unit, arguments)
     raise UnknownError(f"{unit} starts {program}, in which no kubelet is known to be")
 
 
 def _k3s_arguments(
-    files: TrackedFiles, name: str, words: Sequence[str], variables: Mapping[str, str]
+    files: TrackedFiles, name: str, arguments: Sequence[str], variables: Mapping[str, str]
 ) -> list[str]:
     """Return the kubelet's flags: those of the files come first, and the last of a flag counts."""
     upper = name.upper()
-    config = variables.get(f"{upper}_CONFIG_FILE") or next(values_of(words, "--config", "-c"), "")
+    config = variables.get(f"{upper}_CONFIG_FILE") or next(values_of(arguments, "--config", "-c"), "")
     settings = _configured(files, config or f"/etc/rancher/{name}/config.yaml")
-    if "server" in words and ("--disable-agent" in words or settings.get("disable-agent") == ["true"]):
+    if "server" in arguments and (
+        "--disable-agent" in arguments or settings.get("disable-agent") == ["true"]
+    ):
         raise UnknownError(f"{name} server runs without an agent, and so without a kubelet")
-    given = [*values_of(words, f"--{_DATA}", "-d")]
+    given = [*values_of(arguments, f"--{_DATA}", "-d")]
     data = [
         f"/var/lib/rancher/{name}",
         variables.get(f"{upper}_DATA_DIR", ""),
@@ -155,7 +157,7 @@ def _k3s_arguments(
     ]
     extra = [
         *(f"--{each.removeprefix('--')}" for each in settings.get(_HANDED_ON, ())),
-        *forwarded_flags(words),
+        *forwarded_flags(arguments),
     ]
     drop_ins = f"{[each for each in data if each][-1].strip('/')}/agent/etc/kubelet.conf.d"
     if not _is_there(files, drop_ins):
@@ -239,18 +241,18 @@ def _text(value: object, at: str) -> str:
     return value
 
 
-def _k0s_arguments(files: TrackedFiles, unit: str, words: Sequence[str]) -> list[str]:
+def _k0s_arguments(files: TrackedFiles, unit: str, arguments: Sequence[str]) -> list[str]:
     """Return the kubelet's flags: k0s' own, and on top of them those of ``--kubelet-extra-args``."""
-    if "worker" not in words and not {"--enable-worker", "--single"} & {
-        word.partition("=")[0] for word in words
+    if "worker" not in arguments and not {"--enable-worker", "--single"} & {
+        word.partition("=")[0] for word in arguments
     }:
         raise UnknownError(f"{unit} starts a controller that runs no kubelet")
-    data = next(values_of(words, f"--{_DATA}"), "/var/lib/k0s")
-    root = next(values_of(words, "--kubelet-root-dir"), f"{data}/kubelet")
+    data = next(values_of(arguments, f"--{_DATA}"), "/var/lib/k0s")
+    root = next(values_of(arguments, "--kubelet-root-dir"), f"{data}/kubelet")
     config = f"{data}/kubelet-config.yaml"
     if not files.lists(config.strip("/")):
         raise UnknownError(f"k0s has written no {config}")
-    extra = [flag for text in values_of(words, "--kubelet-extra-args") for flag in text.split()]
+    extra = [flag for text in values_of(arguments, "--kubelet-extra-args") for flag in text.split()]
     return [f"--config={config}", f"--root-dir={root}", *extra]
 
 

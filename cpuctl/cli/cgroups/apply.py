@@ -127,7 +127,7 @@ def apply(
     kubelet = kubelet_inputs(context)
     refuse_stdin_twice(filename, state, pods, kubelet.config)
     style = Style(output, color=not no_color, quiet=quiet)
-    place, asked = root_of(machine, root), read_apply_request(filename, containers)
+    place, request = root_of(machine, root), read_apply_request(filename, containers)
     node = NodeInputs(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
     forces = {
         Override.OFFLINE: force_offline,
@@ -135,7 +135,7 @@ def apply(
         Override.EXCLUSIVE: force_exclusive,
     }
     insisted = Overrides(frozenset(force for force, on in forces.items() if on), quota=quota)
-    inputs = ApplyInputs(node=node, asked=asked, insisted=insisted, root=place, writes=yes)
+    inputs = ApplyInputs(node=node, request=request, insisted=insisted, root=place, writes=yes)
     sources = Sources()
     with ExitStack() as until_answered:
         run = _Run(inputs, style, wait=not no_wait, log=log)

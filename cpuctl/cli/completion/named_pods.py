@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cli.completion.given import SmallFiles
+from cpuctl.cli.completion.command_line import SmallFiles
 from cpuctl.cli.completion.machines import node_files
 from cpuctl.errors import CpuctlError
 
 if TYPE_CHECKING:
-    from cpuctl.cli.completion.given import CommandLine
+    from cpuctl.cli.completion.command_line import CommandLine
     from cpuctl.pods.model import Pod
 
 _RESOURCES = ("cpu", "memory")
@@ -23,56 +23,56 @@ class NamedPod(NamedTuple):
     containers: tuple[str, ...]
 
 
-def complete_pods(given: CommandLine) -> Iterator[str]:
+def complete_pods(typed: CommandLine) -> Iterator[str]:
     """``shop/database``, and its containers once that much is typed; without namespace if typed so."""
-    for name, containers in _spelled(given):
+    for name, containers in _spelled(typed):
         yield name
-        if given.current.startswith(f"{name}/"):
+        if typed.current.startswith(f"{name}/"):
             yield from (f"{name}/{container}" for container in containers)
 
 
-def complete_resizes(given: CommandLine) -> Iterator[str]:
+def complete_resizes(typed: CommandLine) -> Iterator[str]:
     """``shop/database/server:cpu=``, and what else can follow a colon or a comma."""
-    name, colon, amounts = given.current.partition(":")
+    name, colon, amounts = typed.current.partition(":")
     if colon:
         done = amounts.rpartition(",")[0]
         before = f"{name}:{done}," if done else f"{name}:"
         yield from (f"{before}{each}=" for each in _RESOURCES if f"{each}=" not in done)
         return
-    for pod, containers in _spelled(given):
+    for pod, containers in _spelled(typed):
         names = [f"{pod}/{each}" for each in containers]
-        for each in names if len(names) != 1 or given.current.count("/") > pod.count("/") else [pod]:
+        for each in names if len(names) != 1 or typed.current.count("/") > pod.count("/") else [pod]:
             yield from (f"{each}:{resource}=" for resource in _RESOURCES)
 
 
-def complete_containers(given: CommandLine) -> Iterator[str]:
+def complete_containers(typed: CommandLine) -> Iterator[str]:
     """``shop/database/server=``, and names of sets of CPUs after it."""
     from cpuctl.cli.completion.machines import complete_cpus
 
-    name, equals, _ = given.current.partition("=")
+    name, equals, _ = typed.current.partition("=")
     if equals:
-        yield from complete_cpus(given, f"{name}=")
+        yield from complete_cpus(typed, f"{name}=")
         return
-    for pod, containers in _known(given):
+    for pod, containers in _known(typed):
         yield from (f"{pod}/{container}=" for container in containers)
 
 
-def _spelled(given: CommandLine) -> Iterator[NamedPod]:
+def _spelled(typed: CommandLine) -> Iterator[NamedPod]:
     """Yield pods with their namespace; those that are typed without it, without."""
-    known = list(_known(given))
+    known = list(_known(typed))
     yield from known
-    if not any(each.pod.startswith(given.current[: len(each.pod)]) for each in known):
+    if not any(each.pod.startswith(typed.current[: len(each.pod)]) for each in known):
         yield from (NamedPod(each.pod.partition("/")[2], each.containers) for each in known)
 
 
-def _known(given: CommandLine) -> Iterator[NamedPod]:
-    manifests = [] if "cgroups" in given.words else list(given.values("-f", "--filename"))
-    named = {each.full_name: each for each in _pods([*manifests, *given.values("--pods")])}
-    named |= {each.full_name: each for each in _templates(given)}
+def _known(typed: CommandLine) -> Iterator[NamedPod]:
+    manifests = [] if "cgroups" in typed.words else list(typed.values("-f", "--filename"))
+    named = {each.full_name: each for each in _pods([*manifests, *typed.values("--pods")])}
+    named |= {each.full_name: each for each in _templates(typed)}
     if named:
         yield from (NamedPod(name, tuple(c.name for c in pod.all_containers)) for name, pod in named.items())
     else:
-        yield from _logged(given)
+        yield from _logged(typed)
 
 
 def _pods(names: list[str]) -> Iterator[Pod]:
@@ -85,23 +85,23 @@ def _pods(names: list[str]) -> Iterator[Pod]:
             continue  # the command itself says what is wrong with it
 
 
-def _templates(given: CommandLine) -> Iterator[Pod]:
+def _templates(typed: CommandLine) -> Iterator[Pod]:
     from cpuctl.pods.reading.template import pods_from_template
 
-    for text in given.values("-T", "--template"):
+    for text in typed.values("-T", "--template"):
         try:
             yield from pods_from_template(text)
         except CpuctlError:
             continue
 
 
-def _logged(given: CommandLine) -> Iterable[NamedPod]:
+def _logged(typed: CommandLine) -> Iterable[NamedPod]:
     from cpuctl.cgroups.container_logs import log_names
     from cpuctl.machine.recording_layout import CONTAINER_LOGS
 
-    if not {"cgroups", "audit"} & set(given.words):
+    if not {"cgroups", "audit"} & set(typed.words):
         return
     containers: dict[str, dict[str, None]] = {}
-    for link in log_names(node_files(given).names(CONTAINER_LOGS)):
+    for link in log_names(node_files(typed).names(CONTAINER_LOGS)):
         containers.setdefault(f"{link.namespace}/{link.pod}", {})[link.container] = None
     yield from (NamedPod(pod, tuple(names)) for pod, names in containers.items())

@@ -13,7 +13,6 @@ from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.stop_signals import noted
 from cpuctl.documents.files import STDIN, read_input
 from cpuctl.errors import UsageError, unreadable
-from cpuctl.exports.wording import counted, few
 from cpuctl.fleet.asking import (
     NOTHING_KNOWN,
     Mapper,
@@ -29,6 +28,7 @@ from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.phrases import counted, few
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ def ask_fleet(
     return FleetAnswers(rows, found.passed_over, unreadable, stop.exit_code if stop else 0, resumed)
 
 
-def tell_unresumed(resume: str, style: Style, *asked: FleetAnswers) -> None:
+def tell_unresumed(resume: str, style: Style, *answers: FleetAnswers) -> None:
     """Say where nothing of an earlier run was of use: it was asked something else, perhaps."""
-    if resume and not any(each.resumed for each in asked):
+    if resume and not any(each.resumed for each in answers):
         note(f"note: --resume: {resume} has no answer to this question: all nodes were asked", style)
 
 

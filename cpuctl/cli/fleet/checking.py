@@ -31,8 +31,8 @@ from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption, StrictOption
 from cpuctl.cli.output import Style, emit, note
 from cpuctl.errors import InputError, UsageError
-from cpuctl.exports.wording import few
 from cpuctl.inputs.sources import Sources
+from cpuctl.phrases import few
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -114,19 +114,19 @@ def check(
         names_asked.add(row["node"])
         clean = clean and row["outcome"] == "Read" and is_clean(cast("CheckedNode", row), strict=strict)
 
-    asked = ask_fleet(FleetSelection(recordings, jobs, resume, scheduler), checker, style, look)
-    tell_unresumed(resume, style, asked)
-    tell_assumed(asked.rows, style, ["kubeletVersion"])  # all else is told as not checked
-    if not asked.stopped:
+    answers = ask_fleet(FleetSelection(recordings, jobs, resume, scheduler), checker, style, look)
+    tell_unresumed(resume, style, answers)
+    tell_assumed(answers.rows, style, ["kubeletVersion"])  # all else is told as not checked
+    if not answers.stopped:
         _tell_unknown(names_asked, published, there, style)
     # Metrics of half a fleet would be taken for those of all of it.
-    if output is not FleetOutput.JSONL and not (output is FleetOutput.PROM and asked.stopped):
-        _answer(asked, names, style)
-    if asked.stopped:
-        raise typer.Exit(asked.stopped)
+    if output is not FleetOutput.JSONL and not (output is FleetOutput.PROM and answers.stopped):
+        _answer(answers, names, style)
+    if answers.stopped:
+        raise typer.Exit(answers.stopped)
     if exit_zero:
         return
-    if asked.unreadable:
+    if answers.unreadable:
         raise typer.Exit(InputError.exit_code)
     if not clean:
         raise typer.Exit(EXIT_NO)
@@ -161,11 +161,11 @@ def _published(nrt: str, pods: str, style: Style) -> "PublishedNodes":
     return published
 
 
-def _answer(asked: "FleetAnswers", names: "Sequence[FleetCheckName]", style: Style) -> None:
+def _answer(answers: "FleetAnswers", names: "Sequence[FleetCheckName]", style: Style) -> None:
     from cpuctl.fleet.check_answer import check_metrics, fleet_check_document
 
     document = fleet_check_document(
-        asked.rows, names, passed_over=asked.passed_over, complete=not asked.stopped
+        answers.rows, names, passed_over=answers.passed_over, complete=not answers.stopped
     )
     if style.output is FleetOutput.PROM:
         document["metrics"] = list(check_metrics(document))

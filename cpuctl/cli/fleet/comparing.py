@@ -209,7 +209,7 @@ def _asked(
 
 def _answers(side: _Side, question: "Question", style: Style) -> "FleetAnswers":
     """Ask one side; an interrupt leaves nothing, as half of a fleet compared is none."""
-    asked = ask_fleet(side.selection, question, replace(style, output=ListOutput.JSON))
-    if asked.stopped:
-        raise typer.Exit(asked.stopped)
-    return asked
+    answers = ask_fleet(side.selection, question, replace(style, output=ListOutput.JSON))
+    if answers.stopped:
+        raise typer.Exit(answers.stopped)
+    return answers

@@ -148,16 +148,16 @@ def list_nodes(
     given, _ = read_pods(pods, Sources(), needed=bool(filename or template))  # an error here is no node's
     selection, releases = FleetSelection(recordings, jobs, resume, scheduler), releases_of(nodes)
     if output is FleetListOutput.NRT:
-        asked = _published(selection, kubelet, publisher, style, releases)
+        answers = _published(selection, kubelet, publisher, style, releases)
     else:
-        asked = ask_fleet(selection, NodeLister(kubelet, releases), style)
-    tell_unresumed(resume, style, asked)
-    tell_assumed(asked.rows, style)
-    if not written and not (output is FleetListOutput.PROM and asked.stopped):
-        _answer(_document(asked, pods, given, releases), pictures, style)
-    if asked.stopped:
-        raise typer.Exit(asked.stopped)
-    if asked.unreadable and not exit_zero:
+        answers = ask_fleet(selection, NodeLister(kubelet, releases), style)
+    tell_unresumed(resume, style, answers)
+    tell_assumed(answers.rows, style)
+    if not written and not (output is FleetListOutput.PROM and answers.stopped):
+        _answer(_document(answers, pods, given, releases), pictures, style)
+    if answers.stopped:
+        raise typer.Exit(answers.stopped)
+    if answers.unreadable and not exit_zero:
         raise typer.Exit(InputError.exit_code)
 
 
@@ -169,14 +169,14 @@ def _published(
     releases: "Mapping[str, str]",
 ) -> "FleetAnswers":
     """Write what exporters would publish, and say on stderr what is wrong with it."""
-    from cpuctl.exports.wording import few
     from cpuctl.fleet.topologies import TopologyPublisher
     from cpuctl.operations.topology_publishing import Publisher
+    from cpuctl.phrases import few
 
-    asked = ask_fleet(selection, TopologyPublisher(kubelet, Publisher.parse(publisher), releases), style)
+    answers = ask_fleet(selection, TopologyPublisher(kubelet, Publisher.parse(publisher), releases), style)
     remarks: dict[str, list[str]] = {}
     errors: dict[str, list[str]] = {}
-    for row in asked.rows:
+    for row in answers.rows:
         if row["outcome"] == "Unreadable":
             error = row["error"].removeprefix(f"{row['source']}: ").removeprefix(f"{row['node']}: ")
             errors.setdefault(error, []).append(row["node"])
@@ -187,18 +187,23 @@ def _published(
         complain(f"{few(nodes)}: {error}")
     for remark, nodes in remarks.items():
         note(f"note: {few(nodes)}: {remark}", style)
-    objects = [row["object"] for row in asked.rows if row["outcome"] == "Read"]
+    objects = [row["object"] for row in answers.rows if row["outcome"] == "Read"]
     emit({"apiVersion": "v1", "kind": "List", "items": objects}, style)
-    return asked
+    return answers
 
 
 def _document(
-    asked: "FleetAnswers", pods: "PlanningInputs", given: "GivenPods", releases: "Mapping[str, str]"
+    answers: "FleetAnswers", pods: "PlanningInputs", given: "GivenPods", releases: "Mapping[str, str]"
 ) -> "FleetList":
     from cpuctl.fleet.list_answer import fleet_document
 
     return fleet_document(
-        asked.rows, pods, given, passed_over=asked.passed_over, complete=not asked.stopped, releases=releases
+        answers.rows,
+        pods,
+        given,
+        passed_over=answers.passed_over,
+        complete=not answers.stopped,
+        releases=releases,
     )
 
 

@@ -229,10 +229,10 @@ def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sou
     surveyor = NodeSurveyor(cluster.fleet_inputs(inputs, given.pods))
     rows = []
     if fleet.recordings:
-        asked = ask_fleet(fleet, surveyor, replace(style, output=ListOutput.JSON))
-        if asked.stopped:
-            raise typer.Exit(asked.stopped)
-        rows = asked.rows
+        answers = ask_fleet(fleet, surveyor, replace(style, output=ListOutput.JSON))
+        if answers.stopped:
+            raise typer.Exit(answers.stopped)
+        rows = answers.rows
         tell_assumed(rows, style)
     with ProgressBar(style) as progress:
         return fleet_plan_document(

@@ -144,8 +144,8 @@ def run(
 ) -> None:
     """Read what is to be carried out, connect, and serve until a signal ends it."""
     from cpuctl import __version__
-    from cpuctl.nri.keeper import Keeper
     from cpuctl.nri.plugin import Identity, Plugin
+    from cpuctl.nri.reconciler import Reconciler
     from cpuctl.nri.schema import messages
     from cpuctl.operations.nri import Connecting, planned_places, refuse_others_than_root, serve
     from cpuctl.operations.nri_policy import PolicyInputs, allocated_places
@@ -164,7 +164,9 @@ def run(
     placer = planned_places(plan, machine, sources) if plan else allocated_places(inputs, sources)
     print_sources(sources, Style(output, quiet=quiet))
     journal = _Journal(output)
-    plugin = Plugin(Keeper(placer), journal, Identity(priority=index, version=__version__), dry_run=dry_run)
+    plugin = Plugin(
+        Reconciler(placer), journal, Identity(priority=index, version=__version__), dry_run=dry_run
+    )
     try:
         with _ended_by_signals(plugin):
             serve(plugin, journal, Connecting(socket))

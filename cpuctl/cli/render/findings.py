@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.wording import counted
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Finding as NodeFinding

@@ -126,12 +126,11 @@ def report(
         kubelet=_read_once(kubelet_inputs(context)),
         state=state,
         pods=pods,
-        devices=devices,
         ephemeral_storage=ephemeral_storage,
         memory=memory,
         skip_api_server=skip_api_server,
         include_completed=include_completed,
-        node=NodeOptions(assume_devices, driver_args),
+        node=NodeOptions(devices, assume_devices, driver_args),
     )
     inputs = ReportInputs(
         name=node_name(machine) or "node",

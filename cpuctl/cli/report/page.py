@@ -15,6 +15,7 @@ from cpuctl.cli.render.page_parts import page_parts
 from cpuctl.cli.render.tables.checkpoint import cpu_table
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.memory import memory_table
+from cpuctl.exports.answer_text import kubelet_text, pod_of_cpus, shared_sentence
 from cpuctl.exports.cpu_map import owner_look
 from cpuctl.exports.machine_facts import dump_facts, topology_facts
 from cpuctl.exports.markup import Attributes
@@ -23,7 +24,7 @@ from cpuctl.exports.page import Figure, Grid, Heading, Part, Sentences, StyledTe
 from cpuctl.exports.report_page import Card, Chapter, CPUMap, Fact, Facts, Fold, Item, Unknowns, report_page
 from cpuctl.exports.report_words import PARTS, findings_of, machine_text, standings, verdict
 from cpuctl.exports.timeline_picture import replay_facts, timeline_svg
-from cpuctl.exports.wording import counted, kubelet_text, pod_of_cpus, shared_sentence
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import CPUHolder

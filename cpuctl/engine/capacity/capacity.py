@@ -97,7 +97,7 @@ class Largest(NamedTuple):
     stop: RefusedRequest | None = None
 
 
-class ElementRoom(NamedTuple):
+class Headroom(NamedTuple):
     """What is left of a NUMA node or an uncore cache: CPUs (masks), and the largest request inside it.
 
     That is a request which gets all its CPUs here when every free CPU elsewhere is taken; what the node has
@@ -151,11 +151,11 @@ def _next(cpus: int, verdict: Verdict) -> int:
     return cpus - 1
 
 
-def rooms(node: Node, elements: Masks) -> Iterator[ElementRoom]:
+def headroom_of(node: Node, elements: Masks) -> Iterator[Headroom]:
     """Look into every element on its own; *node* as in ``largest_request``."""
     free = free_cpus(node)
     for number, cpus in elements.items():
-        yield ElementRoom(number=number, cpus=cpus, free=free & cpus, largest=_inside(node, cpus))
+        yield Headroom(number=number, cpus=cpus, free=free & cpus, largest=_inside(node, cpus))
 
 
 def _inside(node: Node, cpus: CPUMask) -> int:
@@ -183,8 +183,8 @@ class Capacity(NamedTuple):
     copies: tuple[Copies, ...]
     left_out: int
     largest: Mapping[TopologyPolicy, Largest | NotStarted]
-    numa_nodes: tuple[ElementRoom, ...]
-    uncore_caches: tuple[ElementRoom, ...]
+    numa_nodes: tuple[Headroom, ...]
+    uncore_caches: tuple[Headroom, ...]
     fragmentation: Fragmentation | None
     remedies: tuple[Remedy, ...]
 
@@ -204,8 +204,10 @@ def capacity_of(
         copies=tuple(more_copies(node, pods, progress) for pods in kinds[:MAX_SHAPES]),
         left_out=len(kinds[MAX_SHAPES:]),
         largest=dict(_largest(node, info, kubelet)) if exclusive else {},
-        numa_nodes=tuple(rooms(node, node.topology.numa_nodes)) if exclusive else (),
-        uncore_caches=tuple(rooms(node, node.topology.uncore_caches)) if exclusive and caches_known else (),
+        numa_nodes=tuple(headroom_of(node, node.topology.numa_nodes)) if exclusive else (),
+        uncore_caches=tuple(headroom_of(node, node.topology.uncore_caches))
+        if exclusive and caches_known
+        else (),
         fragmentation=fragmentation_of(node),
         remedies=tuple(_remedies(node, admissions, progress)),
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from cpuctl.engine.capacity.holdings import as_much, by_location, held_cpus, holdings
+from cpuctl.engine.capacity.allocations import allocations, as_much, by_location, held_cpus
 from cpuctl.engine.capacity.probe import Progress, exclusive_pod, free_cpus, request_step, settled, shape_of
 from cpuctl.engine.capacity.remedy import MoveSearch, shortage
 from cpuctl.engine.node import Node
@@ -66,7 +66,7 @@ class Moves(NamedTuple):
 
 def immovable_pods(node: Node) -> list[Immovable]:
     """Name the pods that hold CPUs, memory or devices and stay where they are."""
-    holders = (pod for pod in node.active.values() if holdings(node, pod))
+    holders = (pod for pod in node.active.values() if allocations(node, pod))
     return [Immovable(pod, why) for pod in holders if (why := _why_it_stays(pod))]
 
 
@@ -202,7 +202,7 @@ class _Search:
         return state._replace(node=node, steps=(*state.steps, step))
 
     def _has_as_much(self, pod: StoredPod, node: Node) -> bool:
-        before, now = holdings(self.node, pod._replace(uid=_plain(pod.uid))), holdings(node, pod)
+        before, now = allocations(self.node, pod._replace(uid=_plain(pod.uid))), allocations(node, pod)
         return as_much(now, before)
 
     def _evictions(self, level: Sequence[_SearchState]) -> Iterator[_SearchState]:
@@ -212,7 +212,7 @@ class _Search:
             holders = [
                 pod
                 for pod in node.active.values()
-                if _plain(pod.uid) not in self.stay and pod.uid != self.pod.uid and holdings(node, pod)
+                if _plain(pod.uid) not in self.stay and pod.uid != self.pod.uid and allocations(node, pod)
             ]
             for pod in sorted(holders, key=lambda each: held_cpus(node, each).bit_count()):
                 self._count()
@@ -277,7 +277,7 @@ def _hopeless(node: Node, pod: StoredPod, stay: frozenset[str]) -> Verdict | Non
     if len(pod.all_containers) > 1:
         return None
     alone = node.copy()
-    alone.resume(each for each in node.active.values() if each.uid in stay or not holdings(node, each))
+    alone.resume(each for each in node.active.values() if each.uid in stay or not allocations(node, each))
     alone.clean_up()
     verdict = alone.admit(pod).verdict
     return None if isinstance(verdict, Admitted) else verdict
@@ -285,7 +285,7 @@ def _hopeless(node: Node, pod: StoredPod, stay: frozenset[str]) -> Verdict | Non
 
 def _likely(found: Moves, node: Node, stay: frozenset[str], budget: int, progress: Progress) -> Moves:
     """Try likely sets of pods, which leave at once, and come back behind the pod, the largest first."""
-    candidates = [pod for pod in node.active.values() if holdings(node, pod) and pod.uid not in stay]
+    candidates = [pod for pod in node.active.values() if allocations(node, pod) and pod.uid not in stay]
     search = MoveSearch(
         node=node,
         pod=found.pod,

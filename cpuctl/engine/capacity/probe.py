@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from itertools import count
 from typing import TypeAlias
 
-from cpuctl.engine.capacity.holdings import known_uids
+from cpuctl.engine.capacity.allocations import known_uids
 from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, StoredPod

@@ -17,7 +17,7 @@ from itertools import accumulate, combinations
 from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.capacity.holdings import as_much, by_location, held_cpus, holdings
+from cpuctl.engine.capacity.allocations import allocations, as_much, by_location, held_cpus
 from cpuctl.engine.capacity.probe import Progress, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import check_fit
@@ -118,7 +118,7 @@ class MoveSearch:
         if self.comes_back:
             for each in ordered(leaving, PodOrder.LARGEST_FIRST, pod_level=node.pod_level_resources):
                 again.append(self._admit(node, each))
-                before, now = holdings(self.node, each), holdings(node, each)
+                before, now = allocations(self.node, each), allocations(node, each)
                 if not isinstance(again[-1].verdict, Admitted) or not as_much(now, before):
                     return None
         return Attempt(tuple(leaving), admission, tuple(again), node)
@@ -236,7 +236,7 @@ class _Case(NamedTuple):
         if short := shortage(self.node, self.pods[0]):
             # What the node as a whole lacks does not come from moving pods about on it.
             return self._relieved(short, running)._replace(immovable=None)
-        holders = [pod for pod in running if holdings(self.node, pod)]
+        holders = [pod for pod in running if allocations(self.node, pod)]
         moves = self._search(holders, by_location(self.node, holders), comes_back=True)
         if moves.kind is RemedyKind.MOVES:
             return moves

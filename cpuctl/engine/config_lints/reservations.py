@@ -132,7 +132,7 @@ def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
     for balance in balances:
         if not balance.equal:
             yield _unequal(balance, started)
-    if not any(balance.kind == MEMORY and balance.kept.sign for balance in balances):
+    if not any(balance.kind == MEMORY and balance.reserved.sign for balance in balances):
         yield Lint(
             severity=Severity.ERROR,
             code="reserved-memory-none",
@@ -146,7 +146,7 @@ def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
 
 
 def _unequal(balance: MemoryBalance, started: Started) -> Lint:
-    missing = balance.kept - balance.listed
+    missing = balance.reserved - balance.listed
     short = missing.sign > 0
     amount = missing if short else -missing
     off = f"{amount} {'are missing' if short else 'too much'}"
@@ -161,7 +161,7 @@ def _unequal(balance: MemoryBalance, started: Started) -> Lint:
         severity=Severity.ERROR,
         code="reserved-memory-unequal",
         place=_MEMORY,
-        expected=str(balance.kept),
+        expected=str(balance.reserved),
         detected=str(balance.listed),
         message=message,
         fix=fix,
@@ -170,11 +170,11 @@ def _unequal(balance: MemoryBalance, started: Started) -> Lint:
 
 def _addends(started: Started) -> str:
     """Say who keeps memory from pods: all of it has to be reserved."""
-    kept = started.reservations
-    eviction = kept.kept_by_eviction(started.capacity).get(MEMORY, _ZERO)
+    reservations = started.reservations
+    eviction = reservations.kept_by_eviction(started.capacity).get(MEMORY, _ZERO)
     shares = {
-        "kubeReserved": kept.kube.get(MEMORY, _ZERO),
-        "systemReserved": kept.system.get(MEMORY, _ZERO),
+        "kubeReserved": reservations.kube.get(MEMORY, _ZERO),
+        "systemReserved": reservations.system.get(MEMORY, _ZERO),
         "evictionHard": eviction,
     }
     sums = " + ".join(f"{name} {amount}" for name, amount in shares.items() if amount.sign)

@@ -64,7 +64,7 @@ class ReservingFailsError(Exception):
 AllocationResult = Allocation | Rejected | KubeletFault | Undetermined
 
 
-class Wanted(NamedTuple):
+class CPURequest(NamedTuple):
     """So many CPUs out of those that are *offered* (a mask), for a container, or (None) a pod as a whole.
 
     *affinity* is the mask of NUMA nodes that the Topology Manager chose, None without one.
@@ -83,7 +83,7 @@ class CPUChooser(Protocol):
     def usable(self, policy: "StaticPolicy", state: CPUManagerState, pod: StoredPod) -> CPUMask:
         """Return the free CPUs that a pod may have."""
 
-    def choose(self, policy: "StaticPolicy", state: CPUManagerState, wanted: Wanted) -> PickResult:
+    def choose(self, policy: "StaticPolicy", state: CPUManagerState, request: CPURequest) -> PickResult:
         """Choose CPUs."""
 
 
@@ -165,7 +165,7 @@ class StaticPolicy(Record):
             state.remember_reuse(pod.uid, container.kind, known)
             return Allocation(known, known=True)
         offered = state.default & ~self.reserved | state.reusable_for(pod.uid)
-        match self.choose(state, Wanted(pod, container, offered, count, affinity)):
+        match self.choose(state, CPURequest(pod, container, offered, count, affinity)):
             case Picked(cpus=cpus, steps=steps, weighings=weighings):
                 state.default &= ~cpus
                 state.assign(pod.uid, container.name, cpus)
@@ -187,11 +187,11 @@ class StaticPolicy(Record):
             return self.chooser.usable(self, state, pod)
         return state.default & ~self.reserved
 
-    def choose(self, state: CPUManagerState, wanted: Wanted) -> PickResult:
+    def choose(self, state: CPUManagerState, request: CPURequest) -> PickResult:
         """Choose CPUs, by whoever does that here."""
         if self.chooser is not None:
-            return self.chooser.choose(self, state, wanted)
-        return self.pick(wanted.offered, wanted.number, wanted.affinity)
+            return self.chooser.choose(self, state, request)
+        return self.pick(request.offered, request.number, request.affinity)
 
     def pick(self, offered: CPUMask, count: int, affinity: NodeMask | None) -> PickResult:
         """Pick from the affinity's NUMA nodes (or their sockets) first, what is missing from the rest.

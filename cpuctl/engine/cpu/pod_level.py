@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cpuctl.engine.cpu.manager import StaticPolicy, Wanted
+from cpuctl.engine.cpu.manager import CPURequest, StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.outcome import (
@@ -71,7 +71,7 @@ def allocate_bubble(
     if refused := policy.smt_refusal(state, None, request.total):
         return refused
     free = state.default & ~policy.reserved
-    picked = policy.choose(state, Wanted(pod, None, free, request.total, request.affinity))
+    picked = policy.choose(state, CPURequest(pod, None, free, request.total, request.affinity))
     if not isinstance(picked, Picked):
         return _failed(picked)
     state.default &= ~picked.cpus

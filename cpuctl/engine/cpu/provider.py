@@ -68,11 +68,11 @@ class CPUProvider(Copied):
         from cpuctl.checkpoints.model import UnreadableState
         from cpuctl.checkpoints.reader import other_policy
 
-        wanted = "none" if self.policy is None else "static"
+        policy_name = "none" if self.policy is None else "static"
         if isinstance(saved, UnreadableState):
             return _unusable(saved.error)
-        if saved.policy_name != wanted:
-            return _unusable(other_policy(wanted, saved.policy_name))
+        if saved.policy_name != policy_name:
+            return _unusable(other_policy(policy_name, saved.policy_name))
         if self.policy is None:
             return None
         state = CPUManagerState.of_file(saved)

@@ -62,11 +62,6 @@ def nodes_text(nodes: NodeMask) -> str:
     return f"NUMA node{'s' if nodes.bit_count() != 1 else ''} {CPUSet(nodes)}"
 
 
-def counted(count: int, noun: str) -> str:
-    """Write ``1 CPU``, ``2 CPUs``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def bytes_text(amount: int) -> str:
     """Write an amount of memory in whole Mi, rounded down: ``512Mi``, ``9Gi``."""
     return str(Quantity.from_value(amount >> 20 << 20, Format.BINARY_SI))

@@ -69,14 +69,14 @@ class Round(Record):
         return self.container.name if self.container else ""
 
 
-def round_of(asked: HintRound, pod: StoredPod, node: Node) -> Round:
+def round_of(hint_round: HintRound, pod: StoredPod, node: Node) -> Round:
     """Read one round of a trace as the Topology Manager of the node does."""
     offers = (
-        offer._replace(request=_request(offer, pod, asked.container, node))
-        for name, answer in asked.answers.items()
+        offer._replace(request=_request(offer, pod, hint_round.container, node))
+        for name, answer in hint_round.answers.items()
         for offer in _offers(name, answer, node.topology_manager)
     )
-    return Round(container=asked.container, offers=tuple(offers), merged=asked.merged)
+    return Round(container=hint_round.container, offers=tuple(offers), merged=hint_round.merged)
 
 
 def _request(offer: Offer, pod: StoredPod, container: Container | None, node: Node) -> int | None:

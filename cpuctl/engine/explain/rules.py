@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from cpuctl.checkpoints.model import MemoryNode, node_list
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.explain.decision import Blocked, Decision, Rule, bytes_text, counted, nodes_text
+from cpuctl.engine.explain.decision import Blocked, Decision, Rule, bytes_text, nodes_text
 from cpuctl.engine.explain.offers import SINGLE, Offer, OfferStatus, Round, memory_requested, whole_cpus
 from cpuctl.engine.explain.scenario import Replay
 from cpuctl.engine.hints.common_sets import CommonSets
@@ -26,6 +26,7 @@ from cpuctl.engine.memory.requests import MemoryRequest
 from cpuctl.engine.memory.tables import MEMORY, allocatable_in, free_in, is_memory
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, RejectionReason
+from cpuctl.phrases import counted
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Format, Quantity
 

@@ -22,7 +22,7 @@ any."""
 
 
 class Scenario(NamedTuple):
-    """A kubelet starts and looks at *pods* one after the other; the one at position *asked* is the question.
+    """A kubelet starts and looks at *pods* one after the other; the one at *position* is the question.
 
     The pods in *removed* (by UID) end right before that pod comes. With *restarted* the pods are those that
     ran before the kubelet restarted: it takes none of them for running until it has looked at it, cleans
@@ -34,7 +34,7 @@ class Scenario(NamedTuple):
     start: Starter
     kubelet: Kubelet
     pods: tuple[StoredPod, ...]
-    asked: int
+    position: int
     removed: frozenset[str] = frozenset()
     restarted: bool = False
     aligned: bool = False
@@ -44,17 +44,19 @@ class Scenario(NamedTuple):
         """Return whether a decision on the pod is what is asked for."""
         if not isinstance(admission.verdict, Admitted):
             return False
-        return not self.aligned or (bool(admission.asked) and all(each.preferred for each in admission.asked))
+        return not self.aligned or (
+            bool(admission.hint_rounds) and all(each.preferred for each in admission.hint_rounds)
+        )
 
     @property
     def pod(self) -> StoredPod:
         """The pod in question."""
-        return self.pods[self.asked]
+        return self.pods[self.position]
 
     def coming(self, node: Node) -> tuple[tuple[StoredPod, ...], int]:
         """Return the pods as they come to a node that has started, and the place of the one in question."""
         if not self.together or node.what_if is None:
-            return self.pods, self.asked
+            return self.pods, self.position
         pods = tuple(node.in_order(self.pods))
         return pods, [pod.uid for pod in pods].index(self.pod.uid)
 

@@ -18,18 +18,18 @@ MOST_TRIED = 20_000
 """Beyond so many sets of one size, none but the chosen one is looked at."""
 
 
-def equally_good(asked: HintRound, manager: TopologyManager) -> tuple[NodeMask, ...]:
+def equally_good(hint_round: HintRound, manager: TopologyManager) -> tuple[NodeMask, ...]:
     """List the sets that all managers prefer, as small and as close as the one that was chosen, lowest first.
 
     It is that one alone where not all prefer it; nothing where any NUMA nodes will do.
     """
-    merged = asked.merged
+    merged = hint_round.merged
     if not isinstance(merged, Merged) or merged.hint.nodes is None:
         return ()
     chosen = merged.hint.nodes
     if not merged.hint.preferred:
         return (chosen,)
-    lists = [hints for answer in asked.answers.values() for hints in (answer or {}).values() if hints]
+    lists = [hints for answer in hint_round.answers.values() for hints in (answer or {}).values() if hints]
     rank = manager.fit.key(chosen)[:2]
     return tuple(
         nodes
@@ -38,15 +38,15 @@ def equally_good(asked: HintRound, manager: TopologyManager) -> tuple[NodeMask, 
     )
 
 
-def preferred_by_cpus(asked: HintRound, manager: TopologyManager) -> tuple[NodeMask, ...]:
+def preferred_by_cpus(hint_round: HintRound, manager: TopologyManager) -> tuple[NodeMask, ...]:
     """List the smallest sets that the CPU Manager prefers, where no set is preferred by all, the best first.
 
     Those that the Memory Manager prefers, too, come alone, if there are any.
     """
-    merged, cpus = asked.merged, _first(asked, "cpu")
+    merged, cpus = hint_round.merged, _first(hint_round, "cpu")
     if not isinstance(merged, Merged) or merged.hint.preferred or not cpus:
         return ()
-    memory = _first(asked, "memory")
+    memory = _first(hint_round, "memory")
     lowest = NO_NODES
     for node in _nodes(manager.everything):
         lowest |= node
@@ -57,8 +57,8 @@ def preferred_by_cpus(asked: HintRound, manager: TopologyManager) -> tuple[NodeM
     return ()
 
 
-def _first(asked: HintRound, provider: ProviderName) -> HintList | None:
-    answer = asked.answers.get(provider)
+def _first(hint_round: HintRound, provider: ProviderName) -> HintList | None:
+    answer = hint_round.answers.get(provider)
     return next(iter(answer.values())) if answer else None
 
 

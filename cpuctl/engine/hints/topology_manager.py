@@ -222,9 +222,9 @@ class TopologyMetrics(Changeable):
         self.unaligned: Counter[str] = Counter()
 
     def count(
-        self, manager: TopologyManager, *, admitted: bool, placed: int, asked: Sequence[HintRound]
+        self, manager: TopologyManager, *, admitted: bool, placed: int, hint_rounds: Sequence[HintRound]
     ) -> None:
-        """Count one admission of a pod, of which so many containers were *placed* after what was *asked*."""
+        """Count one admission of a pod, of which so many containers were *placed* after these rounds."""
         self.requests += 1
         self.errors += not admitted and manager.policy != "none"
         if manager.policy != "single-numa-node":
@@ -232,5 +232,5 @@ class TopologyMetrics(Changeable):
             return
         self.aligned[manager.scope] += placed if manager.scope == "container" else admitted
         self.unaligned[manager.scope] += any(
-            isinstance(each.merged, Merged) and not each.merged.admit for each in asked
+            isinstance(each.merged, Merged) and not each.merged.admit for each in hint_rounds
         )

@@ -25,11 +25,11 @@ _SETTING = "memoryManagerPolicy"
 
 
 def start_memory_manager(
-    info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates, kept: Mapping[str, Quantity]
+    info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates, reserved: Mapping[str, Quantity]
 ) -> StaticMemoryPolicy | Undetermined | None:
     """Set the manager up, or raise SettingError with the kubelet's text; None for the policy ``None``.
 
-    *kept* is what is kept from pods of every resource. Undetermined where the machine does not tell its
+    *reserved* is what is kept from pods of every resource. Undetermined where the machine does not tell its
     memory.
     """
     if not gates.enabled("MemoryManager"):
@@ -38,7 +38,7 @@ def start_memory_manager(
         case "None":
             return None
         case "Static":
-            return _static(info, config, kept, gates.release)
+            return _static(info, config, reserved, gates.release)
         case "BestEffort" if gates.release.knows_best_effort_memory:
             raise SettingError('policy "BestEffort" is not available for platform "linux"', _SETTING)
         case other:
@@ -46,7 +46,7 @@ def start_memory_manager(
 
 
 def _static(
-    info: MachineInfo, config: KubeletConfiguration, kept: Mapping[str, Quantity], release: Behaviours
+    info: MachineInfo, config: KubeletConfiguration, reserved: Mapping[str, Quantity], release: Behaviours
 ) -> StaticMemoryPolicy | Undetermined:
     from cpuctl.engine.memory.manager import StaticMemoryPolicy
     from cpuctl.engine.memory.tables import fresh_tables
@@ -57,9 +57,9 @@ def _static(
     if untold := info.nodes_without_memory:
         return Undetermined(memory_unknown_of(untold))
     nodes = {node.id for node in info.nodes}
-    reserved = reserved_by_node(config.reserved_memory, nodes, kept)
+    by_node = reserved_by_node(config.reserved_memory, nodes, reserved)
     return StaticMemoryPolicy(
-        tables=fresh_tables(info, reserved),
+        tables=fresh_tables(info, by_node),
         refuses_overlaps=release.refuses_overlapping_memory_groups,
         compares_groups=release.compares_memory_of_groups,
         hugepages_known=info.hugepages_known,

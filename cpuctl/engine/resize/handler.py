@@ -58,7 +58,7 @@ class _Found(NamedTuple):
 
     decided_by: DecidedBy
     verdict: Verdict
-    asked: tuple[HintRound, ...]
+    hint_rounds: tuple[HintRound, ...]
     placements: tuple[Placement, ...]
     preview: bool
     departures: tuple[Departure, ...] = ()
@@ -89,7 +89,7 @@ def decide(node: Node, request: PodResize, path: ResizePath) -> ResizeOutcome:
         message=_message(found.verdict),
         shares=_shares(node, request.desired, before),
         unfollowed=unfollowed,
-        asked=found.asked,
+        hint_rounds=found.hint_rounds,
         placements=found.placements,
         preview=found.preview,
         departures=found.departures,
@@ -132,7 +132,7 @@ def _by_admission(node: Node, pod: StoredPod) -> _Found:
     return _Found(
         decided_by=DecidedBy.NODE_FIT if _is_short(admission) else DecidedBy.MANAGERS,
         verdict=admission.verdict,
-        asked=admission.asked,
+        hint_rounds=admission.hint_rounds,
         placements=admission.placements,
         preview=False,
     )
@@ -154,7 +154,7 @@ def _by_allocator(node: Node, request: PodResize, path: ResizePath) -> _Found:
     found = _Found(
         decided_by=DecidedBy.MANAGERS,
         verdict=resized.verdict,
-        asked=resized.asked,
+        hint_rounds=resized.hint_rounds,
         placements=resized.placements,
         preview=True,
         departures=resized.departures + _more_departures(resized, path),
@@ -219,8 +219,8 @@ def _shortage(node: Node, pod: StoredPod) -> Rejected | Undetermined | None:
     """Return why a pod does not fit beside the others, None where it does or nobody looks."""
     if node.allocatable is None:
         return None
-    room = node.allocatable.with_amounts(node.devices.allocatable(pod))
-    return fit_verdict(pod, node.active.values(), room, pod_level=node.pod_level_resources)
+    allocatable = node.allocatable.with_amounts(node.devices.allocatable(pod))
+    return fit_verdict(pod, node.active.values(), allocatable, pod_level=node.pod_level_resources)
 
 
 def _cpus(node: Node, pod: StoredPod) -> dict[str, int]:

@@ -70,7 +70,7 @@ class ResizeOutcome(NamedTuple):
     message: str = ""
     shares: Mapping[str, CPUShare] = {}
     unfollowed: tuple[str, ...] = ()
-    asked: tuple[HintRound, ...] = ()
+    hint_rounds: tuple[HintRound, ...] = ()
     placements: tuple[Placement, ...] = ()
     preview: bool = False
     departures: tuple[Departure, ...] = ()

@@ -156,26 +156,26 @@ def _places(pod: StoredPod) -> Iterator[tuple[str, ReportedResources]]:
     yield from ((each.name, each.resources) for each in pod.statuses if not each.ephemeral)
 
 
-def _granted(reported: ReportedResources, asked: ResourceRequirements) -> ResourceRequirements | None:
+def _granted(reported: ReportedResources, requested: ResourceRequirements) -> ResourceRequirements | None:
     """Take the requests that are granted; of limits only those in force are reported.
 
     One that is to be the request is so already: no resize changes the QoS class.
     """
     if reported.granted is None:
         return None
-    requests, limits = {**asked.requests, **reported.granted}, _of(reported.limits, asked.limits)
-    same = {name for name, limit in asked.limits.items() if asked.requests.get(name) == limit}
-    return asked._replace(requests=requests, limits={**limits, **{name: requests[name] for name in same}})
+    requests, limits = {**requested.requests, **reported.granted}, _of(reported.limits, requested.limits)
+    same = {name for name, limit in requested.limits.items() if requested.requests.get(name) == limit}
+    return requested._replace(requests=requests, limits={**limits, **{name: requests[name] for name in same}})
 
 
-def _in_force(reported: ReportedResources, asked: ResourceRequirements) -> ResourceRequirements | None:
+def _in_force(reported: ReportedResources, requested: ResourceRequirements) -> ResourceRequirements | None:
     if reported.requests is None and reported.limits is None:
         return None
-    return asked._replace(
-        requests=_of(reported.requests, asked.requests), limits=_of(reported.limits, asked.limits)
+    return requested._replace(
+        requests=_of(reported.requests, requested.requests), limits=_of(reported.limits, requested.limits)
     )
 
 
-def _of(reported: Amounts, asked: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
+def _of(reported: Amounts, requested: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
     """Take what is told of amounts that are asked for; the runtime does not report all of them."""
-    return {**asked, **{name: amount for name, amount in (reported or {}).items() if name in asked}}
+    return {**requested, **{name: amount for name, amount in (reported or {}).items() if name in requested}}

@@ -20,7 +20,12 @@ from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryBlock, MemoryStateFile
     from cpuctl.engine.state_checks.owners import Owners
-    from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings, PodResources
+    from cpuctl.machine.pod_resources.model import (
+        ContainerAllocation,
+        MemoryHeld,
+        PodAllocation,
+        PodResources,
+    )
 
 WHOSE = "pods (--pods): whose the kubelet's answers (--pod-resources) are is not known"
 
@@ -59,7 +64,7 @@ class AnswerGap(Record):
         )
 
 
-def answer_gaps(pod: PodHoldings, uid: str, saved: SavedStates) -> Iterator[AnswerGap]:
+def answer_gaps(pod: PodAllocation, uid: str, saved: SavedStates) -> Iterator[AnswerGap]:
     """Compare all that a pod's containers hold; *uid* is empty for a pod that no file knows."""
     cpu, memory, devices = saved
     for container in pod.containers:
@@ -75,7 +80,7 @@ def answer_gaps(pod: PodHoldings, uid: str, saved: SavedStates) -> Iterator[Answ
             yield from _devices(devices, uid, container)
 
 
-def _devices(devices: DevicesStateFile, uid: str, container: ContainerHoldings) -> Iterator[AnswerGap]:
+def _devices(devices: DevicesStateFile, uid: str, container: ContainerAllocation) -> Iterator[AnswerGap]:
     saved: dict[str, set[str]] = {}
     for entry in devices.entries:
         if (entry.pod_uid, entry.container) == (uid, container.name):
@@ -85,7 +90,9 @@ def _devices(devices: DevicesStateFile, uid: str, container: ContainerHoldings) 
         yield from _gap(container, DEVICES_FILE, resource, _names(expected), _names(listed))
 
 
-def _gap(container: ContainerHoldings, file: str, what: str, saved: str, listed: str) -> Iterator[AnswerGap]:
+def _gap(
+    container: ContainerAllocation, file: str, what: str, saved: str, listed: str
+) -> Iterator[AnswerGap]:
     if saved != listed:
         yield AnswerGap(container.name, file, what, saved or "none", listed or "none")
 
@@ -124,7 +131,7 @@ def unnamed(saved: SavedStates, owners: Owners) -> bool:
     return not saved.uids <= (owners.pods or {}).keys()
 
 
-def _of_pod(pod: PodHoldings, uid: str, saved: SavedStates) -> Iterator[StateFinding]:
+def _of_pod(pod: PodAllocation, uid: str, saved: SavedStates) -> Iterator[StateFinding]:
     for gap in answer_gaps(pod, uid, saved):
         yield StateFinding(
             Severity.WARNING,
@@ -157,14 +164,14 @@ def _unlisted(saved: SavedStates, answers: PodResources, owners: Owners) -> Iter
         )
 
 
-def _answer_text(answer: PodHoldings | str) -> str:
+def _answer_text(answer: PodAllocation | str) -> str:
     if isinstance(answer, str):
         return f"it answers: {answer}"
     held = CPUSet.of(cpu for container in answer.containers for cpu in container.cpus)
     return f"it answers CPUs {held or 'none'}"
 
 
-def _nobodys(state: CPUStateFile, pods: Iterable[PodHoldings]) -> Iterator[StateFinding]:
+def _nobodys(state: CPUStateFile, pods: Iterable[PodAllocation]) -> Iterator[StateFinding]:
     """Without the names of pods, CPUs that nobody has by the file can be told at least."""
     held = (*state.pod_entries.values(), *(cpus for each in state.entries.values() for cpus in each.values()))
     saved = CPUSet.of(cpu for cpus in held for cpu in cpus)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 
-class CPUHolding(Record):
+class CPUHolder(Record):
     """Exclusive CPUs and who holds them; a pod as a whole has no container."""
 
     uid: str
@@ -56,7 +56,7 @@ class CPUSubject(Record):
     state: CPUStateFile
     whole: CPUStateFile
     owners: Owners
-    held: tuple[CPUHolding, ...]
+    held: tuple[CPUHolder, ...]
 
     @classmethod
     def of(cls, state: CPUStateFile, whole: CPUStateFile, owners: Owners) -> CPUSubject:
@@ -80,13 +80,13 @@ def union(sets: Iterable[CPUSet]) -> CPUSet:
     return reduce(or_, sets, CPUSet())
 
 
-def holders(state: CPUStateFile) -> Iterator[CPUHolding]:
+def holders(state: CPUStateFile) -> Iterator[CPUHolder]:
     """Yield who holds exclusive CPUs: every pod as a whole, then its containers."""
     for uid in sorted({*state.pod_entries, *state.entries}):
         if uid in state.pod_entries:
-            yield CPUHolding(uid, "", state.pod_entries[uid])
+            yield CPUHolder(uid, "", state.pod_entries[uid])
         for name, cpus in sorted(state.entries.get(uid, {}).items()):
-            yield CPUHolding(uid, name, cpus)
+            yield CPUHolder(uid, name, cpus)
 
 
 _FILE = StatePlace(CPU_FILE)

@@ -9,12 +9,12 @@ from typing import NamedTuple, TypeVar
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS, StateFinding, StatePlace
+from cpuctl.phrases import few
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE
 
 _LONGEST = 120
-_SHOWN = 3
 
 
 class OwnerStatus(StrEnum):
@@ -92,8 +92,7 @@ class Owners(NamedTuple):
 
     def names(self, holders: Sequence[tuple[str, str]]) -> str:
         """Write the first of some holders, by UID and container, and how many there are more."""
-        shown = ", ".join(self.name(*holder) for holder in holders[:_SHOWN])
-        return shown if len(holders) <= _SHOWN else f"{shown} and {len(holders) - _SHOWN} more"
+        return few([self.name(*holder) for holder in holders])
 
 
 NOBODY_SAYS = Owners()

@@ -16,7 +16,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.outcome import Picked
-from cpuctl.engine.state_checks.cpu_findings import CPUHolding, holders, union
+from cpuctl.engine.state_checks.cpu_findings import CPUHolder, holders, union
 from cpuctl.engine.state_checks.findings import REMOVE_ONE
 from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
 from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired
@@ -25,12 +25,12 @@ Moves = Mapping[str, Mapping[int, int]]
 """By UID, the CPU that takes the place of another."""
 
 
-def moves_of(holders: Iterable[CPUHolding], owners: Owners, policy: StaticPolicy) -> Moves | NotRepaired:
+def moves_of(holders: Iterable[CPUHolder], owners: Owners, policy: StaticPolicy) -> Moves | NotRepaired:
     """Find a new place for every CPU that a pod may not keep; it keeps all others.
 
     Of CPUs that several pods hold, the first by UID keeps them.
     """
-    parts: dict[str, list[CPUHolding]] = {}
+    parts: dict[str, list[CPUHolder]] = {}
     # Containers come before the pod as a whole: what is near each of them goes to them.
     for held in sorted(holders, key=lambda held: not held.container):
         parts.setdefault(held.uid, []).append(held)
@@ -47,7 +47,7 @@ class _Search:
     """``parts`` is what every pod holds, ``taken`` what somebody keeps or has got."""
 
     def __init__(
-        self, owners: Owners, policy: StaticPolicy, parts: Mapping[str, Sequence[CPUHolding]]
+        self, owners: Owners, policy: StaticPolicy, parts: Mapping[str, Sequence[CPUHolder]]
     ) -> None:
         self.owners = owners
         self.policy = policy
@@ -79,7 +79,7 @@ class _Search:
             if cpus - kept:
                 yield uid, cpus - kept
 
-    def _found(self, held: CPUHolding, lost: CPUSet) -> CPUSet | None:
+    def _found(self, held: CPUHolder, lost: CPUSet) -> CPUSet | None:
         """Take as many free CPUs, near what is kept; None where they are too few.
 
         Threads of cores that the holder has already come first, then what the kubelet would take.
@@ -103,7 +103,7 @@ class _Search:
         nodes = CPUSet(self.policy.near(near or NodeMask(0)))
         return _first(chain(free & nodes, free - nodes), count)
 
-    def _near(self, held: CPUHolding, lost: CPUSet) -> NodeMask | None:
+    def _near(self, held: CPUHolder, lost: CPUSet) -> NodeMask | None:
         """Return the NUMA nodes of what a holder keeps or, where it keeps nothing, of what it had."""
         nodes = self.policy.topology.numa_nodes
         for cpus in (held.cpus - lost, lost):
@@ -111,7 +111,7 @@ class _Search:
                 return NodeMask(near)
         return None
 
-    def _too_few(self, held: CPUHolding, lost: CPUSet) -> NotRepaired:
+    def _too_few(self, held: CPUHolder, lost: CPUSet) -> NotRepaired:
         free = len(CPUSet(self.policy.allocatable) - self.taken)
         who = self.owners.name(held.uid, held.container)
         return NotRepaired(

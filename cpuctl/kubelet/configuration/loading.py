@@ -24,8 +24,8 @@ from cpuctl.kubelet.configuration.settings import (
     merge_patch,
     uniform,
 )
-from cpuctl.kubelet.flags.given import STAGE as FLAGS
-from cpuctl.kubelet.flags.given import KubeletFlags
+from cpuctl.kubelet.flags.kubelet_flags import STAGE as FLAGS
+from cpuctl.kubelet.flags.kubelet_flags import KubeletFlags
 from cpuctl.kubelet.gates.feature_gates import STAGE, BadGatesError, FeatureGates, gates_at_start
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion

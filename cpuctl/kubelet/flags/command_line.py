@@ -18,7 +18,13 @@ from cpuctl.errors import InputError, UsageError
 from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform
-from cpuctl.kubelet.flags.given import HANDED_ON, STAGE, KubeletFlags, forwarded_flags, place_of_argument
+from cpuctl.kubelet.flags.kubelet_flags import (
+    HANDED_ON,
+    STAGE,
+    KubeletFlags,
+    forwarded_flags,
+    place_of_argument,
+)
 from cpuctl.kubelet.flags.table import (
     CONFIG,
     CONFIG_DIR,
@@ -62,15 +68,15 @@ def split_arguments(text: str) -> list[str]:
     variable the last counts. Of a command line of k3s or RKE2 those count that it hands to the
     kubelet inside it (``k3s agent --kubelet-arg=max-pods=50``).
     """
-    words = _split(text)
-    program = PurePath(words[0]).name if words and not words[0].startswith("-") else ""
+    arguments = _split(text)
+    program = PurePath(arguments[0]).name if arguments and not arguments[0].startswith("-") else ""
     if program in _WITH_A_KUBELET:
-        return list(forwarded_flags(words))
+        return list(forwarded_flags(arguments))
     if program == "kubelet":
-        words = words[1:]
+        arguments = arguments[1:]
     found: dict[str, list[str]] = {"": []}
     name = ""
-    for word in words:
+    for word in arguments:
         if variable := _VARIABLE.match(word):
             name = variable[1]
             found.pop(name, None)
@@ -207,19 +213,21 @@ def _uses(arguments: Sequence[str], minor: int | None, bad: list[_BadFlagError])
 
     Words that are no flags are refused when all the flags have been read.
     """
-    words = deque(arguments)
+    arguments = deque(arguments)
     strays: list[str] = []
-    while words:
-        word = words.popleft()
+    while arguments:
+        word = arguments.popleft()
         if word == "--":
-            strays += words
+            strays += arguments
             break
         if not word.startswith("-") or word == "-":
             strays.append(word)
         else:
             place = place_of_argument(word)
             try:
-                for use in _long(word, words, minor) if word.startswith("--") else _short(word, words):
+                for use in (
+                    _long(word, arguments, minor) if word.startswith("--") else _short(word, arguments)
+                ):
                     yield use._replace(place=place)
             except _BadFlagError as error:
                 error.flag, error.place = word.lstrip("-").partition("=")[0], place

@@ -51,7 +51,7 @@ def arguments_of(found: ToolFile, source: str) -> tuple[str, ...]:
     if not found.flags:
         return ()
 
-    from cpuctl.kubelet.flags.given import PlacedFlag
+    from cpuctl.kubelet.flags.kubelet_flags import PlacedFlag
     from cpuctl.kubelet.foreign.lines import LinedName
 
     return tuple(

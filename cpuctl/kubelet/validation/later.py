@@ -38,12 +38,12 @@ def _entries(subject: Subject, field: str) -> Iterable[object]:
     return sorted(subject.given(field).items())
 
 
-def _threshold(words: str) -> Breaks:
-    """Break where a threshold is wrong in the way that *words* tell."""
+def _threshold(message: str) -> Breaks:
+    """Break where a threshold is wrong in the way that *message* tell."""
 
     def breaks(subject: Subject) -> Broken:
         found, values = threshold_problem(*subject.item) or ("", ())
-        return when(found == words, *values)
+        return when(found == message, *values)
 
     return breaks
 
@@ -145,7 +145,7 @@ _LOGS = "failed to initialize container log manager:"
 _THRESHOLDS = (UNSUPPORTED, NEGATIVE, BEYOND, NOT_POSITIVE, UNREADABLE)
 
 LATER: tuple[Rule, ...] = (
-    *(_of_hard(words, _threshold(words)) for words in _THRESHOLDS),
+    *(_of_hard(message, _threshold(message)) for message in _THRESHOLDS),
     Rule("tlsMinVersion", "unknown tls version {}", _tls_version, stage=CONTAINER_MANAGER),
     Rule("authorization.mode", "unknown authorization mode {}", _authorization, stage=CONTAINER_MANAGER),
     Rule(
@@ -156,7 +156,7 @@ LATER: tuple[Rule, ...] = (
         stage=CONTAINER_MANAGER,
     ),
     Rule("syncFrequency", "invalid sync frequency {}", _sync, stage=KUBELET),
-    *(_of_soft(words, _threshold(words)) for words in _THRESHOLDS),
+    *(_of_soft(message, _threshold(message)) for message in _THRESHOLDS),
     _of_grace("unsupported eviction signal {}", _unknown),
     _of_grace("{}", _unreadable_grace),
     _of_grace("invalid eviction grace period specified: {}, must be a positive value", _negative_grace),

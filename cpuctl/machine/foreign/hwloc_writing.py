@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
-from cpuctl.machine.wording import some_of
+from cpuctl.phrases import some_of
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n'
 _OUTERMOST_FIRST = ("Machine", "Drawer", "Book", "Memory", "Package", "Die", "Cluster", "Cache", "Core", "PU")

@@ -34,7 +34,7 @@ _MEGAHERTZ = re.compile(r"([0-9]{1,7})(?:\.([0-9]{1,6}))?", re.ASCII)
 _SWITCHES = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}
 _BARE_DASH = re.compile(rb'("(?:[^"\\]++|\\.)*+")|-(?=\s*[,}\]])')
 _MOST_COLUMNS = 64
-_UNTOLD = "?"
+_UNKNOWN = "?"
 """A cache of a row that names fewer than others do: which of them are missing, lscpu does not say."""
 _REPEATED = "the numbers of cores repeat: CPUs that share no cache of level 2 are taken for different cores"
 _HINT = "lscpu -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE -J tells most"
@@ -115,7 +115,7 @@ def _columns(cells: list[str], header: Sequence[str], *, joined: bool) -> list[s
     if not any(cells[1:]):
         return cells + [""] * (len(header) - len(cells))
     if caches and caches[-1] == len(header) - 1 and first <= len(cells) < len(header):
-        return cells[:first] + [_UNTOLD] * len(caches)
+        return cells[:first] + [_UNKNOWN] * len(caches)
     return cells
 
 
@@ -123,7 +123,7 @@ def _parts(text: str, count: int) -> list[str]:
     parts = text.split(":")
     if len(parts) == count:
         return parts
-    return [_UNTOLD if _value(text) else ""] * count
+    return [_UNKNOWN if _value(text) else ""] * count
 
 
 def _value(text: str) -> str | None:
@@ -159,7 +159,7 @@ def _built(
     places = [name for name in (_CORE, _SOCKET, _NODE, *caches) if name in header]
     online, offline = _by_state(records, places)
     rows = [_row(record, cpu) for cpu, record in online.items()]
-    caches_known = not any(_UNTOLD in record.values.values() for record in online.values())
+    caches_known = not any(_UNKNOWN in record.values.values() for record in online.values())
     shared = _caches(online, caches) if caches_known else []
     apart = _with_cores_apart(rows, shared)
     printed = PrintedMachine(rows=apart, nodes=nodes_of(rows), caches=shared, offline=offline)

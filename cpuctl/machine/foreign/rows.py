@@ -11,7 +11,7 @@ from cpuctl.machine.findings import note, topology_findings, warning, without_fi
 from cpuctl.machine.foreign.form import FormContent, MachineFact
 from cpuctl.machine.machine_info import MachineInfo, kubelet_view
 from cpuctl.machine.model import CPU, Cache, Machine, MachineFinding, NumaNode, distinct_caches
-from cpuctl.machine.wording import named
+from cpuctl.phrases import named
 
 _SAID_OF_FORMS = frozenset({"unrecorded-memory", "unrecorded-hugepages"})
 """Findings that would repeat what the form does not tell."""

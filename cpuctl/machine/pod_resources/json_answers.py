@@ -15,9 +15,9 @@ from cpuctl.documents.loading import load_documents
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
 from cpuctl.machine.pod_resources.model import (
     NO_NODE,
-    ContainerHoldings,
+    ContainerAllocation,
     MemoryHeld,
-    PodHoldings,
+    PodAllocation,
     PodResources,
     cpu_set,
     node_set,
@@ -61,8 +61,8 @@ def _with_pods(found: PodResources, pods: Cursor) -> PodResources:
     return found._replace(pods=(found.pods or ()) + tuple(_pod(pod) for pod in pods.items()))
 
 
-def _pod(pod: Cursor) -> PodHoldings:
-    return PodHoldings(
+def _pod(pod: Cursor) -> PodAllocation:
+    return PodAllocation(
         namespace=pod.required("namespace").text(),
         name=pod.required("name").text(),
         containers=tuple(_container(each) for each in pod.optional("containers", Cursor.items, [])),
@@ -71,11 +71,11 @@ def _pod(pod: Cursor) -> PodHoldings:
     )
 
 
-def _container(container: Cursor) -> ContainerHoldings:
+def _container(container: Cursor) -> ContainerAllocation:
     devices: dict[str, frozenset[str]] = {}
     for resource, device, _ in devices_of(container):
         devices[resource] = devices.get(resource, frozenset()) | {device}
-    return ContainerHoldings(
+    return ContainerAllocation(
         name=container.required("name").text(),
         cpus=_cpus(container),
         memory=_memory(container),

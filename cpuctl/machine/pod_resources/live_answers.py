@@ -13,9 +13,9 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, InputError
 from cpuctl.machine.pod_resources.grpc_call import call
 from cpuctl.machine.pod_resources.model import (
-    ContainerHoldings,
+    ContainerAllocation,
     MemoryHeld,
-    PodHoldings,
+    PodAllocation,
     PodResources,
     cpu_set,
     node_set,
@@ -25,7 +25,7 @@ _LONGEST_VARINT = 10
 _BITS = 64
 
 
-def decode_list(message: bytes) -> tuple[PodHoldings, ...]:
+def decode_list(message: bytes) -> tuple[PodAllocation, ...]:
     """Decode ``ListPodResourcesResponse``; raise InputError for what is none."""
     try:
         return tuple(_pod(pod) for pod in _messages(message, 1))
@@ -33,7 +33,7 @@ def decode_list(message: bytes) -> tuple[PodHoldings, ...]:
         raise _no_answer("ListPodResourcesResponse", error) from None
 
 
-def decode_get(message: bytes) -> PodHoldings:
+def decode_get(message: bytes) -> PodAllocation:
     """Decode ``GetPodResourcesResponse``; raise InputError for what is none."""
     try:
         return _pod(next(_messages(message, 1), b""))
@@ -53,8 +53,8 @@ def _no_answer(name: str, error: ValueError) -> InputError:
     return InputError(f"the answer is no {name}: {error}")
 
 
-def _pod(message: bytes) -> PodHoldings:
-    return PodHoldings(
+def _pod(message: bytes) -> PodAllocation:
+    return PodAllocation(
         name=_text(message, 1),
         namespace=_text(message, 2),
         containers=tuple(_container(container) for container in _messages(message, 3)),
@@ -63,12 +63,12 @@ def _pod(message: bytes) -> PodHoldings:
     )
 
 
-def _container(message: bytes) -> ContainerHoldings:
+def _container(message: bytes) -> ContainerAllocation:
     devices: dict[str, frozenset[str]] = {}
     for entry in _messages(message, 2):
         resource = _text(entry, 1)
         devices[resource] = devices.get(resource, frozenset()).union(map(_decoded, _messages(entry, 2)))
-    return ContainerHoldings(
+    return ContainerAllocation(
         name=_text(message, 1),
         cpus=cpu_set(_integers(message, 3)),
         memory=_memory(message, 4),
@@ -191,7 +191,7 @@ def _asked(path: str, method: str, decode: Callable[[bytes], T], problems: list[
         return None
 
 
-def _alone(path: str, full_name: str) -> PodHoldings | str:
+def _alone(path: str, full_name: str) -> PodAllocation | str:
     namespace, _, name = full_name.partition("/")
     try:
         return decode_get(call(path, f"{_SERVICE}/Get", encode_get(namespace, name)))

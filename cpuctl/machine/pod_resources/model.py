@@ -20,7 +20,7 @@ class MemoryHeld(NamedTuple):
     nodes: CPUSet
 
 
-class ContainerHoldings(NamedTuple):
+class ContainerAllocation(NamedTuple):
     """What a container has for its own: exclusive CPUs, memory, devices by resource."""
 
     name: str
@@ -29,12 +29,12 @@ class ContainerHoldings(NamedTuple):
     devices: Mapping[str, frozenset[str]] = {}
 
 
-class PodHoldings(NamedTuple):
+class PodAllocation(NamedTuple):
     """A pod that the kubelet lists; ``cpus`` are those that it has as a whole, ``memory`` likewise."""
 
     namespace: str
     name: str
-    containers: tuple[ContainerHoldings, ...] = ()
+    containers: tuple[ContainerAllocation, ...] = ()
     cpus: CPUSet = CPUSet()
     memory: tuple[MemoryHeld, ...] = ()
 
@@ -51,13 +51,13 @@ class PodResources(NamedTuple):
     words of a refusal.
     """
 
-    pods: tuple[PodHoldings, ...] | None = None
+    pods: tuple[PodAllocation, ...] | None = None
     allocatable: CPUSet | None = None
     problems: tuple[str, ...] = ()
-    alone: Mapping[str, PodHoldings | str] = {}
+    alone: Mapping[str, PodAllocation | str] = {}
 
     @property
-    def answered_pods(self) -> tuple[PodHoldings, ...]:
+    def answered_pods(self) -> tuple[PodAllocation, ...]:
         """All pods that an answer tells of."""
         return (*(self.pods or ()), *(each for each in self.alone.values() if not isinstance(each, str)))
 

@@ -16,7 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from cpuctl.below_root import Root
 from cpuctl.documents.ignition import file_text
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import CpuctlError, InputError, unreadable
@@ -25,6 +24,7 @@ from cpuctl.machine.recording_layout import UNIT, is_of_kubelet
 from cpuctl.machine.support.view import Overlay, SupportArchive, configuration_place
 from cpuctl.machine.tar_stream import TarMembers
 from cpuctl.machine.tree import MAX_FILE_BYTES, Tree
+from cpuctl.root_directory import Root
 
 MAX_READ_BYTES = 128 << 20
 """The most that is read of one archive in all."""

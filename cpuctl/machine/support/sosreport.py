@@ -19,7 +19,7 @@ from cpuctl.machine.model import CPU_DIRECTORY, MachineFinding
 from cpuctl.machine.recording_layout import SOS_COMMANDS
 from cpuctl.machine.support.view import Overlay, SupportArchive, configuration_place
 from cpuctl.machine.tree import Tree
-from cpuctl.machine.wording import are
+from cpuctl.phrases import are
 
 WHAT = "a sosreport"
 _PROCESSES = (f"{SOS_COMMANDS}/process/ps_auxwwwm", "ps")

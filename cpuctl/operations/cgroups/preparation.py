@@ -11,7 +11,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.below_root import DanglingLinkError, Root
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUP_TYPES, CGROUPS, Hierarchies, mount_of
 from cpuctl.cgroups.names import Driver, Level
@@ -20,7 +19,8 @@ from cpuctl.cgroups.writes import CPUS, MEMS, PlannedWrite, plan_quotas, plan_wr
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, InputError, UsageError
 from cpuctl.machine.tree import DirectoryTree
-from cpuctl.operations.cgroups.request import Request, members_of, read_request
+from cpuctl.operations.cgroups.request import ResolvedRequest, members_of, read_request
+from cpuctl.root_directory import DanglingLinkError, Root
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class ApplyInputs(NamedTuple):
     """The node, what is asked for on it, and what is overruled."""
 
     node: NodeInputs
-    asked: ApplyRequest
+    request: ApplyRequest
     insisted: Overrides
     root: Path
     writes: bool
@@ -66,7 +66,7 @@ class PreparedWrites:
 
     root: Path
     at: Hierarchies
-    request: Request
+    request: ResolvedRequest
     writes: Sequence[PlannedWrite]
     objections: Sequence[Objection]
     digests: Mapping[str, str]
@@ -111,12 +111,12 @@ def require_kernel(root: Path, snapshot: NodeSnapshot, *, quota: bool) -> Hierar
     return at
 
 
-def _require_mount(path: Path, wanted: str) -> None:
+def _require_mount(path: Path, kind: str) -> None:
     mount = mount_of(Path("/proc/self/mountinfo").read_text(errors="replace"), str(path))
-    if mount is None or mount.kind != wanted:
+    if mount is None or mount.kind != kind:
         found = f"a file system of the type {mount.kind}" if mount else "nothing that is mounted"
         raise InputError(
-            f"expected the kernel's control groups ({wanted}), found {found}",
+            f"expected the kernel's control groups ({kind}), found {found}",
             where=str(path),
             hint="a copy of a node cannot be changed; -m live is the node itself",
         )
@@ -149,7 +149,7 @@ def read_and_prepare(inputs: ApplyInputs, sources: Sources, progress: Progress) 
         sources.require_configuration()
     snapshot = take_group_snapshot(node.files, node.known, progress)
     require_kernel(inputs.root, snapshot, quota=inputs.insisted.quota)
-    request = read_request(inputs.asked, node, snapshot, sources)
+    request = read_request(inputs.request, node, snapshot, sources)
     prepared = prepare(node, snapshot, request, inputs.insisted, inputs.root)
     if inputs.node.state:
         # That is not what the kubelet writes to: only from now on its own files are looked at.
@@ -158,26 +158,26 @@ def read_and_prepare(inputs: ApplyInputs, sources: Sources, progress: Progress) 
 
 
 def prepare(
-    node: LiveNode, snapshot: NodeSnapshot, request: Request, insisted: Overrides, root: Path
+    node: LiveNode, snapshot: NodeSnapshot, request: ResolvedRequest, insisted: Overrides, root: Path
 ) -> PreparedWrites:
     """Hold what is wanted against the node, and work the writes out.
 
     Raise InputError for sets that no order of writes leads to.
     """
     at = require_kernel(root, snapshot, quota=insisted.quota)
-    wanted = request.desired.wanted
+    desired = request.desired.groups
     try:
-        writes = plan_writes(snapshot.groups, wanted, at.version)
+        writes = plan_writes(snapshot.groups, desired, at.version)
     except ValueError as error:
         raise InputError(str(error)) from None
     objections = [
         *_moved(request, node, snapshot),
-        *find_objections(wanted, _situation(request, snapshot, root), insisted.forced),
+        *find_objections(desired, _situation(request, snapshot, root), insisted.forced),
     ]
     if insisted.quota:
         from cpuctl.operations.cgroups.rules import wanted_quotas
 
-        writes += plan_quotas(snapshot.groups, wanted_quotas(wanted, snapshot, node.kubelet), at.version)
+        writes += plan_quotas(snapshot.groups, wanted_quotas(desired, snapshot, node.kubelet), at.version)
     return PreparedWrites(
         root=root,
         at=at,
@@ -220,15 +220,15 @@ def _warnings(writes: Sequence[PlannedWrite], snapshot: NodeSnapshot) -> Iterato
         yield "other NUMA nodes move the memory that is in use: that takes time, and the container waits"
 
 
-def _moved(request: Request, node: LiveNode, snapshot: NodeSnapshot) -> Iterator[Objection]:
+def _moved(request: ResolvedRequest, node: LiveNode, snapshot: NodeSnapshot) -> Iterator[Objection]:
     """Compare the node with what a plan was made from."""
     if request.recorded is not None:
         here = {each.path.rpartition("/")[2]: each.sha256 for each in node.state_files}
         for name in sorted(here.keys() | request.recorded.keys()):
             if here.get(name) != request.recorded.get(name):
                 yield moved_on(name)
-    goals = {(one.path, CPUS): one.cpus for one in request.desired.wanted}
-    goals |= {(one.path, MEMS): one.mems for one in request.desired.wanted}
+    goals = {(one.path, CPUS): one.cpus for one in request.desired.groups}
+    goals |= {(one.path, MEMS): one.mems for one in request.desired.groups}
     for (path, name), found in request.now.items():
         values = snapshot.groups[path].cpuset
         now = (values.cpus if name == CPUS else values.mems) or CPUSet()
@@ -238,7 +238,7 @@ def _moved(request: Request, node: LiveNode, snapshot: NodeSnapshot) -> Iterator
             yield moved_on(f"{path}/{name}")
 
 
-def _situation(request: Request, snapshot: NodeSnapshot, root: Path) -> ApplyContext:
+def _situation(request: ResolvedRequest, snapshot: NodeSnapshot, root: Path) -> ApplyContext:
     state = snapshot.state.cpu
     return ApplyContext(
         online=snapshot.machine.online,

@@ -40,7 +40,7 @@ _DIVIDED = "pod"
 _OF_CONTAINERS = (Level.CONTAINER, Level.BELOW)
 
 
-class Request(NamedTuple):
+class ResolvedRequest(NamedTuple):
     """What is to be, and what it was worked out from.
 
     ``held`` are exclusive CPUs by pod and container, ``recorded`` the SHA-256 of state files by their path.
@@ -86,18 +86,20 @@ def read_apply_request(filename: str, references: Sequence[str]) -> ApplyRequest
     return ApplyRequest(content, source_name(filename) if filename else "", references)
 
 
-def read_request(asked: ApplyRequest, node: LiveNode, snapshot: NodeSnapshot, sources: Sources) -> Request:
+def read_request(
+    request: ApplyRequest, node: LiveNode, snapshot: NodeSnapshot, sources: Sources
+) -> ResolvedRequest:
     """Work out what is wanted of the containers in the *snapshot*."""
-    if asked.content is not None:
-        sources.add("apply", asked.source, "given")
-        return _of_file(asked.content, asked.source, node, snapshot)
-    if asked.references:
-        sources.add("apply", ", ".join(asked.references), "given")
-        return _by_reference(asked.references, snapshot)
+    if request.content is not None:
+        sources.add("apply", request.source, "given")
+        return _of_file(request.content, request.source, node, snapshot)
+    if request.references:
+        sources.add("apply", ", ".join(request.references), "given")
+        return _by_reference(request.references, snapshot)
     return _own_state(snapshot, node.kubelet.config.root_dir)
 
 
-def _own_state(snapshot: NodeSnapshot, directory: str) -> Request:
+def _own_state(snapshot: NodeSnapshot, directory: str) -> ResolvedRequest:
     state = snapshot.state
     if state.cpu is None and state.memory is None:
         others = "name a plan with -f FILE, a state with --state, or containers: " + _REFERENCE
@@ -111,7 +113,7 @@ def _own_state(snapshot: NodeSnapshot, directory: str) -> Request:
             hint=others,
         )
     left_out = by_assignment(members_of(snapshot), Assignment(own=places_of(snapshot.state.entries))).left_out
-    wanted = tuple(
+    groups = tuple(
         DesiredGroup(
             path=observed.group.path,
             owner=observed.owner,
@@ -123,10 +125,12 @@ def _own_state(snapshot: NodeSnapshot, directory: str) -> Request:
         for observed in snapshot.containers
         if observed.expected.cpus is not None or observed.expected.mems is not None
     )
-    return Request(kind="State", desired=DesiredState(wanted=wanted, left_out=left_out), held=state.entries)
+    return ResolvedRequest(
+        kind="State", desired=DesiredState(groups=groups, left_out=left_out), held=state.entries
+    )
 
 
-def _by_reference(references: Sequence[str], snapshot: NodeSnapshot) -> Request:
+def _by_reference(references: Sequence[str], snapshot: NodeSnapshot) -> ResolvedRequest:
     read = dict(_reference(text, snapshot.machine) for text in references)
     if len(read) != len(references):
         raise UsageError("a container is named twice", hint=_REFERENCE)
@@ -137,7 +141,7 @@ def _by_reference(references: Sequence[str], snapshot: NodeSnapshot) -> Request:
         names = [str(observed.owner) for observed in snapshot.containers][:5]
         hint = f"there are {', '.join(names)}" if names else "no container of a kubelet runs here"
         raise InputError(f"no container is called {error.args[0]}", hint=hint) from None
-    return Request(kind="Arguments", desired=desired, held=held)
+    return ResolvedRequest(kind="Arguments", desired=desired, held=held)
 
 
 def _reference(text: str, machine: Machine) -> tuple[ContainerReference, CPUSet]:
@@ -153,7 +157,7 @@ def _reference(text: str, machine: Machine) -> tuple[ContainerReference, CPUSet]
         raise error.within(name) from None
 
 
-def _of_file(content: bytes, source: str, node: LiveNode, snapshot: NodeSnapshot) -> Request:
+def _of_file(content: bytes, source: str, node: LiveNode, snapshot: NodeSnapshot) -> ResolvedRequest:
     """Determine by its content what kind of file it is, and what it asks of containers in the *snapshot*."""
     documents = load_documents(content, source)
     root = Cursor.at_root(documents[0])
@@ -165,7 +169,7 @@ def _of_file(content: bytes, source: str, node: LiveNode, snapshot: NodeSnapshot
     return _from_cgroups_plan(root, snapshot)
 
 
-def _from_state(content: bytes, source: str, node: LiveNode, snapshot: NodeSnapshot) -> Request:
+def _from_state(content: bytes, source: str, node: LiveNode, snapshot: NodeSnapshot) -> ResolvedRequest:
     text = content.decode("utf-8", "replace")
     try:
         known = inspect_state(text).file_name == CPU_FILE
@@ -179,10 +183,12 @@ def _from_state(content: bytes, source: str, node: LiveNode, snapshot: NodeSnaps
     if state.policy_name != "static":
         raise InputError(f"under the policy {state.policy_name} nobody is given CPUs", where=source)
     assignment = Assignment(own=places_of(state.entries), pool=state.default_cpu_set or None)
-    return Request(kind="State", desired=by_assignment(members_of(snapshot), assignment), held=state.entries)
+    return ResolvedRequest(
+        kind="State", desired=by_assignment(members_of(snapshot), assignment), held=state.entries
+    )
 
 
-def _from_plan(root: Cursor, snapshot: NodeSnapshot) -> Request:
+def _from_plan(root: Cursor, snapshot: NodeSnapshot) -> ResolvedRequest:
     """Give planned pods what the plan says, others what the state says, and those without either the pool."""
     if root.required("start").required("outcome").text() != "Started":
         raise root.error("the kubelet of this plan does not start: nothing is planned")
@@ -193,7 +199,7 @@ def _from_plan(root: Cursor, snapshot: NodeSnapshot) -> Request:
     pool = root.required("after").optional("sharedPool", lambda each: each.cpu_set(), None)
     desired = by_assignment(members_of(snapshot), Assignment(own=own, pool=pool or None))
     recorded = root.get("state")
-    return Request(
+    return ResolvedRequest(
         kind="Plan",
         desired=desired,
         held=snapshot.state.entries,
@@ -221,14 +227,14 @@ def _recorded(states: Cursor) -> dict[str, str]:
     }
 
 
-def _some(wanted: Cursor) -> CPUSet:
-    if found := wanted.cpu_set():
+def _some(cpus: Cursor) -> CPUSet:
+    if found := cpus.cpu_set():
         return found
-    raise wanted.error("nothing is wanted, but a group with tasks cannot be without")
+    raise cpus.error("nothing is wanted, but a group with tasks cannot be without")
 
 
-def _from_cgroups_plan(root: Cursor, snapshot: NodeSnapshot) -> Request:
-    wanted, now, left_out = [], {}, []
+def _from_cgroups_plan(root: Cursor, snapshot: NodeSnapshot) -> ResolvedRequest:
+    groups, now, left_out = [], {}, []
     for group in root.required("groups").items():
         path = group.required("path").text()
         if path not in snapshot.groups:
@@ -245,7 +251,7 @@ def _from_cgroups_plan(root: Cursor, snapshot: NodeSnapshot) -> Request:
         owner = snapshot.owners.get(path)
         if owner is not None:
             held = owner.container in snapshot.state.entries.get(owner.uid, {})
-            wanted.append(
+            groups.append(
                 DesiredGroup(
                     path=path,
                     owner=owner,
@@ -255,9 +261,9 @@ def _from_cgroups_plan(root: Cursor, snapshot: NodeSnapshot) -> Request:
                     shared=not held,
                 )
             )
-    return Request(
+    return ResolvedRequest(
         kind="CgroupsPlan",
-        desired=DesiredState(wanted=tuple(wanted), left_out=tuple(left_out)),
+        desired=DesiredState(groups=tuple(groups), left_out=tuple(left_out)),
         held=snapshot.state.entries,
         recorded=_recorded(root.required("state")),
         now=now,

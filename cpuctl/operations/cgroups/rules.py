@@ -45,12 +45,12 @@ def group_rules(node: LiveNode, runtime: str, sources: Sources) -> ValueRules:
             page_sizes=page_sizes(node.source),
         ),
         formula=load_runtime(runtime, sources),
-        room=_room(node, sources),
+        pods_limit=_pods_limit(node, sources),
         qos_reserved=gates.enabled("QOSReserved") and bool(node.kubelet.config.qos_reserved),
     )
 
 
-def _room(node: LiveNode, sources: Sources) -> PodsLimit | None:
+def _pods_limit(node: LiveNode, sources: Sources) -> PodsLimit | None:
     """Work out what all pods may take; None where nobody tells what the kubelet keeps from them."""
     from cpuctl.engine.node_capacity import left_for_pods, node_capacity, node_reservations
     from cpuctl.golang.text import GoError
@@ -68,7 +68,7 @@ def _room(node: LiveNode, sources: Sources) -> PodsLimit | None:
 
 
 def wanted_quotas(
-    wanted: Sequence[DesiredGroup], snapshot: NodeSnapshot, kubelet: Kubelet
+    desired: Sequence[DesiredGroup], snapshot: NodeSnapshot, kubelet: Kubelet
 ) -> dict[str, int | None]:
     """Return quotas in us of the period that a group has, by its path; None is no quota.
 
@@ -76,9 +76,9 @@ def wanted_quotas(
     """
     config = kubelet.config
     gates = kubelet.gates
-    quotas = _Quotas(snapshot, cgroup_settings(config, gates), node_rules(gates), wanted)
+    quotas = _Quotas(snapshot, cgroup_settings(config, gates), node_rules(gates), desired)
     found: dict[str, int | None] = {}
-    for one in wanted:
+    for one in desired:
         found |= quotas.of(one)
     return found
 
@@ -91,12 +91,12 @@ class _Quotas:
         snapshot: NodeSnapshot,
         settings: CgroupSettings,
         rules: NodeRules,
-        wanted: Sequence[DesiredGroup],
+        desired: Sequence[DesiredGroup],
     ) -> None:
         self.snapshot = snapshot
         self.settings = settings
         self.rules = rules
-        self.exclusive = {(one.owner.uid, one.owner.container): one.exclusive for one in wanted}
+        self.exclusive = {(one.owner.uid, one.owner.container): one.exclusive for one in desired}
 
     def of(self, one: DesiredGroup) -> dict[str, int | None]:
         """Return the quotas of a container and its pod, as far as they are known."""

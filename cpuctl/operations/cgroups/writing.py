@@ -66,7 +66,7 @@ def perform(
 def _kept(prepared: PreparedWrites) -> Iterator[PlannedWrite]:
     """Yield what is wanted and there already: it must come into force, too."""
     written = {(write.path, write.name) for write in prepared.writes}
-    for one in prepared.request.desired.wanted:
+    for one in prepared.request.desired.groups:
         if one.cpus and (one.path, CPUS) not in written:
             yield PlannedWrite(one.path, CPUS, str(one.cpus), str(one.cpus), "hold on")
 

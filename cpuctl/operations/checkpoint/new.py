@@ -31,7 +31,7 @@ def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], CheckpointCa
     started = replace(planning, initial=StartingState()).start(planning.kubelet, planning.sources)
     if not isinstance(started, engine.Node):
         return _refused(_of_start(started)), _case(planning, {})
-    for pod in planning.wanted:
+    for pod in planning.incoming:
         admission = started.admit(pod)
         if not isinstance(admission.verdict, Admitted):
             return _refused(_of_pod(admission)), _case(planning, {})
@@ -42,7 +42,7 @@ def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], CheckpointCa
 
 
 def _case(planning: Planning, texts: Mapping[StateFileName, str]) -> CheckpointCase:
-    owners = Owners.of(planning.wanted)
+    owners = Owners.of(planning.incoming)
     return CheckpointCase(
         host=KubeletHost(source=planning.source, loaded=planning.loaded),
         states=tuple(

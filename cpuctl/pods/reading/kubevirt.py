@@ -297,11 +297,11 @@ def _kind_of(matcher: Cursor, role: str) -> str | None:
 def _typed(made: LauncherPods, spec: Cursor, instancetype: Cursor) -> LauncherPods:
     """Say of which instancetype pods are, and what of them comes from it."""
     matcher = spec.required("instancetype")
-    words = f"{_kind_of(matcher, 'instancetype')} {matcher.required('name').text()}"
+    named = f"{_kind_of(matcher, 'instancetype')} {matcher.required('name').text()}"
     emulator = step_to(instancetype, "cpu", "isolateEmulatorThread") is not None
     pods = tuple(
         pod._replace(
-            virtual_machine=machine._replace(instancetype=words, types_emulator=emulator)
+            virtual_machine=machine._replace(instancetype=named, types_emulator=emulator)
             if (machine := pod.virtual_machine)
             else None
         )

@@ -33,10 +33,10 @@ class Claim(Record):
 
 
 class ClaimNames(Record):
-    """The names of a pod's claims; ``words`` is how the API server lists them."""
+    """The names of a pod's claims; ``problem_text`` is how the API server lists them."""
 
     names: frozenset[str] = frozenset()
-    words: str = "must be one of the names in pod.spec.resourceClaims which is empty"
+    problem_text: str = "must be one of the names in pod.spec.resourceClaims which is empty"
 
     @classmethod
     def of(cls, names: Iterable[str]) -> ClaimNames:
@@ -161,7 +161,7 @@ def check_claims(claims: Sequence[Claim], of_pod: ClaimNames, field_path: FieldP
         if claim.request:
             partly.add(claim.name)
         if claim.name not in of_pod.names:
-            yield place.not_found("claim-unknown", claim.name, of_pod.words)
+            yield place.not_found("claim-unknown", claim.name, of_pod.problem_text)
 
 
 def _check_repeats(claim: Claim, seen: set[str], partly: set[str], place: FieldPath) -> Iterator[Finding]:
@@ -249,14 +249,14 @@ def _wrong(name: str, field_path: FieldPath, why: str, rules: ServerRules, fix: 
 def _standard(name: str, field_path: FieldPath, rules: ServerRules) -> Iterator[Finding]:
     problems = qualified_name_problems(name)
     for problem in problems:
-        yield _wrong(name, field_path, _in_words_of(problem, rules), rules)
+        yield _wrong(name, field_path, _worded(problem, rules), rules)
     quota_pages = name.startswith((HUGEPAGES, f"requests.{HUGEPAGES}"))
     if not problems and "/" not in name and name not in _STANDARD and not quota_pages:
         why = "must be a standard resource type or fully qualified"
         yield _wrong(name, field_path, why, rules, fix=_hint(name))
 
 
-def _in_words_of(problem: str, rules: ServerRules) -> str:
+def _worded(problem: str, rules: ServerRules) -> str:
     if rules.minor >= _LABEL_KEYS_SINCE:
         return problem.replace("a qualified name must", "a valid label key must", 1)
     return problem.replace(" bytes", " characters", 1)

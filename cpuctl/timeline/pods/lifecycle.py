@@ -153,7 +153,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
     """Put what the kubelet says of a pod into its status; tell whether it runs the pod."""
     again = " again" if life.admitted else ""
     if world.timeline.log:
-        life.hints = dict(_hint_texts(life.name, admission.asked))
+        life.hints = dict(_hint_texts(life.name, admission.hint_rounds))
     match admission.verdict:
         case Admitted():
             life.admitted = True

@@ -29,7 +29,7 @@ PENDING: Final = "PodResizePending"
 IN_PROGRESS: Final = "PodResizeInProgress"
 """The types of conditions that a pod's status tells resizes in."""
 
-_TOLD = {
+_SENTENCES = {
     ResizeResult.DEFERRED: (EntryKind.RESIZE_DEFERRED, "is deferred"),
     ResizeResult.INFEASIBLE: (EntryKind.RESIZE_INFEASIBLE, "is infeasible"),
     ResizeResult.IGNORED: (EntryKind.IGNORED, "is not looked at"),
@@ -196,8 +196,8 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
         kubelet.retry_after = world.now if kubelet.retry_after is None else kubelet.retry_after
     life.running = life.running._replace(waiting_since=since)
     if news:
-        what, words = _TOLD[outcome.result]
-        text = f"resize {words}: {outcome.message}{_held_back(world, kubelet, outcome)}"
+        what, sentence = _SENTENCES[outcome.result]
+        text = f"resize {sentence}: {outcome.message}{_held_back(world, kubelet, outcome)}"
         world.record(what, text, life, reason=outcome.reason, message=outcome.message)
 
 

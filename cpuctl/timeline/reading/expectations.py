@@ -9,10 +9,10 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.golang.durations import duration_text
 from cpuctl.machine.model import Machine
 from cpuctl.records import Record
-from cpuctl.timeline.model import TimelinePod, Wanted
+from cpuctl.timeline.model import Expected, TimelinePod
 from cpuctl.timeline.reading.fields import container_of, cpu_list, duration, pod_name, refuse_others
 
-Reader: TypeAlias = Callable[[Cursor], Wanted]
+Reader: TypeAlias = Callable[[Cursor], Expected]
 
 CONDITIONS = ("PodResizePending", "PodResizeInProgress")
 STATES = ("waiting", "running", "terminated")
@@ -26,7 +26,7 @@ class ExpectationReader(Record):
     machine: Machine
     pods: Mapping[str, TimelinePod]
 
-    def read(self, cursor: Cursor) -> dict[str, Wanted]:
+    def read(self, cursor: Cursor) -> dict[str, Expected]:
         """Read one ``expect`` block; raise InputError for what no view has."""
         return _members(cursor, self._sections)
 
@@ -46,7 +46,7 @@ class ExpectationReader(Record):
     def _cpus(self, cursor: Cursor) -> str:
         return str(cpu_list(cursor, self.machine))
 
-    def _containers(self, cursor: Cursor) -> Wanted:
+    def _containers(self, cursor: Cursor) -> Expected:
         shape = {
             "state": lambda at: at.one_of(STATES),
             "cpus": self._cpus,
@@ -60,13 +60,13 @@ class ExpectationReader(Record):
             "actual": _or_none(_amount),
             "weight": _or_none(_count),
         }
-        found: dict[str, Wanted] = {}
+        found: dict[str, Expected] = {}
         for key, member in cursor.members().items():
             pod, container = container_of(member, key, self.pods)
             found[f"{pod}/{container}"] = _members(member, shape)
         return found
 
-    def _pods(self, cursor: Cursor) -> Wanted:
+    def _pods(self, cursor: Cursor) -> Expected:
         shape = {
             "phase": lambda at: at.one_of(PHASES),
             "reason": Cursor.text,
@@ -78,7 +78,7 @@ class ExpectationReader(Record):
     def _pod(self, cursor: Cursor, name: str) -> str:
         return pod_name(Cursor(cursor.document, name, cursor.path), self.pods)
 
-    def _state_file(self, cursor: Cursor) -> Wanted:
+    def _state_file(self, cursor: Cursor) -> Expected:
         shape = {
             "format": lambda at: at.one_of(("v2", "v3", "v4")),
             "policyName": Cursor.text,
@@ -89,21 +89,21 @@ class ExpectationReader(Record):
         }
         return _members(cursor, shape)
 
-    def _entries(self, cursor: Cursor) -> Wanted:
-        found: dict[str, Wanted] = {}
+    def _entries(self, cursor: Cursor) -> Expected:
+        found: dict[str, Expected] = {}
         for key, member in cursor.members().items():
             pod, container = container_of(member, key, self.pods)
             found[f"{pod}/{container}"] = None if member.value is None else self._cpus(member)
         return found
 
-    def _of_pods(self, cursor: Cursor) -> Wanted:
+    def _of_pods(self, cursor: Cursor) -> Expected:
         return {
             self._pod(member, key): None if member.value is None else self._cpus(member)
             for key, member in cursor.members().items()
         }
 
 
-def _members(cursor: Cursor, shape: Mapping[str, Reader]) -> dict[str, Wanted]:
+def _members(cursor: Cursor, shape: Mapping[str, Reader]) -> dict[str, Expected]:
     refuse_others(cursor, shape)
     return {key: shape[key](member) for key, member in cursor.members().items()}
 
@@ -124,19 +124,19 @@ def _count(cursor: Cursor) -> int:
     return cursor.integer(minimum=0)
 
 
-def _metrics(cursor: Cursor) -> Wanted:
+def _metrics(cursor: Cursor) -> Expected:
     """Read figures by series, as a scrape names them; null for a series that is not there."""
     return {name: _or_none(_count)(member) for name, member in cursor.members().items()}
 
 
-def _sli(cursor: Cursor) -> Wanted:
+def _sli(cursor: Cursor) -> Expected:
     read = _or_none(lambda at: duration_text(duration(at)))
     return _members(cursor, {"count": _count, "shortest": read, "longest": read})
 
 
-def _conditions(cursor: Cursor) -> Wanted:
+def _conditions(cursor: Cursor) -> Expected:
     """Read conditions by type: null for none, a reason, or reason and message."""
-    found: dict[str, Wanted] = {}
+    found: dict[str, Expected] = {}
     refuse_others(cursor, CONDITIONS)
     for key, member in cursor.members().items():
         if member.value is None:

@@ -58,10 +58,10 @@ def owners(world: World, before: Owners) -> Owners:
         kept = {name: held for name, held in before.containers.items() if name in running or name in pods}
         return Owners(kept, before.shared)
     node = world.kubelet.node
-    return Owners(dict(_holdings(world, node)), node.state.default if node.policy else 0)
+    return Owners(dict(_allocations(world, node)), node.state.default if node.policy else 0)
 
 
-def _holdings(world: World, node: Node) -> Iterator[tuple[str, AssignedCPUs]]:
+def _allocations(world: World, node: Node) -> Iterator[tuple[str, AssignedCPUs]]:
     for uid, containers in node.state.assignments.items():
         whole = node.state.pod_entries.get(uid, 0)
         if uid not in world.pods:

@@ -21,7 +21,7 @@ from cpuctl.golang.durations import duration_text
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
 from cpuctl.records import Record
-from cpuctl.timeline.model import Moment, Wanted
+from cpuctl.timeline.model import Expected, Moment
 from cpuctl.timeline.pods.containers import weight_of
 from cpuctl.timeline.pods.lifecycle import free
 from cpuctl.timeline.pods.resize import IN_PROGRESS, PENDING
@@ -245,7 +245,7 @@ class Failure(Record):
     at: int
     where: Origin | str | None
     what: str
-    expected: Wanted
+    expected: Expected
     found: object
 
     @property
@@ -266,11 +266,11 @@ def check(world: World, moment: Moment) -> list[Failure]:
 
 
 def _differences(
-    path: tuple[str, ...], wanted: Wanted, found: object
-) -> Iterator[tuple[tuple[str, ...], Wanted, object]]:
+    path: tuple[str, ...], expected: Expected, found: object
+) -> Iterator[tuple[tuple[str, ...], Expected, object]]:
     """Yield every value that is expected and not there; what is not mentioned may be anything."""
-    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
-        for key, member in wanted.items():
+    if isinstance(expected, Mapping) and isinstance(found, Mapping):
+        for key, member in expected.items():
             yield from _differences((*path, key), member, found.get(key))
-    elif wanted != found:
-        yield path, wanted, found
+    elif expected != found:
+        yield path, expected, found

@@ -10,8 +10,8 @@ import pytest
 from cpuctl.capture.anonymous import anonymized
 from cpuctl.capture.collected import FileState, Unreadable
 from cpuctl.capture.kubelet import files as kubelet_files
+from cpuctl.capture.kubelet.redaction import reduced_configuration
 from cpuctl.capture.kubelet.running import kept_flags
-from cpuctl.capture.kubelet.without_secrets import reduced_configuration
 from cpuctl.capture.node.node import record
 from tests.capture.node_texts import (
     COMMAND,

@@ -9,7 +9,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.capacity import capacity as module
-from cpuctl.engine.capacity.capacity import Capacity, ElementRoom, Largest, Scatter, capacity_of
+from cpuctl.engine.capacity.capacity import Capacity, Headroom, Largest, Scatter, capacity_of
 from cpuctl.engine.capacity.remedy import RemedyKind
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import StartRefused
@@ -60,8 +60,10 @@ def test_every_policy_has_its_largest_request(found: Capacity) -> None:
 
 
 def test_every_element_has_room_of_its_own(found: Capacity) -> None:
-    def seen(rooms: Sequence[ElementRoom]) -> list[tuple[int, str, str, int]]:
-        return [(each.number, str(CPUSet(each.cpus)), str(CPUSet(each.free)), each.largest) for each in rooms]
+    def seen(elements: Sequence[Headroom]) -> list[tuple[int, str, str, int]]:
+        return [
+            (each.number, str(CPUSet(each.cpus)), str(CPUSet(each.free)), each.largest) for each in elements
+        ]
 
     assert seen(found.numa_nodes) == [
         (0, "0-3", "", 0),

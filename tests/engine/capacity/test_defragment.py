@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from cpuctl.engine.capacity.allocations import allocations
 from cpuctl.engine.capacity.capacity import most_requested
 from cpuctl.engine.capacity.defragment import Moves, Step, fewest_moves, immovable_pods, largest_after_moves
-from cpuctl.engine.capacity.holdings import holdings
 from cpuctl.engine.capacity.probe import exclusive_pod, no_progress, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
@@ -43,7 +43,7 @@ def moves_for(node: Node, pod: StoredPod, budget: int = 20_000) -> Moves:
 def replay(node: Node, steps: Iterable[Step], pod: StoredPod) -> None:
     """Run a plan on the engine: everybody is there in the end, with as much as before."""
     node = settled(node)
-    wanted = {each.name: holdings(node, each) for each in node.active.values()}
+    wanted = {each.name: allocations(node, each) for each in node.active.values()}
     for step in steps:
         if step.kind == "evict":
             assert held(node).get(step.pod.uid, 0) == step.cpus
@@ -52,7 +52,7 @@ def replay(node: Node, steps: Iterable[Step], pod: StoredPod) -> None:
         else:
             assert isinstance(node.admit(step.pod).verdict, Admitted)
             assert held(node).get(step.pod.uid, 0) == step.cpus
-    after = {each.name: holdings(node, each) for each in node.active.values()}
+    after = {each.name: allocations(node, each) for each in node.active.values()}
     assert after.pop(pod.name)
     assert after == wanted
 

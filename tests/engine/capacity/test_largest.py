@@ -9,8 +9,8 @@ from cpuctl.engine.capacity.capacity import (
     TOPOLOGY_POLICIES,
     Largest,
     RefusedRequest,
+    headroom_of,
     largest_request,
-    rooms,
     under_policy,
 )
 from cpuctl.engine.capacity.probe import settled
@@ -118,7 +118,7 @@ def test_whole_cores_grow_by_cores() -> None:
 
 def test_rooms_are_measured_one_by_one() -> None:
     node = settled(node_with(exclusive("a", 2), told=kubelet("single-numa-node")))
-    nodes = {room.number: room for room in rooms(node, node.topology.numa_nodes)}
+    nodes = {room.number: room for room in headroom_of(node, node.topology.numa_nodes)}
     assert {
         number: (str(CPUSet(room.cpus)), str(CPUSet(room.free)), room.largest)
         for number, room in nodes.items()
@@ -128,13 +128,13 @@ def test_rooms_are_measured_one_by_one() -> None:
         2: ("8-11", "8-11", 4),
         3: ("12-15", "12-15", 4),
     }
-    caches = {room.number: room.largest for room in rooms(node, node.topology.uncore_caches)}
+    caches = {room.number: room.largest for room in headroom_of(node, node.topology.uncore_caches)}
     assert caches == {0: 0, 1: 1, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2}
 
 
 def test_rooms_leave_the_totals_of_the_node_out_of_account() -> None:
     node = settled(node_with(shared("a"), shared("b"), told=kubelet(max_pods=2)))
-    assert [room.largest for room in rooms(node, node.topology.numa_nodes)] == [3, 4, 4, 4]
+    assert [room.largest for room in headroom_of(node, node.topology.numa_nodes)] == [3, 4, 4, 4]
 
 
 def test_a_policy_that_the_kubelet_would_not_start_with_says_so() -> None:

@@ -81,7 +81,7 @@ def test_devices_without_topology_have_no_preference() -> None:
     node = started(inventory(gpu=[group("", 3)]), "single-numa-node")
     admission = node.admit(named("p", asking(2)))
     assert isinstance(admission.verdict, Admitted)
-    assert admission.asked[0].answers["devices"] == {GPU: None}
+    assert admission.hint_rounds[0].answers["devices"] == {GPU: None}
     assert given(admission) == ["main 2@"]
 
 

@@ -110,7 +110,7 @@ def test_a_restarted_kubelet_lets_running_containers_keep_their_devices() -> Non
     node = started(held(1, unhealthy=1))
     (admission,) = node.readmit([named("p", asking(1))])
     assert isinstance(admission.verdict, Admitted)
-    assert admission.asked[0].answers["devices"] == {GPU: None}
+    assert admission.hint_rounds[0].answers["devices"] == {GPU: None}
     assert given(admission) == ["main 1@0"]
 
 

@@ -103,7 +103,7 @@ def scenario(
         start=partial(_start, info, fit=fit, devices=devices),
         kubelet=Kubelet(version=KubeletVersion(36), config=told),
         pods=pods,
-        asked=len(pods) - 1,
+        position=len(pods) - 1,
     )
 
 
@@ -120,7 +120,7 @@ def told(one: Scenario) -> Replay:
 def decided(replay: Replay) -> Decision:
     """Name the rule that decided, without looking for what would help."""
     node, pod = replay.before, replay.scenario.pod
-    return deciding_rule(replay, [round_of(asked, pod, node) for asked in replay.admission.asked])
+    return deciding_rule(replay, [round_of(asked, pod, node) for asked in replay.admission.hint_rounds])
 
 
 def explained(info: MachineInfo, *pods: StoredPod, fit: bool = False, **config: Any) -> Explanation:

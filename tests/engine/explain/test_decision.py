@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.explain.decision import bytes_text, counted, nodes_text
+from cpuctl.engine.explain.decision import bytes_text, nodes_text
 from cpuctl.engine.masks import NodeMask
+from cpuctl.phrases import counted
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ CASES = [
 def defects(replay: Replay, decision: Decision | None = None) -> Defects:
     """Return how each remark begins, in six words, and its reference."""
     node, pod = replay.before, replay.scenario.pod
-    rounds = [round_of(asked, pod, node) for asked in replay.admission.asked]
+    rounds = [round_of(asked, pod, node) for asked in replay.admission.hint_rounds]
     found = list(known_defects(replay, decision or decided(replay), rounds))
     return [(" ".join(defect.text.split()[:6]), defect.reference) for defect in found]
 

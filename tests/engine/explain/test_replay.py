@@ -70,7 +70,9 @@ def test_a_restart_can_end_at_files_without_the_removed_pods(
 def test_after_a_restart_a_pod_finds_only_those_before_it() -> None:
     """They hold their CPUs all the same: nothing is cleaned up until all have been looked at."""
     one = scenario(EIGHT, A, B, fit=True)
-    restarted = one._replace(start=found_as(lambda node: node.resume([A, B]), one), restarted=True, asked=0)
+    restarted = one._replace(
+        start=found_as(lambda node: node.resume([A, B]), one), restarted=True, position=0
+    )
     replay = told(restarted)
     assert replay.before.active == {}
     assert set(replay.after.active) == {"a"}

@@ -45,7 +45,7 @@ def rounds(admission: Admission) -> list[str]:
     """Show what every round came to: the container or ``pod``, and the NUMA nodes."""
     return [
         f"{asked.container.name if asked.container else 'pod'}: {CPUSet(asked.merged.hint.nodes or 0)}"
-        for asked in admission.asked
+        for asked in admission.hint_rounds
         if isinstance(asked.merged, Merged)
     ]
 
@@ -106,8 +106,8 @@ def test_a_kubelet_that_crashes_over_hints_answers_nobody(scope: str) -> None:
     admission = node.admit(named("p", whole(1)))
     assert isinstance(admission.verdict, KubeletFault)
     assert admission.verdict.kind is FaultKind.CRASH
-    assert (admission.asked[0].merged, admission.placements) == (admission.verdict, ())
-    asked_for = admission.asked[0].container
+    assert (admission.hint_rounds[0].merged, admission.placements) == (admission.verdict, ())
+    asked_for = admission.hint_rounds[0].container
     assert (asked_for.name if asked_for else "pod") == ("main" if scope == "container" else "pod")
     assert node.admit(named("q", app())).verdict == admission.verdict
 
@@ -125,4 +125,4 @@ def test_what_is_asked_for_a_container_is_about_that_one() -> None:
     node = aligned("single-numa-node")
     first, second = (node.ask(pod, container) for container in pod.containers)
     assert (first.container, second.container) == pod.containers
-    assert rounds(replace(node.admit(named("q")), asked=(first, second))) == ["a: 0", "b: 1"]
+    assert rounds(replace(node.admit(named("q")), hint_rounds=(first, second))) == ["a: 0", "b: 1"]

@@ -84,13 +84,13 @@ def test_both_managers_hints_are_merged() -> None:
     """Node 0 has CPUs, but not the memory; node 1 has both."""
     node = started(topology_manager_policy="restricted")
     admission = node.admit(named("p", asking("9728Mi")))
-    assert list(admission.asked[0].answers) == ["cpu", "memory"]
+    assert list(admission.hint_rounds[0].answers) == ["cpu", "memory"]
     assert [placed.cpuset_mems for placed in admission.placements] == ["1"]
     assert [placed.cpus for placed in admission.placements] == [1 << 4]
 
 
 def test_a_resource_is_a_list_of_its_own() -> None:
-    (asked,) = started(topology_manager_policy="restricted").admit(named("p", asking("1Gi"))).asked
+    (asked,) = started(topology_manager_policy="restricted").admit(named("p", asking("1Gi"))).hint_rounds
     answer = asked.answers["memory"]
     assert answer is not None
     assert isinstance(answer["memory"], MemoryHints)
@@ -166,6 +166,6 @@ def test_huge_pages_that_a_node_does_not_know_crash_the_kubelet() -> None:
     both = "cpu=1 memory=1Gi hugepages-1Gi=1Gi"
     admission = started(topology_manager_policy="restricted").admit(named("p", app(both, both)))
     assert isinstance(admission.verdict, KubeletFault)
-    assert admission.asked[0].merged == admission.verdict
-    assert list(admission.asked[0].answers) == ["cpu"]
-    assert admission.asked[0].container is admission.pod.containers[0]
+    assert admission.hint_rounds[0].merged == admission.verdict
+    assert list(admission.hint_rounds[0].answers) == ["cpu"]
+    assert admission.hint_rounds[0].container is admission.pod.containers[0]

@@ -48,7 +48,7 @@ def admitted(node: Node, pod: StoredPod) -> Admission:
 def merged(admission: Admission) -> list[Hint]:
     """Return what the hints of each container come to."""
     found = []
-    for asked in admission.asked:
+    for asked in admission.hint_rounds:
         assert asked.container is not None
         assert isinstance(asked.merged, Merged)
         found.append(asked.merged.hint)
@@ -209,4 +209,4 @@ def test_without_a_topology_policy_the_scope_pod_is_none() -> None:
     """The text says that policy ``none`` is not concerned: containers are served one by one then."""
     node = started(memory=False, topology_manager_policy="none", topology_manager_scope="pod")
     admission = admitted(node, divided(5, "3 -"))
-    assert (admission.asked, cpus(admission), node.state.pod_entries) == ((), "1-3 host", {})
+    assert (admission.hint_rounds, cpus(admission), node.state.pod_entries) == ((), "1-3 host", {})

@@ -75,7 +75,7 @@ ROWS = [
 def test_table_of_allocations(row: Row, policy: str) -> None:
     """One hint for the whole pod, NUMA node 0, and the CPUs that the table names."""
     admission = admitted(row.pod, policy)
-    (asked,) = admission.asked
+    (asked,) = admission.hint_rounds
     assert (asked.container, asked.merged) == (None, Merged(NODE_0, admit=True))
     assert (cpus(admission), memory(admission)) == (row.cpus, row.memory)
 
@@ -226,7 +226,7 @@ def test_a_budget_larger_than_a_numa_node_is_spread_where_the_policy_permits() -
     large = made_of(*containers("- 4"), total="cpu=12 memory=20Gi")
     for policy in ("best-effort", "restricted"):
         admission = admitted(large, policy)
-        assert admission.asked[0].merged == Merged(Hint(NodeMask(3), preferred=True), admit=True)
+        assert admission.hint_rounds[0].merged == Merged(Hint(NodeMask(3), preferred=True), admit=True)
         assert admission.pod_cpus.bit_count() == 12
         assert memory(admission) == "16Gi@0-1 4Gi@0-1"
     verdict = started(topology_manager_policy="single-numa-node").admit(large).verdict

@@ -69,7 +69,7 @@ def test_hints_and_placements_are_told(setting: Setting, manager: str, rounds: l
     assert (outcome.result, outcome.decided_by, outcome.preview) == (
         ResizeResult.ADMITTED, DecidedBy.MANAGERS, setting.minor == 38
     )  # fmt: skip
-    assert [each.container.name for each in outcome.asked if each.container] == rounds
+    assert [each.container.name for each in outcome.hint_rounds if each.container] == rounds
     assert [(each.container.name, each.exclusive) for each in outcome.placements] == [
         ("c", True),
         ("d", False),

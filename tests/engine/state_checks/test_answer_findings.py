@@ -5,7 +5,7 @@ from __future__ import annotations
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
-from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings, PodResources
+from cpuctl.machine.pod_resources.model import ContainerAllocation, MemoryHeld, PodAllocation, PodResources
 from tests.support.state_files import CPU_STATE, DB, MEMORY_STATE, WEB
 from tests.support.verifying import RUNNING, container, pod, verify
 
@@ -19,19 +19,19 @@ def blocks(uid: str, name: str) -> tuple[MemoryHeld, ...]:
     )
 
 
-def holdings(uid: str, **cpus: str) -> PodHoldings:
+def holdings(uid: str, **cpus: str) -> PodAllocation:
     containers = {name: str(held) for name, held in CPU_STATE.entries[uid].items()} | cpus
-    return PodHoldings(
+    return PodAllocation(
         "shop",
         uid,
         tuple(
-            ContainerHoldings(name, CPUSet.parse(held), blocks(uid, name))
+            ContainerAllocation(name, CPUSet.parse(held), blocks(uid, name))
             for name, held in containers.items()
         ),
     )
 
 
-def answered(*pods: PodHoldings, **more: PodHoldings | str) -> PodResources:
+def answered(*pods: PodAllocation, **more: PodAllocation | str) -> PodResources:
     return PodResources(pods, ALLOCATABLE, alone={f"shop/{name}": each for name, each in more.items()})
 
 
@@ -97,7 +97,7 @@ def test_without_names_only_cpus_that_nobody_has_are_told() -> None:
 
 
 def test_a_pod_that_no_file_knows() -> None:
-    new = PodHoldings("shop", "new", (ContainerHoldings("main", CPUSet.parse("4,12")),))
+    new = PodAllocation("shop", "new", (ContainerAllocation("main", CPUSet.parse("4,12")),))
     assert found(answered(holdings(DB), holdings(WEB), new)) == [
         ("answer-differs", "cpu_manager_state", "", "none", "4,12")
     ]

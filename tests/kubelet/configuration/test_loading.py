@@ -14,7 +14,7 @@ from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfigurat
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.settings import OriginKind
 from cpuctl.kubelet.flags.command_line import read_flags, split_arguments
-from cpuctl.kubelet.flags.given import KubeletFlags
+from cpuctl.kubelet.flags.kubelet_flags import KubeletFlags
 from cpuctl.kubelet.version import KubeletVersion
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"

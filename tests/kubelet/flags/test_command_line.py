@@ -11,7 +11,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.kubelet.configuration.settings import plain
 from cpuctl.kubelet.flags.command_line import arguments_of_file, read_flags, split_arguments
-from cpuctl.kubelet.flags.given import KubeletFlags
+from cpuctl.kubelet.flags.kubelet_flags import KubeletFlags
 from cpuctl.kubelet.flags.table import FLAGS, flag_of
 
 

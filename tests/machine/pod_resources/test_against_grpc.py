@@ -15,7 +15,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.pod_resources.grpc_call import MAX_MESSAGE, call
 from cpuctl.machine.pod_resources.live_answers import ask_kubelet, decode_allocatable_cpus, decode_list
-from cpuctl.machine.pod_resources.model import ContainerHoldings, PodHoldings
+from cpuctl.machine.pod_resources.model import ContainerAllocation, PodAllocation
 from tests.machine.pod_resources.messages import ALLOCATABLE, LISTED, container, pod, pods
 
 pytestmark = pytest.mark.grpc
@@ -67,7 +67,7 @@ def test_pods_that_are_not_listed_are_asked_for_alone(tmp_path: Path) -> None:
     assert asked == [b"\n\x04gone\x12\x02ai", b"\n\x04late\x12\x02ai"]
     assert answer.alone == {
         "ai/gone": "refused (gRPC status 2): pod gone in namespace ai not found",
-        "ai/late": PodHoldings("ai", "late", (ContainerHoldings("main", CPUSet.parse("7-8")),)),
+        "ai/late": PodAllocation("ai", "late", (ContainerAllocation("main", CPUSet.parse("7-8")),)),
     }
     assert [each.full_name for each in answer.answered_pods] == ["ai/train", "kube-system/dns", "ai/late"]
 

@@ -11,7 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.pod_resources.json_answers import read_answers
 from cpuctl.machine.pod_resources.live_answers import decode_allocatable_cpus, decode_list
-from cpuctl.machine.pod_resources.model import PodHoldings, PodResources
+from cpuctl.machine.pod_resources.model import PodAllocation, PodResources
 from tests.machine.pod_resources.messages import ALLOCATABLE, LISTED
 
 GPU = "nvidia.com/gpu"
@@ -83,4 +83,4 @@ def test_no_answer(answer: Any, place: str) -> None:
 def test_an_answer_of_get_is_of_one_pod() -> None:
     found = read_answers(b'{"podResources": {"namespace": "ai", "name": "train"}}', "x")
     assert (found.pods, list(found.alone)) == (None, ["ai/train"])
-    assert found.answered_pods == (PodHoldings("ai", "train"),)
+    assert found.answered_pods == (PodAllocation("ai", "train"),)

@@ -7,7 +7,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.pod_resources.live_answers import decode_allocatable_cpus, decode_list
-from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings
+from cpuctl.machine.pod_resources.model import ContainerAllocation, MemoryHeld, PodAllocation
 from tests.machine.pod_resources.messages import (
     ALLOCATABLE,
     LISTED,
@@ -20,7 +20,7 @@ from tests.machine.pod_resources.messages import (
     pods,
 )
 
-TRAIN = ContainerHoldings(
+TRAIN = ContainerAllocation(
     name="main",
     cpus=CPUSet.parse("2-3,130"),
     memory=(MemoryHeld("memory", 1 << 33, CPUSet.parse("0-1")),),
@@ -30,8 +30,8 @@ TRAIN = ContainerHoldings(
 
 def test_a_whole_list() -> None:
     assert decode_list(LISTED) == (
-        PodHoldings("ai", "train", (TRAIN, ContainerHoldings("log")), CPUSet.parse("2-4")),
-        PodHoldings("kube-system", "dns"),
+        PodAllocation("ai", "train", (TRAIN, ContainerAllocation("log")), CPUSet.parse("2-4")),
+        PodAllocation("kube-system", "dns"),
     )
     assert decode_list(b"") == ()
     assert decode_allocatable_cpus(ALLOCATABLE) == CPUSet.parse("1-199")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.start import start_block
-from cpuctl.exports.wording import counted, few
+from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.advice import AdvisedSettings, ProposedSettings, Search, Service, UnloadedAdvice

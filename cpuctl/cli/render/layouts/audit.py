@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import NODE, counts_text, findings_block
 from cpuctl.cli.render.tables.node import node_lines
-from cpuctl.exports.wording import counted, shared_sentence
+from cpuctl.exports.answer_text import shared_sentence
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit, Container, ContainerMems, PreparedClaim

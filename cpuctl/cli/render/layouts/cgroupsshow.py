@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.node import node_lines
-from cpuctl.exports.wording import counted
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.cgroups import CgroupsShow, Group

@@ -9,7 +9,8 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.checkpoint import cpu_table, file_line, memory_holders
 from cpuctl.cli.render.tables.machine_boxes import machine_boxes
 from cpuctl.cli.render.tables.memory import memory_table
-from cpuctl.exports.wording import counted, pod_name
+from cpuctl.exports.answer_text import pod_name
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers

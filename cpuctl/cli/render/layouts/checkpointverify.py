@@ -10,7 +10,7 @@ from cpuctl.cli.render.findings import FILES, findings_block, start_counts_text
 from cpuctl.cli.render.tables.checkpoint import file_line
 from cpuctl.cli.render.tables.start import kubelet_name
 from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_sentence, start_word
-from cpuctl.exports.wording import byte_text
+from cpuctl.phrases import byte_text
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.wording import few
+from cpuctl.phrases import few
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Pod

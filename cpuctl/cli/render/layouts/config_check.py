@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import CONFIGURATION, findings_block, start_counts_text
 from cpuctl.cli.render.tables.start import kubelet_name, setting_cells
+from cpuctl.exports.answer_text import shared_sentence
 from cpuctl.exports.outcomes import start_word
-from cpuctl.exports.wording import shared_sentence
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import ConfigCheck, PooledNode, Pools, UnpooledNode

@@ -10,7 +10,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import CONFIGURATION, finding_lines
 from cpuctl.cli.render.tables.start import fix_cells, setting_text, settings_to_fix
 from cpuctl.exports.outcomes import start_word
-from cpuctl.exports.wording import byte_text, counted
+from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import ConfigReserve, NodeMemory, Proposal, Refusal

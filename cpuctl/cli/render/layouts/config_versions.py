@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.start import kubelet_name, remedy_cells
 from cpuctl.exports.outcomes import start_word
-from cpuctl.exports.wording import counted
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers

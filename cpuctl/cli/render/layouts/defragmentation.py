@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.exports.outcomes import rejection_text
-from cpuctl.exports.wording import counted
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.defragmentation import FoundMoves, MoveStep, UnstartedDefragmentation

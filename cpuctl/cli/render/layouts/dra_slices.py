@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.dra import DeviceRow, DriverDevices
@@ -25,7 +26,7 @@ def blocks(document: DriverDevices, *, wide: bool) -> Iterator[Block]:  # noqa: 
         )
     slices = 1 + max((each["slice"] for each in rows), default=-1)
     yield Lines.of(
-        f"{len(rows)} device{'' if len(rows) == 1 else 's'} in {slices} slice{'' if slices == 1 else 's'} of "
+        f"{counted(len(rows), 'device')} in {counted(slices, 'slice')} of "
         f"node {document['node']}: available CPUs {document['available'] or '-'}"
         + (f", reserved {held}" if held else "")
     )

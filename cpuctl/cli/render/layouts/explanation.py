@@ -12,8 +12,9 @@ from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cli.render.tables.weighing import weighing_rows
 from cpuctl.cpuset import CPUSet
+from cpuctl.exports.answer_text import shared_sentence
 from cpuctl.exports.outcomes import PODS, RESIZES, what_if_sentence
-from cpuctl.exports.wording import byte_text, counted, shared_sentence
+from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Container
@@ -204,9 +205,9 @@ def _resize(resize: PendingResize | None) -> Iterator[tuple[str, Cell]]:
 
 
 def _ruled(decision: Decision) -> str:
-    words = "".join(f" {char.lower()}" if char.isupper() else char for char in decision["rule"])
+    rule = "".join(f" {char.lower()}" if char.isupper() else char for char in decision["rule"])
     where = f" (container {decision['container']})" if decision["container"] else ""
-    return f"{words}{where}: {decision['why']}"
+    return f"{rule}{where}: {decision['why']}"
 
 
 def _outcome(pod: Pod) -> str:
@@ -249,10 +250,10 @@ def _asked_rounds(document: ExplainedDecision) -> list[Round]:
     return [each for each in document["rounds"] if wanted is None or each["container"] in (None, wanted)]
 
 
-def _round(asked: Round, silent: str) -> Iterator[tuple[Cell, ...]]:
+def _round(hint_round: Round, silent: str) -> Iterator[tuple[Cell, ...]]:
     """Show what each provider offered, but for the one that never has a say."""
-    name, merged = asked["container"] or "(pod)", _merged(asked["merged"])
-    for offer in asked["offers"]:
+    name, merged = hint_round["container"] or "(pod)", _merged(hint_round["merged"])
+    for offer in hint_round["offers"]:
         if offer["provider"] == silent:
             continue
         yield (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import STYLES, counts_text
 from cpuctl.cli.render.layouts.fleetlist import error_text
-from cpuctl.exports.wording import counted, few
+from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import CheckedNode, FleetCheck, FleetFinding, UnreadableNode

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.layouts.fleetlist import fact_value
-from cpuctl.exports.wording import counted, few
+from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import DiffedNode, FleetChange, FleetDiff

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.outcomes import start_sentence
-from cpuctl.exports.wording import byte_text, counted, few
+from cpuctl.phrases import byte_text, counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import (
@@ -139,8 +139,8 @@ def fact_value(fact: str, value: str) -> str:
         return byte_text(int(value))
     if len(value) <= _LONGEST_VALUE:
         return value or "none"
-    words = shorten(value, _LONGEST_VALUE, placeholder=" ...")
-    return words if words != "..." else f"{value[: _LONGEST_VALUE - 4]} ..."
+    text = shorten(value, _LONGEST_VALUE, placeholder=" ...")
+    return text if text != "..." else f"{value[: _LONGEST_VALUE - 4]} ..."
 
 
 def _nodes(nodes: Sequence[FleetNode], places: dict[str, int], *, wide: bool) -> Table:

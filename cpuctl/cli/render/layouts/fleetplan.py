@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.fleetlist import problems_of
 from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection_text, what_if_sentence
-from cpuctl.exports.wording import counted, few
+from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Refusal

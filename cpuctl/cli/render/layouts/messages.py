@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts import explanation
-from cpuctl.exports.wording import counted
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.messages import FoundMessage, Messages

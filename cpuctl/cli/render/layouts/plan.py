@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import warning_line
-from cpuctl.cli.render.tables.capacity import room_blocks
+from cpuctl.cli.render.tables.capacity import headroom_blocks
 from cpuctl.cli.render.tables.devices import device_cells, device_columns, devices_table
 from cpuctl.cli.render.tables.downward import pods_downward_table
 from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
+from cpuctl.exports.answer_text import shared_sentence
 from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text, what_if_sentence
-from cpuctl.exports.wording import counted, few, shared_sentence
+from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import (
@@ -65,7 +66,7 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     if "devices" in document["after"]:
         yield devices_table(document["after"]["devices"])
     yield Lines.of(*closing_lines(document))
-    yield from room_blocks(document, wide=wide)
+    yield from headroom_blocks(document, wide=wide)
 
 
 def claims_blocks(pods: Sequence[Pod], *, wide: bool) -> Iterator[Block]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.start import remedy_cells
 from cpuctl.exports.outcomes import PODS, rejection_text, start_sentence, what_if_sentence
-from cpuctl.exports.wording import counted, few
+from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.capacity import Capacity
@@ -172,10 +172,10 @@ def _figures(side: Side) -> dict[str, str]:
             figures[f"fragmentation, {words}"] = f"{scatter['percent']}%" if scatter else "-"
     if "repeat" in side:
         figures["copies of all pods"] = _known(side["repeat"]["fitted"])
-    return figures | _room(side["capacity"]) if "capacity" in side else figures
+    return figures | _headroom(side["capacity"]) if "capacity" in side else figures
 
 
-def _room(capacity: Capacity) -> dict[str, str]:
+def _headroom(capacity: Capacity) -> dict[str, str]:
     figures = {f"more of {few(each['pods'])}": _known(each["fits"]) for each in capacity["copies"]}
     for each in capacity["largestRequests"]:
         if each["current"] and "cpus" in each:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.downward import downward_table
-from cpuctl.exports.wording import counted
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.pods import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Lines
 from cpuctl.cli.render.findings import MANIFESTS, counts_text, findings_block
-from cpuctl.exports.wording import counted
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.pods import LintSummary, PodsLint

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Chart, ChartLine, Column, Lines, Stretch, Table
 from cpuctl.exports.outcomes import what_if_sentence
 from cpuctl.exports.timeline_picture import drawn_until, owner_names, short
-from cpuctl.exports.wording import counted
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.replay import ChartRow, Expectations, Failure, Replay, Slis, Span

@@ -13,7 +13,7 @@ from cpuctl.cli.render.tables.downward import changed_table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.outcomes import RESIZES
-from cpuctl.exports.wording import byte_text, counted
+from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import HintRound
@@ -275,15 +275,15 @@ def hint_table(pod: ResizedPod) -> Table:
     return Table(columns, tuple(_hint_row(each) for each in pod["hints"]))
 
 
-def _hint_row(asked: HintRound) -> tuple[Cell, ...]:
-    who = Cell(asked["container"] or "(pod)")
-    if "outcome" in asked:
+def _hint_row(hint_round: HintRound) -> tuple[Cell, ...]:
+    who = Cell(hint_round["container"] or "(pod)")
+    if "outcome" in hint_round:
         return who, Cell("any"), Cell("no"), Cell("no")
     return (
         who,
-        Cell("any" if asked["numaNodes"] is None else asked["numaNodes"]),
-        Cell("yes" if asked["preferred"] else "no"),
-        Cell("yes" if asked["admitted"] else "no"),
+        Cell("any" if hint_round["numaNodes"] is None else hint_round["numaNodes"]),
+        Cell("yes" if hint_round["preferred"] else "no"),
+        Cell("yes" if hint_round["admitted"] else "no"),
     )
 
 

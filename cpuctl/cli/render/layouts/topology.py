@@ -9,8 +9,9 @@ from cpuctl.answering.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import FILES, finding_lines, findings_block
 from cpuctl.cpuset import CPUSet
+from cpuctl.exports.answer_text import GUESSED
 from cpuctl.exports.outcomes import start_word
-from cpuctl.exports.wording import GUESSED, byte_text, counted
+from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.topology import (

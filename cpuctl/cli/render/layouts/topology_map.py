@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Box, Cell, Lines
 from cpuctl.cli.render.tables.machine_boxes import machine_boxes
+from cpuctl.exports.answer_text import GUESSED
 from cpuctl.exports.machine_facts import bare_nodes
-from cpuctl.exports.wording import GUESSED
 
 if TYPE_CHECKING:
     from cpuctl.answers.topology import CPU, Topology

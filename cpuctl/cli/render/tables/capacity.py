@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.outcomes import brief_rejection, rejection_text, start_sentence
-from cpuctl.exports.wording import counted, few
+from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.capacity import (
@@ -31,7 +31,7 @@ _LEVELS: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
 }
 
 
-def room_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
+def headroom_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
     """Lay out copies and capacity, as far as the plan tells them.
 
     *wide* shows the kubelet's whole messages, and uncore caches also where they do not divide NUMA nodes.
@@ -97,11 +97,13 @@ def _limit(stop: LargerRequest | None, why: Why) -> str:
 
 
 def _elements(capacity: Capacity, *, wide: bool) -> Table:
-    rows = [(str(room["id"]), "", room) for room in capacity["numaNodes"]]
+    rows = [(str(headroom["id"]), "", headroom) for headroom in capacity["numaNodes"]]
     caches = capacity["uncoreCaches"]
     with_caches = wide or len(caches) > len(rows)
     if with_caches:
-        rows += [(",".join(map(str, room["numaNodes"])), str(room["id"]), room) for room in caches]
+        rows += [
+            (",".join(map(str, headroom["numaNodes"])), str(headroom["id"]), headroom) for headroom in caches
+        ]
     columns = (
         Column("NODE"),
         *([Column("L3", "right")] if with_caches else []),
@@ -112,8 +114,8 @@ def _elements(capacity: Capacity, *, wide: bool) -> Table:
     return Table(columns, tuple(_element(*row, with_caches=with_caches) for row in rows))
 
 
-def _element(node: str, cache: str, room: Room, *, with_caches: bool) -> tuple[Cell, ...]:
-    texts = (str(room["free"]), str(room["largest"]), room["freeCPUs"] or "-")
+def _element(node: str, cache: str, headroom: Room, *, with_caches: bool) -> tuple[Cell, ...]:
+    texts = (str(headroom["free"]), str(headroom["largest"]), headroom["freeCPUs"] or "-")
     return tuple(Cell(text) for text in (node, *([cache] if with_caches else []), *texts))
 
 

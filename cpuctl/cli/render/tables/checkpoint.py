@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Cell, Column, Table
-from cpuctl.exports.wording import byte_text, container_name, pod_name, pod_of_cpus
+from cpuctl.exports.answer_text import container_name, pod_name, pod_of_cpus
+from cpuctl.phrases import byte_text
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.wording import WHOLE_POD, byte_text, pod_name
+from cpuctl.exports.answer_text import WHOLE_POD, pod_name
+from cpuctl.phrases import byte_text
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers

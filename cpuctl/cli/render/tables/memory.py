@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.render.blocks import Cell, Column, Table
-from cpuctl.exports.wording import byte_text
+from cpuctl.phrases import byte_text
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Block, Container, MemoryTable, Pod

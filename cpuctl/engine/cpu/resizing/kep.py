@@ -43,62 +43,64 @@ _FORBIDDEN = frozenset({ResizeReason.PROHIBITED, ResizeReason.INCONSISTENT})
 _NEVER_DONE = _FORBIDDEN | {ResizeReason.NO_BASELINE, ResizeReason.UNSUPPORTED}
 
 
-def resize_by_reference(asked: Resizing) -> Resized:
+def resize_by_reference(resizing: Resizing) -> Resized:
     """Resize as the reference implementation does."""
-    return asked.answer(asked.run())
+    return resizing.answer(resizing.run())
 
 
-def resize_by_kep(asked: Resizing) -> Resized:
-    """Resize as the KEP's text says; on a refusal the state of *asked* is as before."""
-    reference = asked.fresh()
+def resize_by_kep(resizing: Resizing) -> Resized:
+    """Resize as the KEP's text says; on a refusal the state of *resizing* is as before."""
+    reference = resizing.fresh()
     verdict = reference.run()
     match verdict:
         case Admitted():
-            return _accepted(asked, reference)
+            return _accepted(resizing, reference)
         case Rejected():
-            return _refused(asked, reference, verdict)
+            return _refused(resizing, reference, verdict)
         case _:
             return reference.answer(verdict)
 
 
-def _accepted(asked: Resizing, reference: Resizing) -> Resized:
-    if forbidden := _forbidden(asked):
+def _accepted(resizing: Resizing, reference: Resizing) -> Resized:
+    if forbidden := _forbidden(resizing):
         return reference.answer(forbidden, Departure.FORBIDDEN)
-    if not _ended(asked):
-        asked.adopt(reference)
-        return asked.answer(Admitted())
-    trial = asked.fresh()
-    return _adopted(asked, trial, KEPResize(trial).run(), Departure.ENDED)
+    if not _ended(resizing):
+        resizing.adopt(reference)
+        return resizing.answer(Admitted())
+    trial = resizing.fresh()
+    return _adopted(resizing, trial, KEPResize(trial).run(), Departure.ENDED)
 
 
-def _refused(asked: Resizing, reference: Resizing, refusal: Rejected) -> Resized:
+def _refused(resizing: Resizing, reference: Resizing, refusal: Rejected) -> Resized:
     """Let the refusal stand, without its traces, unless the KEP wants another name for it or none at all."""
     if refusal.reason not in _NEVER_DONE:
-        forbidden = _forbidden(asked)
+        forbidden = _forbidden(resizing)
         renamed = refusal.reason != RejectionReason.SMT_ALIGNMENT
         if forbidden is not None and renamed and refusal.container in ("", forbidden.container):
             return reference.answer(forbidden, Departure.FORBIDDEN)
-        trial = asked.fresh()
+        trial = resizing.fresh()
         verdict = KEPResize(trial).run()
-        if _progress(asked, verdict) > _progress(asked, refusal):
-            if forbidden is not None and _progress(asked, verdict) >= _progress(asked, forbidden):
+        if _progress(resizing, verdict) > _progress(resizing, refusal):
+            if forbidden is not None and _progress(resizing, verdict) >= _progress(resizing, forbidden):
                 return reference.answer(forbidden, Departure.FORBIDDEN)
-            return _adopted(asked, trial, verdict, Departure.POSSIBLE)
-    if reference.state.assignments != asked.state.assignments:
+            return _adopted(resizing, trial, verdict, Departure.POSSIBLE)
+    if reference.state.assignments != resizing.state.assignments:
         return reference.answer(refusal, Departure.NOTHING_KEPT)
     return reference.answer(refusal)
 
 
-def _adopted(asked: Resizing, trial: Resizing, verdict: Admitted | Refusal, departure: Departure) -> Resized:
+def _adopted(
+    resizing: Resizing, trial: Resizing, verdict: Admitted | Refusal, departure: Departure
+) -> Resized:
     """Answer with what a try has come to; a rejection changes nothing."""
     if isinstance(verdict, Admitted):
-        asked.adopt(trial)
+        resizing.adopt(trial)
     return trial.answer(verdict, departure)
 
 
-def _progress(asked: Resizing, verdict: Admitted | Refusal) -> int:
+def _progress(resizing: Resizing, verdict: Admitted | Refusal) -> int:
     """Return how far a walk over the containers has come: none is beyond the end."""
-    order = ["", *(container.name for container in asked.request.pod.all_containers)]
+    order = ["", *(container.name for container in resizing.request.pod.all_containers)]
     match verdict:
         case Admitted():
             return len(order)
@@ -108,26 +110,26 @@ def _progress(asked: Resizing, verdict: Admitted | Refusal) -> int:
             return -1
 
 
-def _forbidden(asked: Resizing) -> Rejected | None:
+def _forbidden(resizing: Resizing) -> Rejected | None:
     """Find the first container of any kind that asks for what is never done, by what it has now."""
-    request = ResizeRequest.of(asked.request.pod, asked.request.before).with_all_allocated()
-    if asked.candidate.qos.qos_class is not QosClass.GUARANTEED:
+    request = ResizeRequest.of(resizing.request.pod, resizing.request.before).with_all_allocated()
+    if resizing.candidate.qos.qos_class is not QosClass.GUARANTEED:
         return None
     for container in request.pod.all_containers:
-        if refused := _never_done(asked, request, container):
+        if refused := _never_done(resizing, request, container):
             return refused
     return None
 
 
-def _never_done(asked: Resizing, request: ResizeRequest, container: Container) -> Rejected | None:
+def _never_done(resizing: Resizing, request: ResizeRequest, container: Container) -> Rejected | None:
     uid, name = request.pod.uid, container.name
-    requested, held = container.resources.requests.get("cpu"), asked.state.assigned(uid, name)
-    if held is not None and requested is not None and not asked.claim(container).cpus:
+    requested, held = container.resources.requests.get("cpu"), resizing.state.assigned(uid, name)
+    if held is not None and requested is not None and not resizing.claim(container).cpus:
         # An earlier mistake may have left a container with CPUs that it does not claim.
         return to_shared(requested, Quantity.from_value(held.bit_count()), name)
     if request.allocated.get(name) == requested or (held is None and _ends(container, request)):
         return None
-    refused = infeasible(request, container, asked.state.baseline(uid, name))
+    refused = infeasible(request, container, resizing.state.baseline(uid, name))
     return refused if refused is not None and refused.reason in _FORBIDDEN else None
 
 
@@ -137,18 +139,18 @@ def _ends(container: Container, request: ResizeRequest) -> bool:
     return container.kind is ContainerKind.INIT and had is not None and had.sign > 0 and had.is_integral_cpu
 
 
-def _ended(asked: Resizing) -> bool:
+def _ended(resizing: Resizing) -> bool:
     """Return whether an init container has given its CPUs back already."""
-    uid = asked.request.pod.uid
+    uid = resizing.request.pod.uid
     return any(
         container.kind is ContainerKind.INIT
-        and asked.claim(container).cpus
-        and asked.state.assigned(uid, container.name) is None
-        for container in asked.request.pod.init_containers
+        and resizing.claim(container).cpus
+        and resizing.state.assigned(uid, container.name) is None
+        for container in resizing.request.pod.init_containers
     )
 
 
-class _Room(Record):
+class _Candidates(Record):
     """Where a container's CPUs come from: those it keeps, and others; masks."""
 
     kept: CPUMask
@@ -175,15 +177,15 @@ class KEPResize:
         for container in self.round.request.pod.all_containers:
             if lacking := self._outside(container):
                 return lacking
-            room = self._room(container)
-            if room is None:
+            candidates = self._candidates(container)
+            if candidates is None:
                 self._leave(container)
                 continue
             if scope == "container":
-                merged = self.round.judge(container, self._hints(room, self._count(container)))
+                merged = self.round.judge(container, self._hints(candidates, self._count(container)))
             if not isinstance(merged, Merged):
                 return merged
-            if refused := self._resize_container(container, room, merged.hint.nodes):
+            if refused := self._resize_container(container, candidates, merged.hint.nodes):
                 return refused
         return Admitted()
 
@@ -200,15 +202,15 @@ class KEPResize:
     def _free(self) -> CPUMask:
         return self.round.state.default & ~self.round.policy.reserved & ~self.withheld
 
-    def _room(self, container: Container) -> _Room | None:
+    def _candidates(self, container: Container) -> _Candidates | None:
         """Return what a container may have; None for one that stays as it is."""
         held, count = self._held(container), self._count(container)
         if held is None or not count or count == held.bit_count():
             return None
         if count > held.bit_count():
-            return _Room(held, self._free)
+            return _Candidates(held, self._free)
         baseline = self.round.container_cpus(container).baseline
-        return _Room(baseline, held & ~baseline)
+        return _Candidates(baseline, held & ~baseline)
 
     def _outside(self, container: Container) -> Rejected | None:
         """Refuse a container that lacks CPUs it was promised."""
@@ -231,20 +233,22 @@ class KEPResize:
         containers = [each for each in self.round.request.pod.all_containers if not self._ended(each)]
         kept, others = NO_CPUS, self._free
         for container in containers:
-            room = self._room(container)
-            kept |= (self._held(container) or NO_CPUS) if room is None else room.kept
-            others |= NO_CPUS if room is None else room.others
-        return self._hints(_Room(kept, others & ~kept), pod_count(containers, self._count))
+            candidates = self._candidates(container)
+            kept |= (self._held(container) or NO_CPUS) if candidates is None else candidates.kept
+            others |= NO_CPUS if candidates is None else candidates.others
+        return self._hints(_Candidates(kept, others & ~kept), pod_count(containers, self._count))
 
-    def _hints(self, room: _Room, count: int) -> CPUAnswer:
+    def _hints(self, candidates: _Candidates, count: int) -> CPUAnswer:
         policy = self.round.policy
         align = policy.options.align_by_socket
         return {
-            "cpu": CPUHints.generate(policy.topology, room.others, room.kept, count, align_by_socket=align)
+            "cpu": CPUHints.generate(
+                policy.topology, candidates.others, candidates.kept, count, align_by_socket=align
+            )
         }
 
     def _resize_container(
-        self, container: Container, room: _Room, affinity: NodeMask | None
+        self, container: Container, candidates: _Candidates, affinity: NodeMask | None
     ) -> Rejected | KubeletFault | None:
         count, held = self._count(container), self._held(container)
         assert held is not None  # it has room
@@ -252,20 +256,22 @@ class KEPResize:
         if refused is not None:
             return refused
         few = too_few(count, self.round.container_cpus(container))
-        picked = few or self._pick(room, count, affinity)
+        picked = few or self._pick(candidates, count, affinity)
         if isinstance(picked, AllocationError):
             return cannot_allocate(self.round.request.pod.uid, container.name, picked.message)
         self.round.take(container, picked.cpus)
         self.round.record(container, picked.cpus, picked.steps)
         return None
 
-    def _pick(self, room: _Room, count: int, affinity: NodeMask | None) -> Picked | AllocationError:
+    def _pick(
+        self, candidates: _Candidates, count: int, affinity: NodeMask | None
+    ) -> Picked | AllocationError:
         """Complete what is kept, near the affinity first."""
-        if count > (room.kept | room.others).bit_count():
-            return not_enough(count, room.kept | room.others)
-        others = room.others
+        if count > (candidates.kept | candidates.others).bit_count():
+            return not_enough(count, candidates.kept | candidates.others)
+        others = candidates.others
         near = others if affinity is None else others & self.round.policy.near(affinity)
-        first = self._complete(near, min(count, (room.kept | near).bit_count()), room.kept)
+        first = self._complete(near, min(count, (candidates.kept | near).bit_count()), candidates.kept)
         rest = self._complete(others, count, first.cpus)
         return Picked(rest.cpus, first.steps + tuple(step for step in rest.steps if step.rule != KEPT))
 

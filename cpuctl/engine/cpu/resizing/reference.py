@@ -51,17 +51,17 @@ class Resizing(NamedTuple):
     request: ResizeRequest
     candidate: Candidate
     postpones: bool
-    asked: list[HintRound]
+    hint_rounds: list[HintRound]
     placements: list[Placement]
 
     def fresh(self) -> Resizing:
         """Return the same question on a state of its own, to try an answer on."""
-        return self._replace(cpu=self.cpu.copy(), asked=[], placements=[])
+        return self._replace(cpu=self.cpu.copy(), hint_rounds=[], placements=[])
 
     def adopt(self, other: Resizing) -> None:
         """Take over what a try has come to."""
         self.cpu.state = other.cpu.state
-        self.asked[:], self.placements[:] = other.asked, other.placements
+        self.hint_rounds[:], self.placements[:] = other.hint_rounds, other.placements
 
     @property
     def state(self) -> CPUManagerState:
@@ -99,7 +99,7 @@ class Resizing(NamedTuple):
         """Put the verdict together with what it rests on."""
         return Resized(
             verdict=verdict,
-            asked=tuple(self.asked),
+            hint_rounds=tuple(self.hint_rounds),
             placements=tuple(self.placements),
             departures=departures,
         )
@@ -115,7 +115,7 @@ class Resizing(NamedTuple):
                 return answer
             answers[provider.name] = answer
         merged = self.manager.merge(list(answers.values()))
-        self.asked.append(HintRound(container=container, answers=answers, merged=merged))
+        self.hint_rounds.append(HintRound(container=container, answers=answers, merged=merged))
         if not isinstance(merged, Merged) or merged.admit:
             return merged
         return Rejected(

@@ -202,6 +202,6 @@ class Resized(Record):
     """
 
     verdict: Admitted | Refusal
-    asked: tuple[HintRound, ...] = ()
+    hint_rounds: tuple[HintRound, ...] = ()
     placements: tuple[Placement, ...] = ()
     departures: tuple[Departure, ...] = ()

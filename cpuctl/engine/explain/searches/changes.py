@@ -57,7 +57,7 @@ class RequestChange(Record):
     def applied(self, scenario: Scenario) -> Scenario:
         """Return the scenario in which the pod asks for that much."""
         pods = list(scenario.pods)
-        pods[scenario.asked] = self.asked_by(scenario.pod)
+        pods[scenario.position] = self.asked_by(scenario.pod)
         return scenario._replace(pods=tuple(pods))
 
     def asked_by(self, pod: StoredPod) -> StoredPod:
@@ -140,8 +140,8 @@ class EarlierPosition(Record):
     def applied(self, scenario: Scenario) -> Scenario:
         """Return the scenario in which the pod comes earlier."""
         pods = list(scenario.pods)
-        pods.insert(self.position, pods.pop(scenario.asked))
-        return scenario._replace(pods=tuple(pods), asked=self.position)
+        pods.insert(self.position, pods.pop(scenario.position))
+        return scenario._replace(pods=tuple(pods), position=self.position)
 
 
 Change = RequestChange | SettingChange | Removal | EarlierPosition

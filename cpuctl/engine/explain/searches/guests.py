@@ -34,7 +34,7 @@ _MEBI = 1 << 20
 _NOTHING = Quantity()
 
 
-class _Wish(Record):
+class _Variant(Record):
     """A guest that differs in some fields."""
 
     guest: Guest
@@ -50,26 +50,26 @@ def guest_changes(
     verdict = replay.admission.verdict
     reason = verdict.reason if isinstance(verdict, Rejected) else ""
     resource = reason.removeprefix(OUT_OF) if reason.startswith(OUT_OF) else ""
-    ways: list[Iterable[_Wish]] = []
+    ways: list[Iterable[_Variant]] = []
     if resource == "cpu" or (not resource and decision.provider in ("cpu", "")):
-        emulator = ([wish] for wish in _emulator(machine))
+        emulator = ([variant] for variant in _emulator(machine))
         ways += (*emulator, _vcpus(machine, replay, -1), _vcpus(machine, replay, 1), _io_threads(machine))
     if is_memory(resource) or (not resource and decision.provider in ("memory", "")):
         ways.append(_less_memory(machine, replay, decision))
-    for wishes in ways:
-        yield from _first_admitted(replay, machine, wishes, runs)
+    for variants in ways:
+        yield from _first_admitted(replay, machine, variants, runs)
 
 
 def _first_admitted(
-    replay: Replay, machine: VirtualMachine, wishes: Iterable[_Wish], runs: SearchBudget
+    replay: Replay, machine: VirtualMachine, variants: Iterable[_Variant], runs: SearchBudget
 ) -> Iterator[RequestChange]:
     pod = replay.scenario.pod
-    for wish in wishes:
-        if any(refusals(wish.guest, machine.cluster)):
+    for variant in variants:
+        if any(refusals(variant.guest, machine.cluster)):
             continue
         if not runs.allow():
             return
-        change = RequestChange(tuple(_amounts(pod, machine._replace(guest=wish.guest))), wish.fields)
+        change = RequestChange(tuple(_amounts(pod, machine._replace(guest=variant.guest))), variant.fields)
         admission = runs.admit(replay.before.copy(), change.asked_by(pod))
         same_class = admission.qos.qos_class is replay.admission.qos.qos_class
         if change.amounts and same_class and isinstance(admission.verdict, Admitted):
@@ -90,7 +90,7 @@ def _amounts(pod: StoredPod, machine: VirtualMachine) -> Iterator[Amount]:
                 yield change
 
 
-def _emulator(machine: VirtualMachine) -> Iterator[_Wish]:
+def _emulator(machine: VirtualMachine) -> Iterator[_Variant]:
     """Give the emulator a second CPU where that makes the number even, or let it run with the guest's."""
     guest = machine.guest
     if not guest.isolated_emulator:
@@ -98,14 +98,14 @@ def _emulator(machine: VirtualMachine) -> Iterator[_Wish]:
     if EVEN_PARITY not in guest.annotations:
         even = guest._replace(annotations={**guest.annotations, EVEN_PARITY: ""})
         where = machine.field("metadata", f"annotations[{EVEN_PARITY}]")
-        yield _Wish(even, (FieldChange(where, "", '""'),))
+        yield _Variant(even, (FieldChange(where, "", '""'),))
     field = machine.field("spec", "domain", "cpu", "isolateEmulatorThread")
     if machine.types_emulator:
         field = _in_type(machine, "cpu.isolateEmulatorThread")
-    yield _Wish(guest._replace(isolated_emulator=False), (FieldChange(field, "true", "false"),))
+    yield _Variant(guest._replace(isolated_emulator=False), (FieldChange(field, "true", "false"),))
 
 
-def _vcpus(machine: VirtualMachine, replay: Replay, step: int) -> Iterator[_Wish]:
+def _vcpus(machine: VirtualMachine, replay: Replay, step: int) -> Iterator[_Variant]:
     """Take cores or sockets away or add some, one after the other, up to the CPUs of the node."""
     topology = machine.guest.topology
     name = "cores" if topology.cores >= topology.sockets else "sockets"
@@ -115,7 +115,7 @@ def _vcpus(machine: VirtualMachine, replay: Replay, step: int) -> Iterator[_Wish
         yield _with_topology(machine, topology._replace(**{name: count}), name)
 
 
-def _with_topology(machine: VirtualMachine, topology: Topology, name: str) -> _Wish:
+def _with_topology(machine: VirtualMachine, topology: Topology, name: str) -> _Variant:
     """Change the processors where they are written: an instancetype, cpu, the resources, or these two."""
     guest, amount = machine.guest, Quantity.from_value(topology.vcpus)
     fields = []
@@ -132,10 +132,10 @@ def _with_topology(machine: VirtualMachine, topology: Topology, name: str) -> _W
             fields.append(FieldChange(where, str(amounts["cpu"]), str(amount)))
             amounts["cpu"] = amount
     wanted = guest._replace(topology=topology, requests=requests, limits=limits)
-    return _Wish(wanted, tuple(fields))
+    return _Variant(wanted, tuple(fields))
 
 
-def _io_threads(machine: VirtualMachine) -> Iterator[_Wish]:
+def _io_threads(machine: VirtualMachine) -> Iterator[_Variant]:
     """Take one thread off the pool, or add one."""
     guest = machine.guest
     if guest.io_policy != SUPPLEMENTAL_POOL or guest.io_threads is None:
@@ -143,10 +143,10 @@ def _io_threads(machine: VirtualMachine) -> Iterator[_Wish]:
     where = machine.field("spec", "domain", "ioThreads", "supplementalPoolThreadCount")
     for count in (guest.io_threads - 1, guest.io_threads + 1):
         field = FieldChange(where, str(guest.io_threads), str(count))
-        yield _Wish(guest._replace(io_threads=count), (field,))
+        yield _Variant(guest._replace(io_threads=count), (field,))
 
 
-def _less_memory(machine: VirtualMachine, replay: Replay, decision: Decision) -> Iterator[_Wish]:
+def _less_memory(machine: VirtualMachine, replay: Replay, decision: Decision) -> Iterator[_Variant]:
     """Take off the guest's memory what is too much, down to what some set of NUMA nodes has."""
     guest, pod = machine.guest, replay.scenario.pod
     resource = f"hugepages-{guest.page_size}" if guest.page_size else MEMORY
@@ -154,8 +154,8 @@ def _less_memory(machine: VirtualMachine, replay: Replay, decision: Decision) ->
         resource, _NOTHING
     )
     for less in _surplus(replay, decision, resource, asked.value):
-        if wish := _with_less(machine, less):
-            yield wish
+        if variant := _with_less(machine, less):
+            yield variant
 
 
 def _surplus(replay: Replay, decision: Decision, resource: str, asked: int) -> Iterator[int]:
@@ -172,7 +172,7 @@ def _surplus(replay: Replay, decision: Decision, resource: str, asked: int) -> I
         yield asked + beside - amount
 
 
-def _with_less(machine: VirtualMachine, less: int) -> _Wish | None:
+def _with_less(machine: VirtualMachine, less: int) -> _Variant | None:
     """Take *less* bytes or a little more off every amount of memory that is written."""
     guest, page = machine.guest, page_bytes(machine.guest)
     unit = page.value if page is not None else _MEBI
@@ -194,7 +194,7 @@ def _with_less(machine: VirtualMachine, less: int) -> _Wish | None:
     sizes = (memory, requests.get(MEMORY), limits.get(MEMORY))
     if not fields or any(size is not None and size.sign <= 0 for size in sizes):
         return None
-    return _Wish(guest._replace(memory=memory, requests=requests, limits=limits), tuple(fields))
+    return _Variant(guest._replace(memory=memory, requests=requests, limits=limits), tuple(fields))
 
 
 def _reduced(amount: Quantity, less: int) -> Quantity:

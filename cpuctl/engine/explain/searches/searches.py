@@ -103,14 +103,14 @@ def earlier_positions(replay: Replay, runs: SearchBudget) -> Iterator[EarlierPos
     if replay.rearranged:
         runs.left_out = "positions in an order that the policy chooses"
         return
-    if len(replay.befores) <= scenario.asked:
+    if len(replay.befores) <= scenario.position:
         runs.left_out = f"positions more than {REMEMBERED - 1} pods earlier"
     for back, node in enumerate(reversed(replay.befores[:-1]), 1):
         if not runs.allow():
             return
         if scenario.is_met_by(runs.admit(node.copy(), scenario.pod)):
-            position = scenario.asked - back
-            yield EarlierPosition(position, scenario.pods[position : scenario.asked])
+            position = scenario.position - back
+            yield EarlierPosition(position, scenario.pods[position : scenario.position])
 
 
 _STRICTEST_FIRST = (*reversed(POLICIES), "none")

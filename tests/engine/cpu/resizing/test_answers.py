@@ -100,7 +100,7 @@ def test_an_answer_tells_what_it_rests_on(case: Case) -> None:
     node.remove_container("p", case.ended)
     wanted = changed(running, **case.to)
     resized = node.resize(wanted, case.reading)
-    assert [each.container and each.container.name for each in resized.asked] == list(case.asked)
+    assert [each.container and each.container.name for each in resized.hint_rounds] == list(case.asked)
     assert {each.container.name: placed(each) for each in resized.placements} == case.placed
     assert len(resized.placements) == len(case.placed)
     assert resized.departures == case.departures
@@ -111,7 +111,7 @@ def test_in_pod_scope_there_is_one_round_for_the_pod(reading: Reading) -> None:
     config = {"topology_manager_policy": "restricted", "topology_manager_scope": "pod"}
     node = Setting(config=config).node()
     running = admitted(node, pod_of(*TWO))
-    (one,) = node.resize(running, reading).asked
+    (one,) = node.resize(running, reading).hint_rounds
     assert one.container is None
     assert one.answers == {
         "cpu": {"cpu": CPUHints.generate(node.topology, mask("0-4"), CPUMask(0), 5, align_by_socket=False)},
@@ -152,7 +152,7 @@ def test_all_managers_are_asked_for_the_same(reading: Reading, scope: str, who: 
     busy = Busy()
     resized = with_busy(node, changed(running, a="cpu=5"), reading, busy)
     assert (resized.verdict, busy.asked) == (Admitted(), who)
-    assert [list(each.answers) for each in resized.asked] == [["cpu", "busy"]] * len(who)
+    assert [list(each.answers) for each in resized.hint_rounds] == [["cpu", "busy"]] * len(who)
 
 
 @pytest.mark.parametrize(("scope", "who"), [("container", "a"), ("pod", "p")])
@@ -162,7 +162,7 @@ def test_a_kubelet_that_hangs_has_no_answer(reading: Reading, scope: str, who: s
     before = node.copy()
     resized = with_busy(node, changed(running, a="cpu=5"), reading, Busy(hangs_for=who))
     assert resized.verdict == node.fault == Busy.fault
-    assert (resized.asked, resized.placements, resized.departures) == ((), (), ())
+    assert (resized.hint_rounds, resized.placements, resized.departures) == ((), (), ())
     assert (node.state, node.active) == (before.state, before.active)
 
 
@@ -173,7 +173,7 @@ def test_a_numa_node_beyond_the_masks_crashes_the_topology_manager(reading: Read
     resized = node.resize(running, reading)
     assert isinstance(resized.verdict, KubeletFault)
     assert resized.verdict.kind is FaultKind.CRASH
-    assert [each.merged for each in resized.asked] == [resized.verdict]
+    assert [each.merged for each in resized.hint_rounds] == [resized.verdict]
 
 
 def test_what_the_kep_wants_otherwise_is_said_in_words() -> None:

@@ -140,7 +140,9 @@ def test_whom_it_asks_for_and_what_they_get(case: Case, scope: str) -> None:
     assert resized.verdict == Admitted()
     align = bool(case.options)
     rounds = case.by_container if scope == "container" else (case.by_pod,)
-    assert [(each.container and each.container.name, each.answers["cpu"]) for each in resized.asked] == [
+    assert [
+        (each.container and each.container.name, each.answers["cpu"]) for each in resized.hint_rounds
+    ] == [
         (
             who or None,
             {"cpu": CPUHints.generate(node.topology, mask(free), mask(kept), count, align_by_socket=align)},

@@ -66,7 +66,9 @@ def test_a_container_beyond_the_affinity_of_its_pod_spills_over() -> None:
     node.resize(running := changed(running, b="cpu=2"), by_kep_text)
     assert (held(node, "a"), held(node, "b")) == ("2-3", "1,4")
     resized = node.resize(changed(running, a="cpu=4", b="cpu=1"), by_kep_text)
-    assert [each.merged.hint.nodes for each in resized.asked if isinstance(each.merged, Merged)] == [0b01]
+    assert [each.merged.hint.nodes for each in resized.hint_rounds if isinstance(each.merged, Merged)] == [
+        0b01
+    ]
     assert (held(node, "a"), held(node, "b")) == ("2-3,5-6", "1")
     assert steps(resized, "a") == [
         (KEPT, "2-3"),

@@ -74,7 +74,7 @@ def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> N
         node.server = _Refusing(ServerRules())
         return node
 
-    replay = told(one._replace(start=start, asked=1))
+    replay = told(one._replace(start=start, position=1))
     explanation = explain(replay)
     assert explanation.decision == Decision(
         Rule.API_SERVER,

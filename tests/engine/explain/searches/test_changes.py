@@ -53,10 +53,10 @@ def test_the_same_amount_in_another_form_is_a_change() -> None:
 
 
 def test_who_comes_after_the_pod_stays_behind_it() -> None:
-    asked = scenario(EIGHT, *FOUR)._replace(asked=2)
+    asked = scenario(EIGHT, *FOUR)._replace(position=2)
     moved = EarlierPosition(0, (FOUR[0], FOUR[1])).applied(asked)
     assert [pod.name for pod in moved.pods] == ["c", "a", "b", "d"]
-    assert moved.asked == 0
+    assert moved.position == 0
 
 
 def test_removed_pods_add_up() -> None:

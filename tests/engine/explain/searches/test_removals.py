@@ -27,7 +27,7 @@ def restarted(*pods: StoredPod, ran: tuple[StoredPod, ...]) -> Replay:
         node.resume(pods)
         return node
 
-    return told(first.scenario._replace(start=start, pods=pods, asked=0, restarted=True))
+    return told(first.scenario._replace(start=start, pods=pods, position=0, restarted=True))
 
 
 def test_only_pods_that_run_can_go() -> None:

@@ -77,7 +77,7 @@ def test_a_larger_request_can_be_admitted_where_a_smaller_one_is_not() -> None:
     node.remove("b")
     node.remove("c")
     asked = before.scenario._replace(
-        start=lambda _kubelet: node.copy(), pods=(named("e", whole(6)),), asked=0
+        start=lambda _kubelet: node.copy(), pods=(named("e", whole(6)),), position=0
     )
     explanation = explain(told(asked))
     assert explanation.decision.rule == "widthFromCapacity"

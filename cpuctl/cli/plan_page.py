@@ -9,7 +9,7 @@ from cpuctl.cli.pictures import HTML, SVG
 from cpuctl.cli.render.blocks import Block, Lines
 from cpuctl.cli.render.layouts.plan import closing_lines, node_lines, notes, numa_table, pods_table
 from cpuctl.cli.render.page_parts import page_parts
-from cpuctl.cli.render.tables.capacity import room_blocks
+from cpuctl.cli.render.tables.capacity import headroom_blocks
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.memory import memory_table
 from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text, start_sentence
@@ -35,7 +35,7 @@ def draw(
     from cpuctl.exports.machine_facts import plan_facts
     from cpuctl.exports.machine_picture import machine_svg
 
-    named = (*planning.initial.running, *planning.wanted)
+    named = (*planning.initial.running, *planning.incoming)
     answer = plan_picture(planning.source.machine, node, named)
     picture = machine_svg(plan_facts(document, answer))
     pictures.write(SVG, lambda: picture)
@@ -65,8 +65,8 @@ def _sections(document: StartedPlan | NotStartedPlan, picture: Markup) -> Iterat
     if "node" in document:
         yield Section("Placements", tuple(page_parts(_placements(document))))
         yield Section("What is left", tuple(page_parts(_left(document))))
-        if room := tuple(page_parts(room_blocks(document, wide=True))):
-            yield Section("Room for more", room)
+        if headroom := tuple(page_parts(headroom_blocks(document, wide=True))):
+            yield Section("Room for more", headroom)
     yield Section("Settings", (*page_parts(_node(document)), _settings(document)))
     yield Section("Inputs", tuple(_inputs(document)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock
-from cpuctl.engine.capacity.holdings import by_location, held_cpus, holdings, known_uids
+from cpuctl.engine.capacity.allocations import allocations, by_location, held_cpus, known_uids
 from cpuctl.engine.node import Node
 from cpuctl.engine.start import start_node
 from cpuctl.machine.sources import read_machine
@@ -43,14 +43,14 @@ def test_holdings_are_counted_by_container_and_resource(node: Node) -> None:
     node.devices.state.held["b"] = {"main": {"example.com/card": 0b101}}
     b = named("b")
     assert held_cpus(node, b) == mask("3-4")
-    assert holdings(node, b) == {
+    assert allocations(node, b) == {
         ("main", "cpu"): 1,
         ("side", "cpu"): 1,
         ("side", "memory"): 6,
         ("main", "example.com/card"): 2,
     }
     nobody = shared("nobody")
-    assert (held_cpus(node, nobody), holdings(node, nobody)) == (0, {})
+    assert (held_cpus(node, nobody), allocations(node, nobody)) == (0, {})
 
 
 def test_pods_are_listed_by_what_they_hold_in_a_place(node: Node) -> None:

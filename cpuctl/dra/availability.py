@@ -13,7 +13,7 @@ from cpuctl.dra.slices import NUMA_NODE
 from cpuctl.pods.model import Pod
 
 
-class Standing(NamedTuple):
+class DeviceAvailability(NamedTuple):
     """The devices of a driver next to one NUMA node (None: it tells none), for one request of a claim.
 
     ``matching`` is None where nobody can tell. Free are those that match and that no claim has for itself.
@@ -30,7 +30,7 @@ class Standing(NamedTuple):
     holders: tuple[str, ...]
 
 
-def standings(claims: NodeClaims, pod: Pod) -> Iterator[Standing]:
+def device_availability(claims: NodeClaims, pod: Pod) -> Iterator[DeviceAvailability]:
     """Report every request of a pod's claims that are not allocated, by driver and NUMA node.
 
     Drivers of which no device matches are left out, unless none does.
@@ -44,7 +44,9 @@ def standings(claims: NodeClaims, pod: Pod) -> Iterator[Standing]:
                 yield from (one for one in found if not fitting or one.driver in fitting)
 
 
-def _of_request(claims: NodeClaims, claim: Claim, label: str, request: DeviceRequest) -> Iterator[Standing]:
+def _of_request(
+    claims: NodeClaims, claim: Claim, label: str, request: DeviceRequest
+) -> Iterator[DeviceAvailability]:
     groups: dict[tuple[str, int | None], list[Device]] = {}
     for device in claims.inventory.devices:
         node = device.attributes.get(NUMA_NODE)
@@ -55,7 +57,7 @@ def _of_request(claims: NodeClaims, claim: Claim, label: str, request: DeviceReq
         free = [each for each in fit if each.id not in claims.books.taken]
         shared = [each for each in free if each.allows_many]
         names = (name for each in shared for name in each.capacity)
-        yield Standing(
+        yield DeviceAvailability(
             claim=claim.full_name,
             request=label,
             driver=driver,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.capture.kubelet.without_secrets import reduced_cdi, reduced_state
+from cpuctl.capture.kubelet.redaction import reduced_cdi, reduced_state
 from cpuctl.checkpoints.inspection import inspect_state
 
 RECORDED = {

@@ -1,5 +1,6 @@
 """``cpuctl plan``: what a kubelet would decide about pods, and why."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
@@ -9,31 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
-    AssumeDevicesOption,
-    DevicesOption,
-    DriverArgsOption,
-    EphemeralStorageOption,
     ExitZeroOption,
     ForceStateOption,
-    IncludeCompletedOption,
-    MachineOption,
-    MemoryOption,
     NoColorOption,
-    PodFilesOption,
     PolicyOption,
     QuietOption,
-    RunningPodsOption,
-    SkipApiServerOption,
-    StateOption,
-    TemplateOption,
     WriteStateOption,
 )
 from cpuctl.cli.output import Style, complain, emit, note, remember_all
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import HTML, SVG, HtmlOption, MachineSvgOption, Pictures
+from cpuctl.cli.planning_options import PlanningCommand, planning_inputs
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.publishing import PublisherOption, emit_topology, refuse_publisher
 from cpuctl.cli.subjects import Subject, about
@@ -43,7 +32,7 @@ from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
-from cpuctl.operations.plan_inputs import NodeOptions, Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
@@ -83,6 +72,13 @@ FOR_RUNTIMES = frozenset(
     }
 )
 """The forms that others carry a plan out with."""
+_WRITERS: Mapping[str, str] = {
+    PlanOutput.NRI: "the plug-in",
+    PlanOutput.MEMORY_QOS: "the plug-in",
+    PlanOutput.BALLOONS: "the plug-in",
+    PlanOutput.CRICTL: "such a script",
+}
+"""Who of these writes CPU sets, as the kubelet's static policy does."""
 
 PlanOutputOption = Annotated[
     PlanOutput,
@@ -207,21 +203,9 @@ output or undoing it failed.
 """
 
 
-@app.command(name="plan", help=HELP, cls=about(Subject.PODS, KubeletCommand))
+@app.command(name="plan", help=HELP, cls=about(Subject.PODS, PlanningCommand))
 def plan(
     context: typer.Context,
-    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
-    template: TemplateOption = [],  # noqa: B006
-    machine: MachineOption = "live",
-    state: StateOption = "",
-    pods: RunningPodsOption = "",
-    devices: DevicesOption = "",
-    assume_devices: AssumeDevicesOption = False,
-    driver_args: DriverArgsOption = "",
-    ephemeral_storage: EphemeralStorageOption = "",
-    memory: MemoryOption = "",
-    skip_api_server: SkipApiServerOption = False,
-    include_completed: IncludeCompletedOption = False,
     policy: PolicyOption = "",
     order: OrderOption = PodOrder.GIVEN,
     repeat: RepeatOption = "",
@@ -244,24 +228,11 @@ def plan(
     refuse_publisher(publisher, style)
     pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
     refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output, policy)
-    inputs = PlanningInputs(
-        filenames=filename,
-        templates=template,
-        machine=machine,
-        kubelet=kubelet_inputs(context),
-        state=state,
-        pods=pods,
-        devices=devices,
-        ephemeral_storage=ephemeral_storage,
-        memory=memory,
-        skip_api_server=skip_api_server,
-        include_completed=include_completed,
-        node=NodeOptions(assume_devices, driver_args, policy),
-    )
+    inputs = planning_inputs(context, policy)
     planner_of = partial(_planner, order=order, repeat=repeat, capacity=capacity)
     with changing(write_state):
         with _answering_unloaded(inputs, sources, compare, planner_of, style, exit_zero=exit_zero):
-            planning = _read(inputs, sources, pods_needed=not state, written=bool(write_state))
+            planning = _read(inputs, sources, pods_needed=not inputs.state, written=bool(write_state))
         planned = _planned(planner_of(planning), compare, style)
         print_sources(planning.sources, style)
         _write(write_state, planning, planned, force=force)
@@ -271,7 +242,7 @@ def plan(
 
 
 def _planner(planning: Planning, *, order: PodOrder, repeat: str, capacity: bool) -> Planner:
-    return Planner(planning, PlanOptions(order, _rounds(repeat, len(planning.wanted)), capacity))
+    return Planner(planning, PlanOptions(order, _rounds(repeat, len(planning.incoming)), capacity))
 
 
 def _rounds(text: str, pods: int) -> "Rounds | None":
@@ -297,12 +268,35 @@ def _answer(planning: Planning, planned: "Planned", pictures: Pictures, publishe
         emit_topology(planning, planned.node, publisher, style)
         _name_others(planned, style)
     elif style.output in FOR_RUNTIMES:
-        from cpuctl.cli.plan.runtimes import emit_for_runtime
-
-        emit_for_runtime(planned.document, planned.node, style)
+        _emit_for_runtime(planned.document, planned.node, style)
         _name_others(planned, style)
     else:
         _emit(planned.document, style)
+
+
+def _emit_for_runtime(
+    plan: "StartedPlan | NotStartedPlan | PlanComparison", node: "StartResult | None", style: Style
+) -> None:
+    """Write what carries a plan out; say who else writes CPU sets, or why there is no plan."""
+    from cpuctl.answering.plan.nri_answer import nri_document, written_by_kubelet
+    from cpuctl.engine.node import Node
+
+    assert plan["kind"] == "Plan", "two sides are refused before"
+    if written_by_kubelet(plan) and (who := _WRITERS.get(style.output)):
+        note(f"note: the kubelet's static policy writes CPU sets, too: a node has it or {who}", style)
+    answers = nri_document(plan, node if isinstance(node, Node) else None)
+    if style.output == PlanOutput.NRI:
+        emit(answers, style)
+        return
+    if "after" not in plan:
+        from cpuctl.exports.outcomes import start_sentence
+
+        complain(start_sentence(plan["start"], "The kubelet"))
+        return
+
+    from cpuctl.answering.plan.carrying_out import WAYS, carried
+
+    sys.stdout.write(WAYS[style.output](carried(answers, plan), plan))
 
 
 def _name_others(planned: "Planned", style: Style) -> None:
@@ -316,7 +310,7 @@ def _name_others(planned: "Planned", style: Style) -> None:
 
 def _draw(pictures: Pictures, planning: Planning, planned: "Planned") -> None:
     if pictures and planned.document["kind"] == "Plan":
-        from cpuctl.cli.plan.pictures import draw
+        from cpuctl.cli.plan_page import draw
 
         draw(pictures, planning, planned.document, planned.node)
 
@@ -334,9 +328,7 @@ def _emit(document: "StartedPlan | NotStartedPlan | PlanComparison", style: Styl
         complain(start_sentence(document["start"], "The kubelet"))
         return
     if style.output in FOR_RUNTIMES:
-        from cpuctl.cli.plan.runtimes import emit_for_runtime
-
-        emit_for_runtime(document, None, style)
+        _emit_for_runtime(document, None, style)
         return
     emit(_metrics(document) if style.output is PlanOutput.PROM else document, style)
 
@@ -425,7 +417,7 @@ def _explain(planner: Planner, plan: "Plan") -> str:
     from cpuctl.answering.command_lines import planning_command
     from cpuctl.documents.files import STDIN
 
-    if STDIN in (*inputs.filenames, inputs.kubelet.config, inputs.state, inputs.pods, inputs.devices):
+    if STDIN in (*inputs.filenames, inputs.kubelet.config, inputs.state, inputs.pods, inputs.node.devices):
         return ""
     alike = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
     name = refused.full_name if len(alike) == 1 else refused.uid

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from cpuctl.cli.completion.given import CommandLine
+from cpuctl.cli.completion.command_line import CommandLine
 
 _PLAIN = re.compile(r"[A-Za-z0-9._:=,/+-]+", re.ASCII)
 _MOST = 2000
@@ -33,46 +33,46 @@ def candidates(arguments: Sequence[str]) -> list[str]:
     What is not plain is left out: no API server accepts a pod called ``$(date)``, and no shell shall see it.
     """
     kind, shell, *line = arguments
-    given = CommandLine.from_line(line, quoted=shell == "bash")
-    found = _ASKED[kind](given)
-    fitting = (each for each in found if each.startswith(given.current) and _PLAIN.fullmatch(each))
+    typed = CommandLine.from_line(line, quoted=shell == "bash")
+    found = _COMPLETERS[kind](typed)
+    fitting = (each for each in found if each.startswith(typed.current) and _PLAIN.fullmatch(each))
     return list(dict.fromkeys(fitting))[:_MOST]
 
 
-def _pod(given: CommandLine) -> Iterable[str]:
+def _pod(typed: CommandLine) -> Iterable[str]:
     from cpuctl.cli.completion.named_pods import complete_pods
 
-    return complete_pods(given)
+    return complete_pods(typed)
 
 
-def _resize(given: CommandLine) -> Iterable[str]:
+def _resize(typed: CommandLine) -> Iterable[str]:
     from cpuctl.cli.completion.named_pods import complete_resizes
 
-    return complete_resizes(given)
+    return complete_resizes(typed)
 
 
-def _container(given: CommandLine) -> Iterable[str]:
+def _container(typed: CommandLine) -> Iterable[str]:
     from cpuctl.cli.completion.named_pods import complete_containers
 
-    return complete_containers(given)
+    return complete_containers(typed)
 
 
-def _machine(given: CommandLine) -> Iterable[str]:
+def _machine(typed: CommandLine) -> Iterable[str]:
     from cpuctl.cli.completion.machines import complete_machines
 
-    return complete_machines(given)
+    return complete_machines(typed)
 
 
-def _cpus(given: CommandLine) -> Iterable[str]:
+def _cpus(typed: CommandLine) -> Iterable[str]:
     from cpuctl.cli.completion.machines import complete_cpus
 
-    return complete_cpus(given)
+    return complete_cpus(typed)
 
 
-def _gates(given: CommandLine) -> Iterator[str]:
+def _gates(typed: CommandLine) -> Iterator[str]:
     from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
 
-    done, comma, part = given.current.rpartition(",")
+    done, comma, part = typed.current.rpartition(",")
     gate, equals, _ = part.partition("=")
     if equals:
         yield from (f"{done}{comma}{gate}={value}" for value in ("true", "false"))
@@ -81,24 +81,24 @@ def _gates(given: CommandLine) -> Iterator[str]:
     yield from (f"{done}{comma}{each}=" for each in gates if f"{each}=" not in done)
 
 
-def _checks(given: CommandLine) -> Iterator[str]:
+def _checks(typed: CommandLine) -> Iterator[str]:
     from cpuctl.audit.check_names import CHECK_NAMES
 
-    return _listed(given, CHECK_NAMES)
+    return _listed(typed, CHECK_NAMES)
 
 
-def _columns(given: CommandLine) -> Iterator[str]:
+def _columns(typed: CommandLine) -> Iterator[str]:
     from cpuctl.answering.cpu_columns import ALL_COLUMNS
 
-    return _listed(given, ALL_COLUMNS)
+    return _listed(typed, ALL_COLUMNS)
 
 
-def _listed(given: CommandLine, names: Iterable[str]) -> Iterator[str]:
-    done, comma, _ = given.current.rpartition(",")
+def _listed(typed: CommandLine, names: Iterable[str]) -> Iterator[str]:
+    done, comma, _ = typed.current.rpartition(",")
     return (f"{done}{comma}{each}" for each in names if each not in done.split(","))
 
 
-_ASKED: Mapping[str, Callable[[CommandLine], Iterable[str]]] = {
+_COMPLETERS: Mapping[str, Callable[[CommandLine], Iterable[str]]] = {
     "pod": _pod,
     "resize": _resize,
     "container": _container,

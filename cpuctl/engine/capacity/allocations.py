@@ -10,7 +10,7 @@ from cpuctl.engine.memory.state import nodes_of
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import StoredPod
 
-Holdings = dict[tuple[str, str], int]
+Allocations = dict[tuple[str, str], int]
 """Amounts by container and resource: CPUs, bytes or devices."""
 
 
@@ -27,9 +27,9 @@ def held_cpus(node: Node, pod: StoredPod) -> int:
     return held
 
 
-def holdings(node: Node, pod: StoredPod) -> Holdings:
+def allocations(node: Node, pod: StoredPod) -> Allocations:
     """Count what each container of a pod holds."""
-    counts: Holdings = {}
+    counts: Allocations = {}
     for container, cpus in node.cpu.state.assignments.get(pod.uid, {}).items():
         counts[container, "cpu"] = cpus.bit_count()
     for container, blocks in node.memory.state.blocks.get(pod.uid, {}).items():
@@ -41,7 +41,7 @@ def holdings(node: Node, pod: StoredPod) -> Holdings:
     return counts
 
 
-def as_much(now: Holdings, before: Holdings) -> bool:
+def as_much(now: Allocations, before: Allocations) -> bool:
     """Return whether a pod holds what it held before: not of all pods it is known what they ask for."""
     return all(now.get(key, 0) >= amount for key, amount in before.items())
 

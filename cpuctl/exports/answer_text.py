@@ -1,8 +1,7 @@
-"""Pieces of sentences and names, the same in tables, pictures and pages."""
+"""Parts of answers in words, the same in tables and pictures: names of pods, a kubelet's policies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
@@ -24,29 +23,6 @@ def mark_of(place: int) -> str:
 
 GUESSED = "a guess by maximum frequency"
 """Said of performance and efficiency cores that no kernel has named."""
-
-_NAMES_SHOWN = 3
-
-
-def counted(count: int, noun: str) -> str:
-    """Write ``1 CPU``, ``2 CPUs``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def few(names: Sequence[str], count: int = 0) -> str:
-    """Write the first names, and how many there are more; *count* is how many in all, if *names* are cut."""
-    shown = ", ".join(names[:_NAMES_SHOWN])
-    more = max(count, len(names)) - _NAMES_SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
-
-
-def byte_text(amount: int) -> str:
-    """Write bytes as people do, with at most one decimal: ``512Mi``, ``1.5Gi``."""
-    for power, unit in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
-        if amount >= 1 << power:
-            return f"{amount / (1 << power):.1f}".removesuffix(".0") + unit
-    return str(amount)
-
 
 WHOLE_POD = "(whole pod)"
 

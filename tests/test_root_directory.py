@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl import below_root
-from cpuctl.below_root import Root
+from cpuctl import root_directory
 from cpuctl.errors import InputError
+from cpuctl.root_directory import Root
 
 
 @pytest.fixture(params=["below a root", "on the host"])
 def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Root:
-    monkeypatch.setattr(below_root, "DESCRIPTORS", str(tmp_path / "no-procfs"))
+    monkeypatch.setattr(root_directory, "DESCRIPTORS", str(tmp_path / "no-procfs"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dir").mkdir()
     (tmp_path / "dir" / "file").write_text("text")

@@ -13,18 +13,18 @@ HANDED_ON = "--kubelet-arg"
 """The flag of k3s and RKE2 behind which a flag of the kubelet inside them stands."""
 
 
-def values_of(words: Iterable[str], *options: str) -> Iterator[str]:
+def values_of(arguments: Iterable[str], *options: str) -> Iterator[str]:
     """Yield what a command line has behind an option, by whichever of its names: ``-o=x``, or ``-o x``."""
-    following = iter(words)
+    following = iter(arguments)
     for word in following:
         option, equals, value = word.partition("=")
         if option in options:
             yield value if equals else next(following, "")
 
 
-def forwarded_flags(words: Iterable[str]) -> Iterator[str]:
+def forwarded_flags(arguments: Iterable[str]) -> Iterator[str]:
     """Yield the flags that k3s and RKE2 hand to the kubelet inside them."""
-    return (f"--{flag.removeprefix('--')}" for flag in values_of(words, HANDED_ON))
+    return (f"--{flag.removeprefix('--')}" for flag in values_of(arguments, HANDED_ON))
 
 
 class PlacedFlag(str):

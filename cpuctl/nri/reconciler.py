@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-class Keeper:
+class Reconciler:
     """Keeps containers where a placer wants them; one call comes after the other, never two at once."""
 
     def __init__(self, placer: Placer) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cpuctl.dra.allocation import CapacityLeft
+from cpuctl.dra.availability import device_availability
 from cpuctl.dra.driver import DriverSettings
-from cpuctl.dra.standing import standings
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.claims import node_claims
 from cpuctl.pods.identity import with_uids
@@ -26,8 +26,8 @@ def capacities(request: str, *gpus: str) -> list[tuple[str, int, int, int]]:
     found = decode_manifests(text, "test.yaml")
     (a,) = with_uids(found.pods)
     node = node_claims(found.dra, loaded("2c", DriverSettings()), Sources())
-    (standing,) = standings(node, a)
-    return [_whole(each) for each in standing.capacities]
+    (availability,) = device_availability(node, a)
+    return [_whole(each) for each in availability.capacities]
 
 
 def _whole(found: CapacityLeft) -> tuple[str, int, int, int]:

@@ -1,1 +1,0 @@
-"""``cpuctl plan``: pods on a node, dry."""

@@ -1,0 +1,96 @@
+"""The options that say what is planned and on which node, for every command that plans pods."""
+
+from typing import Any, ClassVar
+
+import typer
+
+from cpuctl.cli.kubelet_options import KubeletCommand
+from cpuctl.cli.options import (
+    AssumeDevicesOption,
+    DevicesOption,
+    DriverArgsOption,
+    EphemeralStorageOption,
+    EventsOption,
+    IncludeCompletedOption,
+    MachineOption,
+    MemoryOption,
+    PodFilesOption,
+    RunningPodsOption,
+    SkipApiServerOption,
+    StateOption,
+    TemplateOption,
+)
+from cpuctl.cli.panels import INPUT, declared, panel_of
+from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs
+from cpuctl.records import replace
+
+
+class PlanningCommand(KubeletCommand):
+    """A command with these options, and those for the kubelet; it finds them with ``planning_inputs``.
+
+    ``lacks`` names the parameters that a command does not have.
+    """
+
+    lacks: ClassVar[frozenset[str]] = frozenset({"events"})
+
+    def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
+        shared = [each for each in declared(_planning_inputs) if each.name not in self.lacks]
+        self._planning_inputs = [each.name for each in shared]
+        own = [each for each in params if panel_of(each) == INPUT]
+        others = [each for each in params if panel_of(each) != INPUT]
+        super().__init__(name, params=[*own, *shared, *others], **settings)
+
+    def inputs_of(self, ctx: Any) -> PlanningInputs:  # noqa: ANN401  # typer's types are private
+        """Take these options, too, out of what the function of the command is called with."""
+        shared = _planning_inputs(**{name: ctx.params.pop(name) for name in self._planning_inputs})
+        if "include_completed" in self.lacks:
+            shared = replace(shared, include_completed=None)
+        return replace(shared, kubelet=super().inputs_of(ctx))
+
+
+class ExplainingCommand(PlanningCommand):
+    """A command that is told of the past, too."""
+
+    lacks = frozenset()
+
+
+class ResizingCommand(PlanningCommand):
+    """A command about pods that run: none of them has ended."""
+
+    lacks = frozenset({"events", "include_completed"})
+
+
+def planning_inputs(context: typer.Context, policy: str = "") -> PlanningInputs:
+    """Return what the command line of a ``PlanningCommand`` says, with a *policy* in the kubelet's place."""
+    inputs: PlanningInputs = context.obj
+    return replace(inputs, node=replace(inputs.node, policy=policy))
+
+
+def _planning_inputs(
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    template: TemplateOption = [],  # noqa: B006
+    machine: MachineOption = "live",
+    state: StateOption = "",
+    pods: RunningPodsOption = "",
+    events: EventsOption = "",
+    devices: DevicesOption = "",
+    assume_devices: AssumeDevicesOption = False,
+    driver_args: DriverArgsOption = "",
+    ephemeral_storage: EphemeralStorageOption = "",
+    memory: MemoryOption = "",
+    skip_api_server: SkipApiServerOption = False,
+    include_completed: IncludeCompletedOption = False,
+) -> PlanningInputs:
+    return PlanningInputs(
+        filenames=filename,
+        templates=template,
+        machine=machine,
+        state=state,
+        pods=pods,
+        events=events,
+        ephemeral_storage=ephemeral_storage,
+        memory=memory,
+        skip_api_server=skip_api_server,
+        include_completed=include_completed,
+        node=NodeOptions(devices, assume_devices, driver_args),
+    )

@@ -1,0 +1,47 @@
+"""Small pieces of English: numbers with their nouns, sets of CPUs, lists of names, amounts of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cpuctl.cpuset import CPUSet
+
+
+def named(members: CPUSet, noun: str = "CPU") -> str:
+    """Write ``CPU 3`` or ``CPUs 3-5``."""
+    return f"{noun}{'s' if len(members) > 1 else ''} {members}"
+
+
+def are(members: CPUSet, noun: str = "CPU") -> str:
+    """Write ``CPU 3 is`` or ``CPUs 3-5 are``."""
+    return f"{named(members, noun)} {'are' if len(members) > 1 else 'is'}"
+
+
+def have(members: CPUSet, noun: str = "CPU") -> str:
+    """Write ``CPU 3 has`` or ``CPUs 3-5 have``."""
+    return f"{named(members, noun)} {'have' if len(members) > 1 else 'has'}"
+
+
+def some_of(names: Sequence[str], most: int = 3) -> str:
+    """Write the first of many names: ``a, b, c, ...``."""
+    return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
+
+
+def counted(count: int, noun: str) -> str:
+    """Write ``1 CPU``, ``2 CPUs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def few(names: Sequence[str], count: int = 0, *, most: int = 3) -> str:
+    """Write the first names, and how many there are more; *count* is how many in all, if *names* are cut."""
+    shown = ", ".join(names[:most])
+    more = max(count, len(names)) - most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def byte_text(amount: int) -> str:
+    """Write bytes as people do, with at most one decimal: ``512Mi``, ``1.5Gi``."""
+    for power, unit in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
+        if amount >= 1 << power:
+            return f"{amount / (1 << power):.1f}".removesuffix(".0") + unit
+    return str(amount)

@@ -61,23 +61,23 @@ _LAYOUT = """.map { display: flex; flex-wrap: wrap; gap: .6rem; align-items: fle
 .map .in { display: flex; flex-wrap: wrap; gap: .4rem; align-items: flex-start; }
 .core { display: inline-flex; flex-wrap: wrap; gap: 2px; padding: 2px; border-radius: 4px;
   background: var(--frame-3); }
-.c, .swatch { position: relative; display: inline-flex; flex-direction: column; align-items: center;
+.cpu, .swatch { position: relative; display: inline-flex; flex-direction: column; align-items: center;
   justify-content: center; min-width: 2.1rem; height: 2.1rem; padding: 0 2px; font-size: .6875rem;
   line-height: 1.05; font-weight: bold; border: 1px solid var(--edge); border-radius: 3px; cursor: default;
   font-variant-numeric: tabular-nums; print-color-adjust: exact; }
 .swatch { height: 1.4rem; vertical-align: middle; }
-.c i { font-style: normal; }
-.c::after, .swatch::after { content: none; }
-.c[class*=" h-"], .swatch[class*=" h-"] { padding-bottom: 4px; }
+.cpu i { font-style: normal; }
+.cpu::after, .swatch::after { content: none; }
+.cpu[class*=" h-"], .swatch[class*=" h-"] { padding-bottom: 4px; }
 [class*=" h-"]::after { content: ""; position: absolute; left: 0; right: 0; bottom: 0; height: 4px;
   border-radius: 0 0 2px 2px; print-color-adjust: exact; }
 .sh { background: var(--pool); color: var(--ink); } .rs { background: var(--reserved); color: var(--ink); }
 .no { background: var(--pool); color: var(--bad); border: 2px solid var(--bad); }
 .off { background: none; color: var(--muted); border-style: dashed; }
-.c.two { box-shadow: 0 0 0 2px var(--bad); }
-.c.iso::before { content: ""; position: absolute; top: 0; right: 0; border: 3px solid var(--edge);
+.cpu.two { box-shadow: 0 0 0 2px var(--bad); }
+.cpu.iso::before { content: ""; position: absolute; top: 0; right: 0; border: 3px solid var(--edge);
   border-left-color: transparent; border-bottom-color: transparent; }
-.c.eff { background-image: radial-gradient(circle at 5px 5px, currentcolor 2px, transparent 2.5px); }
+.cpu.eff { background-image: radial-gradient(circle at 5px 5px, currentcolor 2px, transparent 2.5px); }
 .legend { display: flex; flex-wrap: wrap; gap: .35rem 1.1rem; margin: .6rem 0; padding: 0; list-style: none;
   font-size: .85rem; }"""
 
@@ -133,7 +133,7 @@ class _Drawer(NamedTuple):
                 yield _box(member.name, caption, joined(self.boxes(member.inside)))
 
     def cell(self, cpu: CPU) -> Markup:
-        label, classes = cpu_label(cpu), ["c", *self._look(cpu)]
+        label, classes = cpu_label(cpu), ["cpu", *self._look(cpu)]
         flags = flags_of(cpu.row)
         classes += [name for name, flag in (("iso", "isolated"), ("eff", "efficiency")) if flag in flags]
         classes += ["two"] if cpu.disputed else []
@@ -141,10 +141,18 @@ class _Drawer(NamedTuple):
             "class": " ".join(classes),
             "data-cpu": cpu.number,
             "data-o": " ".join(cpu.marks),
-            "title": cpu_words(cpu, self.names),
+            "title": self._words(cpu),
         }
         letters = element("i", {}, text(label)) if label else Markup("")
         return element("span", attributes, text(f"{cpu.number} "), letters)
+
+    def _words(self, cpu: CPU) -> str:
+        """Say all there is to say of a CPU, beginning with what is seen of it, as whoever hears it needs."""
+        number, *more = cpu_words(cpu, self.names).split("; ")
+        label = cpu_label(cpu)
+        if label and not cpu.marks and more:
+            more[0] = f"{label}: {more[0]}"
+        return "; ".join([number, *filter(None, more)])
 
     def _look(self, cpu: CPU) -> list[str]:
         if cpu.use is not CPUUse.OWNED:

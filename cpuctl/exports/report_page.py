@@ -133,9 +133,9 @@ code { font: .92em/1.45 'Liberation Mono', 'DejaVu Sans Mono', Menlo, Consolas, 
 .said { position: sticky; bottom: .5rem; z-index: 1; min-height: 2.4em; border: 1px solid var(--line);
   padding: .35rem .6rem; margin: .5rem 0; background: var(--head);
   border-radius: .3rem; }
-.map.lit .c:not(.same), .map.some .c:not(.hit) { background: var(--paper); color: var(--muted); }
-.map.lit .c:not(.same)::after, .map.some .c:not(.hit)::after { display: none; }
-.c.same, .c.hit { box-shadow: 0 0 0 2px var(--ink); } .c:focus-visible { z-index: 1; }
+.map.lit .cpu:not(.same), .map.some .cpu:not(.hit) { background: var(--paper); color: var(--muted); }
+.map.lit .cpu:not(.same)::after, .map.some .cpu:not(.hit)::after { display: none; }
+.cpu.same, .cpu.hit { box-shadow: 0 0 0 2px var(--ink); } .cpu:focus-visible { z-index: 1; }
 @media screen and (prefers-reduced-motion: no-preference) { html { scroll-behavior: smooth; } }
 @media print {
   .bar, .skip { display: none; } .said { display: none; }

@@ -7,7 +7,7 @@ SCRIPT = """'use strict';
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const by = (id) => document.getElementById(id);
-  const map = by('map'), cells = map ? all('.c', map) : [];
+  const map = by('map'), cells = map ? all('.cpu', map) : [];
   const said = by('said'), bar = by('bar'), pod = by('pod'), told = by('told');
   const owners = all('tr[data-o]');
   const rows = all('[data-pod]');
@@ -24,6 +24,7 @@ SCRIPT = """'use strict';
   addEventListener('afterprint', () => before.forEach((each) => { each.open = false; }));
   const unfold = (id) => {
     const found = id && by(id);
+    if (found) all(':scope > details', found).forEach((each) => { each.open = true; });
     for (let each = found && found.closest('details'); each; each = each.parentElement.closest('details')) {
       each.open = true;
     }

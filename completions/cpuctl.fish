@@ -668,7 +668,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a topology -d 'Show a machine\'s
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'Show and check the kubelet\'s configuration; check an upgrade.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'Show, verify, migrate and repair the kubelet\'s state files.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Find wrong CPU sets and noisy neighbours on a node, with fixes.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a top -d 'Watch a node run: exclusive CPUs, their load, who disturbs them.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a top -d 'Show exclusive CPUs as they run: their load, and who disturbs them.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a report -d 'Write all that is known of a node on one page, to hand on.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a watch -d 'Watch a node and report each change: findings, pods, state files.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'Show the kubelet\'s control groups, and correct their CPU sets.'

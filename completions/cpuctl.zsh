@@ -40,7 +40,7 @@ _cpuctl_commands() {
                 'config:Show and check the kubelet'\''s configuration; check an upgrade.'
                 'checkpoint:Show, verify, migrate and repair the kubelet'\''s state files.'
                 'audit:Find wrong CPU sets and noisy neighbours on a node, with fixes.'
-                'top:Watch a node run: exclusive CPUs, their load, who disturbs them.'
+                'top:Show exclusive CPUs as they run: their load, and who disturbs them.'
                 'report:Write all that is known of a node on one page, to hand on.'
                 'watch:Watch a node and report each change: findings, pods, state files.'
                 'cgroups:Show the kubelet'\''s control groups, and correct their CPU sets.'

@@ -17,9 +17,7 @@ from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
 
 if TYPE_CHECKING:
-    from cpuctl.answers.sources import Sources
     from cpuctl.capture.archive import Capture
-    from cpuctl.machine.sources import MachineSource
 
 app = command_group()
 
@@ -133,24 +131,13 @@ def _to_file(name: str, *, replace: bool) -> "Callable[[Capture], None]":
 
 
 def _record(root: str, style: Style, *, anonymize: bool, recorded_at: str) -> "Capture":
+    from cpuctl.answering.capture_answer import machine_description
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.operations.capture import CaptureInputs, capture_node
 
     inputs = CaptureInputs(Path(root), anonymize=anonymize, recorded_at=recorded_at)
     with ProgressBar(style) as progress:
-        return capture_node(inputs, _description, progress)
-
-
-def _description(source: "MachineSource") -> str:
-    """Write what ``cpuctl topology show -m FILE -o json`` answers."""
-    import json
-
-    from cpuctl.answering.kubelet_view import kubelet_view
-    from cpuctl.answering.topology.topology_answer import topology_document
-
-    origin: Sources = {"machine": {"value": source.origin, "from": "capture"}}
-    kubelet = kubelet_view(source.machine, source.info)
-    return json.dumps(topology_document(source.machine, origin, kubelet), indent=2) + "\n"
+        return capture_node(inputs, machine_description, progress)
 
 
 def _now() -> str:

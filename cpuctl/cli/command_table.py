@@ -32,7 +32,7 @@ _NODE = {
     "config": Entry("config.command", "Show and check the kubelet's configuration; check an upgrade."),
     "checkpoint": Entry("checkpoint.command", "Show, verify, migrate and repair the kubelet's state files."),
     "audit": Entry("audit", "Find wrong CPU sets and noisy neighbours on a node, with fixes."),
-    "top": Entry("top", "Watch a node run: exclusive CPUs, their load, who disturbs them."),
+    "top": Entry("top", "Show exclusive CPUs as they run: their load, and who disturbs them."),
     "report": Entry("report.command", "Write all that is known of a node on one page, to hand on."),
     "watch": Entry("watch", "Watch a node and report each change: findings, pods, state files."),
     "cgroups": Entry("cgroups.command", "Show the kubelet's control groups, and correct their CPU sets."),

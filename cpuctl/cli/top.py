@@ -1,11 +1,13 @@
 """``cpuctl top``: the node as it runs."""
 
 import json
+import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,33 +30,38 @@ from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from cpuctl.answers.top import Top
+    from cpuctl.cli.top_screen import Feed
     from cpuctl.inputs.live_node import NodeInputs
     from cpuctl.operations.top import RunningNode
     from cpuctl.operations.top_recording import Recorder
 
 app = command_group()
 
-HELP = """Watch a node run: exclusive CPUs, their load, who disturbs them.
+HELP = """Show exclusive CPUs as they run: their load, and who disturbs them.
 
 A row for every container with exclusive CPUs: the load on each of them, the CPU time that the container had
 and that others took, steal, throttling, threads of others that were seen there, interrupts of devices, how
 long its threads waited to run and how often they moved, and pages that came from other NUMA nodes. Then the
-shared pool with its pressure (PSI), the reserved CPUs, and with -o wide all CPUs. A dash is what the kernel
-does not tell.
+shared pool with its pressure (PSI), the reserved CPUs, and a map of all CPUs by socket, NUMA node, L3 and
+core, coloured by owner, bright by load. A dash is what the kernel does not tell.
+
+The screen needs Textual: pip install 'cpuctl[top]'. --once and -o jsonl do without, and so does a terminal
+that only prints (TERM=dumb), which gets a table every second.
 
 It looks at the node's counters once a second, and changes nothing; it keeps itself off exclusive CPUs.
 
 Examples:
 
 \b
+  sudo cpuctl top
   sudo cpuctl top --once                      # one second, as a table
   sudo cpuctl top --once -o json | jq '.containers[] | select(.others > 0.05)'
   sudo cpuctl top -o jsonl --samples 60 > minute.jsonl
-  sudo cpuctl top -o jsonl --record night.jsonl.gz >/dev/null
-  cpuctl top --replay night.jsonl.gz --once
-  cpuctl top --once --root /host              # in a debugging pod
+  sudo cpuctl top --record night.jsonl.gz     # keys: h shows them
+  cpuctl top --replay night.jsonl.gz
+  cpuctl top --root /host                     # in a debugging pod
 
-Exit codes: 0 shown, 2 usage, 4 unusable input.
+Exit codes: 0 shown, 2 usage, or Textual is missing, 4 unusable input.
 """
 
 
@@ -132,11 +139,16 @@ def top(
     style = Style(output or TopOutput.TABLE, color=not no_color, quiet=quiet)
     _refuse_clash(inputs, replay, record)
     _refuse_form(output, once=once, interval=interval, samples=samples)
+    on_screen = not (once or output is TopOutput.JSONL) and _has_screen()
     if replay:
-        _replay(replay, style, stream=output is TopOutput.JSONL)
+        _replay(replay, style, interval, once=once, on_screen=on_screen)
         return
     with _running(inputs, style) as (node, sources), _recorder(record, style) as recorder:
-        _print(_moments(node, sources, interval), recorder, style, 1 if once else samples)
+        if on_screen:
+            capture = partial(_capture, root, node.top.hostname)
+            _show(_LiveFeed(node, sources, recorder), interval, style, capture)
+        else:
+            _print(_moments(node, sources, interval), recorder, style, 1 if once else samples)
 
 
 def _refuse_clash(inputs: "NodeInputs", replay: str, record: str) -> None:
@@ -151,9 +163,9 @@ def _refuse_form(output: TopOutput | None, *, once: bool, interval: float, sampl
         raise UsageError(f"expected 0.2 to 3600 seconds, found {interval:g}", where="--interval")
     if samples and (once or output is not TopOutput.JSONL):
         raise UsageError("moments are counted with -o jsonl alone", where="--samples")
-    if not once and output is not TopOutput.JSONL:
-        hint = "--once prints one, -o jsonl goes on until it is interrupted"
-        raise UsageError("expected one moment, or all of them", hint=hint)
+    if output is not None and output is not TopOutput.JSONL and not once:
+        hint = "add --once; -o jsonl prints every moment"
+        raise UsageError("the screen has no other form", where=f"-o {output}", hint=hint)
 
 
 @contextmanager
@@ -212,14 +224,90 @@ def _print(moments: "Iterator[Top]", recorder: "Recorder | None", style: Style, 
             return
 
 
-def _replay(name: str, style: Style, *, stream: bool) -> None:
+def _replay(name: str, style: Style, interval: float, *, once: bool, on_screen: bool) -> None:
     from cpuctl.operations.top_recording import read_recording
 
     recording = read_recording(name)
     if recording.cut:
         note(f"warning: {name}: the last line is not whole, and left out", style)
-    last = len(recording.lines) - 1
-    if stream:
-        _print((recording.moment(number) for number in range(last + 1)), None, style, 0)
+    count = len(recording.lines)
+    if on_screen:
+        from cpuctl.cli.top_screen import Playback
+
+        _show(Playback(recording), interval, style, None)
+    elif once:
+        emit(recording.moment(count - 1), style)
     else:
-        emit(recording.moment(last), style)
+        _print((recording.moment(number) for number in range(count)), None, style, 0)
+
+
+def _has_screen() -> bool:
+    """Tell whether there is a terminal to draw on; on one that only prints, moments are tables.
+
+    Raise UsageError where there is none, or nothing to draw with.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        hint = "--once prints one moment, -o jsonl all of them"
+        raise UsageError("stdin or stdout is no terminal", hint=hint)
+    if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+        return False
+    try:
+        import textual  # noqa: F401
+    except ImportError:
+        hint = "pip install 'cpuctl[top]'; --once and -o jsonl work without it"
+        raise UsageError("the screen needs Textual, which is not installed", hint=hint) from None
+    return True
+
+
+class _LiveFeed:
+    """The moments of a node that runs, each recorded as it comes."""
+
+    def __init__(self, node: "RunningNode", sources: Sources, recorder: "Recorder | None") -> None:
+        self._node = node
+        self._sources = sources
+        self._recorder = recorder
+
+    def ahead(self) -> "Top | None":
+        """Return what the node has done since it was looked at before."""
+        from cpuctl.answering.top_answer import current
+
+        window = self._node.take()
+        if window is None:
+            return None
+        document = current(self._node.top, window, self._sources.entries)
+        if self._recorder is not None:
+            self._recorder.write(document)
+        return document
+
+
+def _show(feed: "Feed", interval: float, style: Style, capture: "Callable[[], str] | None") -> None:
+    """Show moments on the screen until somebody ends it; raise the error that did."""
+    from cpuctl.cli.top_screen import TopScreen
+
+    color = style.color and not os.environ.get("NO_COLOR")
+    if not color:
+        os.environ["NO_COLOR"] = "1"  # Textual has colours of its own
+    screen = TopScreen(feed, interval, color=color, capture=capture)
+    screen.run(mouse=False)
+    if screen.failure is not None:
+        raise screen.failure
+
+
+def _capture(root: str, hostname: str) -> str:
+    """Record the node as it is now beside where we stand, and return the file's name."""
+    from datetime import UTC, datetime
+    from pathlib import Path
+
+    from cpuctl.answering.capture_answer import machine_description
+    from cpuctl.capture.archive import Compression, write_members
+    from cpuctl.capture.collected import no_progress
+    from cpuctl.capture.saving import check_target, save
+    from cpuctl.operations.capture import CaptureInputs, capture_node
+
+    now = datetime.now(UTC)
+    path = Path(f"{hostname.replace('/', '_') or 'node'}-{now:%Y%m%dT%H%M%SZ}.tar.gz")
+    check_target(path, replace=False)
+    inputs = CaptureInputs(Path(root or "/"), recorded_at=now.isoformat(timespec="seconds"))
+    members = capture_node(inputs, machine_description, no_progress).members
+    save(path, lambda file: write_members(members, file, Compression.GZIP), replace=False, backup=False)
+    return str(path)

@@ -28,6 +28,7 @@ ENVIRONMENT = (
         "CPUCTL_MACHINE",
         "The machine that stands in for this host where no option names one, in the words of `-m`.",
     ),
+    ("TERM", "dumb, or not set: `top` prints a table every second, for want of a screen."),
     (
         "JOURNAL_STREAM",
         "Set by systemd: lines of `nri run` and `watch` that go to its journal carry their level.",

@@ -84,8 +84,8 @@ def test_this_host(cpuctl: Cpuctl) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ((), "one moment, or all"),
-        (("-o", "json"), "one moment, or all"),
+        ((), "is no terminal"),
+        (("-o", "json"), "add --once"),
         (("--once", "--samples", "2"), "-o jsonl alone"),
         (("--once", "--interval", "0"), "0.2 to 3600"),
         (("--replay", "a", "--record", "b"), "not recorded again"),

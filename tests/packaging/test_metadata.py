@@ -78,9 +78,9 @@ def test_exactly_the_declared_packages_are_imported() -> None:
     third_party = all_imported() - sys.stdlib_module_names - {"cpuctl", "compression", "__future__"}
     declared = {"yaml" if name == "PyYAML" else name for name in requirements()}
     extras = PROJECT["optional-dependencies"]
-    optional = {Requirement(each).name for name in ("dra", "fleet", "nri") for each in extras[name]}
-    assert optional == {"cel-python", "dask", "distributed", "protobuf"}
-    assert third_party == declared | {"celpy", "dask", "distributed", "google"}
+    optional = {Requirement(each).name for name in ("dra", "fleet", "nri", "top") for each in extras[name]}
+    assert optional == {"cel-python", "dask", "distributed", "protobuf", "textual"}
+    assert third_party == declared | {"celpy", "dask", "distributed", "google", "textual"}
 
 
 def test_classifiers_and_constraints_name_the_same_pythons() -> None:

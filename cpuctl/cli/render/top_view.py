@@ -1,0 +1,284 @@
+"""The screen of ``cpuctl top`` as lines of styled text, for any terminal; what is shown is in a ``View``.
+
+Every line fits the width. Where there is no colour, marks stand in for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.cli.render.blocks import Cell
+from cpuctl.cli.render.tables.running import (
+    UNKNOWN,
+    amount,
+    container_name,
+    pod_name,
+    pressure_text,
+    rate,
+    seconds,
+    share,
+    top_heading,
+)
+from cpuctl.cli.render.top_map import (
+    RESERVED,
+    SHARED,
+    Line,
+    colour,
+    cpu_line,
+    foreground,
+    legend,
+    letter,
+    map_lines,
+)
+from cpuctl.cli.render.top_pages import container_page, cpu_page, help_page
+from cpuctl.visible_text import printable
+
+if TYPE_CHECKING:
+    from cpuctl.answers.top import Container, CPUs, Top
+
+_HEAD = "reverse"
+_LEAST_ROWS = 4
+_NAMES = 34
+"""Columns that are left to names and CPUs."""
+_DISTURBED = 0.05
+"""CPUs that others have used, from which on it is marked: ticks are not exact."""
+
+
+class _Field(NamedTuple):
+    """A column of the containers: its heading and width, how it is written, and by what it is sorted."""
+
+    name: str
+    width: int
+    text: Callable[[Container], str]
+    key: Callable[[Container], float]
+    alarm: float | None
+    """It is marked where it is more than this; None: never."""
+
+
+def _number(value: float | None) -> float:
+    """Sort what is not known below all that is."""
+    return -1.0 if value is None else value
+
+
+def _devices(container: Container) -> float | None:
+    return container["interrupts"]["devices"] if container["interrupts"] else None
+
+
+def _foreign(container: Container) -> float | None:
+    return None if container["foreign"] is None else float(len(container["foreign"]))
+
+
+def _load(container: Container) -> float | None:
+    known = [each for each in container["loads"] if each is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _whole(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.0f}"
+
+
+def _psi(container: Container) -> float | None:
+    return container["pressure"]["some"] if container["pressure"] else None
+
+
+def _field(
+    name: str,
+    width: int,
+    value: Callable[[Container], float | None],
+    text: Callable[[float | None], str],
+    alarm: float | None = None,
+) -> _Field:
+    return _Field(name, width, lambda each: text(value(each)), lambda each: _number(value(each)), alarm)
+
+
+_FIELDS = (
+    _field("LOAD", 5, _load, share),
+    _field("USED", 6, lambda each: each["used"], amount),
+    _field("OTHERS", 7, lambda each: each["others"], amount, _DISTURBED),
+    _field("FOREIGN", 8, _foreign, _whole, 0),
+    _field("IRQ/S", 6, _devices, rate, 0),
+    _field("STEAL", 6, lambda each: each["steal"], share, 0),
+    _field("THROTTLED", 10, lambda each: each["throttled"], share, 0),
+    _field("WAIT", 6, lambda each: each["runQueueDelay"], seconds),
+    _field("MIGR/S", 7, lambda each: each["migrations"], rate),
+    _field("NUMA/S", 7, lambda each: each["numaMisses"], rate),
+    _field("PSI", 5, _psi, share),
+)
+SORTS = ("CPUS", "NAME", *(field.name for field in _FIELDS))
+
+
+class View(NamedTuple):
+    """What is shown: which page, sorted by what, where the cursor is; ``status`` is the last line.
+
+    ``page`` is one of containers, map, container, cpu and help; ``back`` the one that Esc leads to.
+    """
+
+    page: str = "containers"
+    back: str = "containers"
+    sort: str = "CPUS"
+    reverse: bool = False
+    text: str = ""
+    row: int = 0
+    cpu: int = 0
+    frozen: bool = False
+    status: str = ""
+
+
+def shown_containers(document: Top, view: View) -> list[int]:
+    """Return the containers that are shown, by their places in the answer, in the order of the view."""
+    text = view.text.lower()
+    containers = document["containers"]
+    found = [
+        number
+        for number, each in enumerate(containers)
+        if text in f"{pod_name(each)}/{container_name(each)}".lower()
+    ]
+    if view.sort == "NAME":
+        found.sort(key=lambda number: (pod_name(containers[number]), container_name(containers[number])))
+    elif view.sort != "CPUS":
+        key = next(field.key for field in _FIELDS if field.name == view.sort)
+        found.sort(key=lambda number: -key(containers[number]))
+    return found[::-1] if view.reverse else found
+
+
+def screen(document: Top, view: View, width: int, height: int, *, color: bool) -> list[Line]:
+    """Draw a view; never more than *height* lines."""
+    head, body = _head(document, color=color), max(height - 1, 1)
+    if view.page == "help":
+        lines = [*head[:1], *help_page()]
+    elif view.page == "container":
+        lines = [*head[:1], *_chosen_container(document, view, color=color)]
+    elif view.page == "cpu":
+        lines = [*head[:1], *(cpu_page(document, document["cpus"][view.cpu]) if document["cpus"] else ())]
+    elif view.page == "map":
+        lines = [*head[:1], *_map_page(document, view, width, body - 1, color=color)]
+    else:
+        lines = [*head, *_containers_page(document, view, width, body - len(head), color=color)]
+    lines = [_fitted(line, width) for line in lines[:body]]
+    lines += [[] for _ in range(body - len(lines))]
+    return [*lines, _fitted([Cell(_status(view), _HEAD)], width, fill=True)][:height]
+
+
+def _status(view: View) -> str:
+    if view.status:
+        return f" {view.status}"
+    order = f"by {view.sort}{' reversed' if view.reverse else ''}"
+    wanted = f", only {view.text!r}" if view.text else ""
+    keys = f"h help  q end  s sort ({order}{wanted})  / filter  m map  Space freeze"
+    return f" {'FROZEN  ' if view.frozen else ''}{keys}"
+
+
+def _fitted(line: Line, width: int, *, fill: bool = False) -> Line:
+    """Cut a line where the terminal ends; what could steer one is written out."""
+    fitted, left = [], width
+    for cell in line:
+        text = printable(cell.text)[:left]
+        if text:
+            fitted.append(Cell(text, cell.style))
+        left -= len(text)
+    if fill and left:
+        fitted.append(Cell(" " * left, line[-1].style if line else ""))
+    return fitted
+
+
+def _head(document: Top, *, color: bool) -> list[Line]:
+    lines: list[Line] = [[Cell(line, "bold")] for line in top_heading(document)]
+    for name, part, of in (
+        ("shared pool", document["sharedPool"], SHARED),
+        ("reserved", document["reserved"], RESERVED),
+    ):
+        if part is not None:
+            lines.append([Cell(f"{name:<12}", foreground(of) if color else ""), Cell(_part(part))])
+    if document["pressure"]:
+        lines.append([Cell(pressure_text(document))])
+    if not document["containers"]:
+        why = next((each["why"] for each in document["unknown"] if "containers" in each["what"]), "")
+        lines.append([Cell(f"no container has exclusive CPUs{f': {why}' if why else ''}", "dim")])
+    return lines
+
+
+def _part(part: CPUs) -> str:
+    steal = f", steal {share(part['steal'])}" if part["steal"] else ""
+    waits = "" if part["runQueueDelay"] is None else f", waited {seconds(part['runQueueDelay'])}"
+    often = f"{rate(part['interrupts'])} interrupts/s"
+    return f"busy {share(part['busy'])}{steal}, {often}{waits}, CPUs {part['cpus'] or 'none'}"
+
+
+def _containers_page(document: Top, view: View, width: int, height: int, *, color: bool) -> Iterator[Line]:
+    """Yield the rows, and below them as much of the map as there is room for."""
+    shown = shown_containers(document, view)
+    drawn = list(map_lines(document, width, None, color=color))
+    rows = max(min(len(shown), max(height - len(drawn) - 2, _LEAST_ROWS)), 0)
+    if document["containers"]:
+        fields = _fields_for(width)
+        name_width = width - sum(field.width + 1 for field in fields) - 2
+        yield [Cell(_heading(fields, name_width, view), _HEAD)]
+        first = _first_shown(view.row, rows, len(shown))
+        for place in range(first, min(first + rows, len(shown))):
+            number = shown[place]
+            line = _row(
+                document["containers"][number], fields, name_width, selected=place == view.row, color=color
+            )
+            mark = foreground(colour(number)) if color else "bold"
+            yield [Cell(f"{letter(number)} ", mark), *line]
+    yield []
+    yield from drawn
+
+
+def _fields_for(width: int) -> tuple[_Field, ...]:
+    """Choose the first columns that leave room for names and CPUs."""
+    fields: list[_Field] = []
+    left = width - _NAMES
+    for field in _FIELDS:
+        left -= field.width + 1
+        if left < 0:
+            break
+        fields.append(field)
+    return tuple(fields)
+
+
+def _heading(fields: Sequence[_Field], name_width: int, view: View) -> str:
+    def name(text: str) -> str:
+        return text if text != view.sort else f"{text}{'^' if view.reverse else '*'}"
+
+    cells = "".join(f" {name(field.name)[: field.width]:>{field.width}}" for field in fields)
+    first = f"{name('NAME')} ({name('CPUS')})"
+    return f"  {first:<{name_width}}{cells}"
+
+
+def _first_shown(row: int, rows: int, count: int) -> int:
+    return max(0, min(row - rows // 2, count - rows))
+
+
+def _row(container: Container, fields: Sequence[_Field], width: int, *, selected: bool, color: bool) -> Line:
+    text = f"{container_name(container)} {container['cpus']}  {pod_name(container)}"
+    style = _HEAD if selected else ""
+    line = [Cell(f"{text[:width]:<{width}}", style)]
+    for field in fields:
+        value = field.text(container)
+        alarmed = field.alarm is not None and field.key(container) > field.alarm
+        shown = f"{value}!" if alarmed and not color else value
+        line.append(
+            Cell(f" {shown:>{field.width}}", "bold red" if alarmed and color and not selected else style)
+        )
+    return line
+
+
+def _chosen_container(document: Top, view: View, *, color: bool) -> Iterator[Line]:
+    shown = shown_containers(document, view)
+    if shown:
+        yield from container_page(document["containers"][shown[view.row]], color=color)
+
+
+def _map_page(document: Top, view: View, width: int, height: int, *, color: bool) -> Iterator[Line]:
+    """Yield as much of the map as there is room for, around the chosen CPU."""
+    lines = list(map_lines(document, width, view.cpu, color=color))
+    at = next(
+        (place for place, line in enumerate(lines) if any("underline" in cell.style for cell in line)), 0
+    )
+    room = max(height - 2, 1)
+    first = _first_shown(at, room, len(lines))
+    yield [Cell(cpu_line(document, view.cpu))]
+    yield [Cell(legend(color=color), "dim")]
+    yield from lines[first : first + room]

@@ -503,6 +503,7 @@ set -g __cpuctl_values 'plan:-f' \
     'watch:--every' \
     'watch:--full' \
     'watch:--settle' \
+    'watch:--max-cpu' \
     'watch:--until' \
     'watch:--for' \
     'watch:--textfile' \
@@ -1258,6 +1259,7 @@ complete -c cpuctl -n '__cpuctl_at "watch"' -l check -x -a '(__cpuctl_ask checks
 complete -c cpuctl -n '__cpuctl_at "watch"' -l every -x -d 'How often threads and interrupts are sampled.'
 complete -c cpuctl -n '__cpuctl_at "watch"' -l full -x -d 'How often the node is audited when nothing changes.'
 complete -c cpuctl -n '__cpuctl_at "watch"' -l settle -x -d 'How long a finding must be gone, or different, before that is reported.'
+complete -c cpuctl -n '__cpuctl_at "watch"' -l max-cpu -x -d 'How much of one CPU audits may take in the long run; samples may take as much again.'
 complete -c cpuctl -n '__cpuctl_at "watch"' -l until -x -a 'error warning note' -d 'End with exit code 3 at the first finding of this severity or worse.'
 complete -c cpuctl -n '__cpuctl_at "watch"' -l for -x -d 'End with exit code 0 after this time.'
 complete -c cpuctl -n '__cpuctl_at "watch"' -l textfile -r -F -d 'Write the metrics of cpuctl audit -o prom to this file after each audit, atomically: for node_exporter\'s textfile collector.'

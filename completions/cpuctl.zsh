@@ -795,6 +795,7 @@ _cpuctl_run() {
                 '(--every)'--every='[How often threads and interrupts are sampled.]:DURATION: ' \
                 '(--full)'--full='[How often the node is audited when nothing changes.]:DURATION: ' \
                 '(--settle)'--settle='[How long a finding must be gone, or different, before that is reported.]:DURATION: ' \
+                '(--max-cpu)'--max-cpu='[How much of one CPU audits may take in the long run; samples may take as much again.]:PERCENT: ' \
                 '(--until)'--until='[End with exit code 3 at the first finding of this severity or worse.]:error|warning|note:(error warning note)' \
                 '(--for)'--for='[End with exit code 0 after this time.]:DURATION: ' \
                 '(--textfile)'--textfile='[Write the metrics of cpuctl audit -o prom to this file after each audit, atomically\: for node_exporter'\''s textfile collector.]:FILE:_files' \

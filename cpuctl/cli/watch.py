@@ -90,6 +90,16 @@ SettleOption = Annotated[
         help="How long a finding must be gone, or different, before that is reported.",
     ),
 ]
+MaxCPUOption = Annotated[
+    float,
+    typer.Option(
+        "--max-cpu",
+        metavar="PERCENT",
+        min=0.1,
+        max=100,
+        help="How much of one CPU audits may take in the long run; samples may take as much again.",
+    ),
+]
 UntilOption = Annotated[
     Until | None,
     typer.Option("--until", help="End with exit code 3 at the first finding of this severity or worse."),
@@ -128,6 +138,7 @@ def watch(
     every: EveryOption = "2s",
     full: FullOption = "5m",
     settle: SettleOption = "10s",
+    max_cpu: MaxCPUOption = 2,
     until: UntilOption = None,
     for_: ForOption = "",
     textfile: TextfileOption = "",
@@ -147,6 +158,7 @@ def watch(
         every=_seconds(every, "--every", least=0.1),
         full=_seconds(full, "--full", least=1),
         settle=_seconds(settle, "--settle"),
+        share=max_cpu / 100,
     )
     end = time.monotonic() + _seconds(for_, "--for") if for_ else float("inf")
     teller = _Teller(inputs, Style(output, quiet=quiet), until, textfile)

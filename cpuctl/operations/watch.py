@@ -54,13 +54,17 @@ _KNOWN_FROM_THE_START = (Kind.POD, Kind.STATE_FILE, Kind.KUBELET, Kind.GAP)
 
 
 class WatchInputs(Record):
-    """Which node is watched, by which checks, and how closely: *every*, *full* and *settle* are seconds."""
+    """Which node is watched, by which checks, and how closely: *every*, *full* and *settle* are seconds.
+
+    *share* of one CPU is what audits may take in the long run, and samples as much again.
+    """
 
     node: NodeInputs
     checks: tuple[str, ...]
     every: float = 2.0
     full: float = 300.0
     settle: float = 10.0
+    share: float = 0.02
 
 
 class Look(NamedTuple):
@@ -103,8 +107,9 @@ class Watch:
         self._sampler = Sampler(tree, live=root.resolve() == Path("/"))
         self._places = Places(root, tree.followed)
         self._ledger = Ledger()
-        self._pace = Pace(inputs.full)
-        self._interest, self._sample, self._sampled = Interest(), Sample(), 0.0
+        self._pace = Pace(inputs.full, inputs.share)
+        self._interest, self._sample = Interest(), Sample()
+        self._next_sample = 0.0
         self._pods_file = _mark_of(inputs.node.pods)
         self._texts: Mapping[str, str] = {}
         self._written = 0.0
@@ -130,12 +135,12 @@ class Watch:
             look = self._pace.next_look(min(self._ledger.due, self._retry))
             if now >= look:
                 return self._look_again()
-            if self._paused(min(until, look, self._sampled + self._inputs.every) - now):
+            if self._paused(min(until, look, self._next_sample) - now):
                 return None
             now = time.monotonic()
             if self._places.read():
                 self._pace.noticed(now)
-            if now >= self._sampled + self._inputs.every:
+            if now >= self._next_sample:
                 if self._sample_differs(now):
                     self._pace.noticed(now)
                 return Seen()
@@ -153,9 +158,10 @@ class Watch:
         return self._waker in _readable(self._waker, *more, seconds=seconds - _LEAST_PAUSE)
 
     def _sample_differs(self, now: float) -> bool:
-        before, pods = self._sample, self._pods_file
-        self._sample, self._sampled = self._sampler.take(self._interest), now
+        before, pods, started = self._sample, self._pods_file, time.process_time()
+        self._sample = self._sampler.take(self._interest)
         self._pods_file = _mark_of(self._inputs.node.pods)
+        self._next_sample = now + self._pace.pause(self._inputs.every, time.process_time() - started)
         return (before, pods) != (self._sample, self._pods_file)
 
     def _look_again(self) -> Seen:

@@ -14,9 +14,6 @@ QUIET = 0.5
 NO_LATER = 3.0
 """Seconds after the first change at which it is looked at, although changes go on."""
 
-SHARE = 0.02
-"""Of one CPU, what looks may take in the long run."""
-
 BURST = 10
 """Looks that may follow each other before the share counts."""
 
@@ -24,11 +21,13 @@ BURST = 10
 class Pace:
     """Decides on the moment of the next look; moments are seconds that the caller counts.
 
-    *full* seconds after a look comes the next, although nothing was noticed.
+    *full* seconds after a look comes the next, although nothing was noticed. *share* of one CPU is what looks
+    may take in the long run, and samples as much again.
     """
 
-    def __init__(self, full: float) -> None:
+    def __init__(self, full: float, share: float) -> None:
         self._full = full
+        self._share = share
         self._first: float | None = None
         self._last = 0.0
         self._looked = 0.0
@@ -57,14 +56,18 @@ class Pace:
             moments.append(min(self._last + QUIET, self._first + NO_LATER))
         return max(min(moments), self._affordable)
 
+    def pause(self, every: float, cost: float) -> float:
+        """Return the seconds from one sample to the next, by what the last one has cost."""
+        return max(every, cost / self._share)
+
     @property
     def _affordable(self) -> float:
         """The moment from which the allowance is not overdrawn."""
         if self._counted is None or self._allowance >= 0:
             return 0.0
-        return self._counted - self._allowance / SHARE
+        return self._counted - self._allowance / self._share
 
     def _refill(self, now: float) -> None:
         if self._counted is not None:
-            self._allowance = min(self._limit, self._allowance + (now - self._counted) * SHARE)
+            self._allowance = min(self._limit, self._allowance + (now - self._counted) * self._share)
             self._counted = now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -65,19 +66,48 @@ def test_what_was_not_looked_at_is_not_0(tmp_path: Path, cpuctl: Cpuctl) -> None
     assert metrics["cpuctl_audit_unchecked"][""] > 0
 
 
-def exported(node: str, cpuctl: Cpuctl) -> set[str]:
-    """Name what the files of the timer have, and what node_exporter adds."""
+def commands_of_units() -> dict[str, list[str]]:
+    """Return what the shipped units run to write metrics, by the file; without what a node's settings add."""
+    found: dict[str, list[str]] = {}
+    for unit in (ROOT / "contrib").rglob("*.service"):
+        for line in re.findall(r"^ExecStart=((?:.*\\\n)*.*)", unit.read_text(), re.MULTILINE):
+            words = shlex.split(line.replace("$CPUCTL_INPUTS", ""))
+            for file in (Path(word).name for word in words if word.endswith(".prom")):
+                found[file] = words[words.index("/usr/local/bin/cpuctl") + 1 :]
+    return found
+
+
+def written_by_units(node: str, cpuctl: Cpuctl) -> dict[str, str]:
+    """Run what they run, on a node of ours; return the text of each file."""
     state = ("--state", f"{node}/var/lib/kubelet")
+    ours = {
+        "cpuctl_audit.prom": ("--root", node, "--for", "100ms", *V36),
+        "cpuctl_verify.prom": (*state, "-m", node, *V36),
+        "cpuctl_state.prom": (f"{node}/planned",),
+    }
     static = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml", "-T", "a=4/4,1Gi")
     planned = cpuctl("plan", "-m", TWO, *V36, *static, "--write-state", f"{node}/planned", "-q")
     assert planned.code == 0, planned
-    outputs = (
-        cpuctl("audit", "--root", node, *V36, "-q", "-o", "prom"),
-        cpuctl("checkpoint", "verify", *state, "-m", node, *V36, "-q", "-o", "prom"),
-        cpuctl("checkpoint", "dump", *state, "-q", "-o", "prom"),
-        cpuctl("checkpoint", "dump", f"{node}/planned", "-q", "-o", "prom"),
-    )
-    return {"node_textfile_mtime_seconds"}.union(*(read(each.out).keys() for each in outputs))
+    texts = {}
+    for file, words in commands_of_units().items():
+        result = cpuctl(*(word.replace("${TEXTFILES}", node) for word in words), *ours[file])
+        assert result.code == 0, result
+        texts[file] = (Path(node) / file).read_text() if "--textfile" in words else result.out
+    return texts
+
+
+def test_units_write_the_files_that_alerts_look_for(node: str, cpuctl: Cpuctl) -> None:
+    texts = written_by_units(node, cpuctl)
+    assert texts.keys() == {"cpuctl_audit.prom", "cpuctl_verify.prom", "cpuctl_state.prom"}
+    (age,) = (query for query in queries()["alerts"] if "node_textfile_mtime_seconds" in query)
+    pattern = re.findall(r'file=~"([^"]*)"', age)[0]
+    assert all(re.fullmatch(pattern, f"/var/lib/prometheus/node-exporter/{file}") for file in texts)
+
+
+def exported(node: str, cpuctl: Cpuctl) -> set[str]:
+    """Name what the shipped units write, and what node_exporter adds."""
+    texts = written_by_units(node, cpuctl).values()
+    return {"node_textfile_mtime_seconds"}.union(*(read(each).keys() for each in texts))
 
 
 def asked(query: str) -> set[str]:

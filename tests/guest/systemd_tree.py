@@ -42,7 +42,8 @@ def make_tree(root: Path, bootstrap: Path, zipapp: Path) -> None:
         _copy(unit, root / "lib/systemd/system" / unit.name)
     units = root / "etc/systemd/system"
     shutil.copytree(bootstrap / "kubelet.service.d", units / "kubelet.service.d")
-    for unit in (*bootstrap.glob("*.service"), *bootstrap.glob("*.timer")):
+    watch = bootstrap.parent / "monitoring" / "cpuctl-watch.service"
+    for unit in (watch, *bootstrap.glob("*.service"), *bootstrap.glob("*.timer")):
         _copy(unit, units / unit.name)
     for script in ("verify-node", "write-atomically"):
         _copy(bootstrap / script, root / "usr/local/lib/cpuctl" / script)

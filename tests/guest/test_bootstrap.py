@@ -81,12 +81,24 @@ def test_reserved_cpus_are_chosen_once(steps: Steps) -> None:
 def test_metrics_are_written_where_the_collector_looks(steps: Steps) -> None:
     assert steps.code("metrics") == 0, (steps.folder / "cpuctl-metrics.log").read_text()
     written = {file.name: file for file in steps.folder.glob("*.prom")}
-    assert written.keys() == {"cpuctl_verify.prom", "cpuctl_state.prom"}
+    assert written.keys() == {"cpuctl_verify.prom", "cpuctl_state.prom", "cpuctl_audit.prom"}
     assert "cpuctl_checkpoint_starts 1\n" in written["cpuctl_verify.prom"].read_text()
     assert (
         'cpuctl_checkpoint_checksums_ok{file="cpu_manager_state"} 1'
         in written["cpuctl_state.prom"].read_text()
     )
+
+
+def test_the_watch_tells_systemd_that_it_runs_and_reads_all_that_it_needs(steps: Steps) -> None:
+    """Within the bounds of its unit: nothing is closed to it, and threads and interrupts are seen."""
+    log = (steps.folder / "cpuctl-watch.log").read_text()
+    assert steps.code("watch") == 0, log
+    assert steps.text("watch-state") == "active\n"
+    assert (steps.code("watch-stop"), steps.text("watch-result")) == (0, "success\n")
+    assert " watch      watching 0 containers of 0 pods" in log
+    metrics = (steps.folder / "cpuctl_audit.prom").read_text()
+    assert "cpuctl_audit_unreadable 0\n" in metrics
+    assert 'cpuctl_audit_looked_at{what="threads"}' in metrics
 
 
 def test_the_timer_comes_again(steps: Steps) -> None:

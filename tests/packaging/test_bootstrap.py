@@ -22,6 +22,7 @@ HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 STATIC = f"{HEAD}cpuManagerPolicy: static\n"
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "contrib" / "bootstrap"
+WATCH = ROOT / "contrib" / "monitoring" / "cpuctl-watch.service"
 SCRIPTS = ["verify-node", "write-atomically"]
 INSTALLED = re.compile(r"Command (/usr/local/\S+) is not executable: No such file or directory")
 PROGRAMS = {
@@ -182,7 +183,7 @@ def test_the_cloud_config_holds_every_file() -> None:
     assert document.keys() == {"write_files", "runcmd"}
     written = {Path(entry["path"]): entry for entry in document["write_files"]}
     left_out = {"cloud-config.yaml", "make-cloud-config"}
-    files = {each for each in FOLDER.rglob("*") if each.is_file() and each.name not in left_out}
+    files = {each for each in FOLDER.rglob("*") if each.is_file() and each.name not in left_out} | {WATCH}
     assert {path.name for path in written} == {file.name for file in files}
     for file in files:
         (entry,) = (entry for path, entry in written.items() if path.name == file.name)
@@ -203,7 +204,9 @@ def test_the_cloud_config_enables_what_there_is() -> None:
     assert enabled == installable
 
 
-@pytest.mark.parametrize("unit", sorted(FOLDER.rglob("*.service")) + sorted(FOLDER.rglob("*.conf")), ids=str)
+@pytest.mark.parametrize(
+    "unit", [WATCH, *sorted(FOLDER.rglob("*.service")), *sorted(FOLDER.rglob("*.conf"))], ids=str
+)
 def test_units_start_programs_by_their_paths(unit: Path) -> None:
     started = re.findall(r"^Exec\w+=[-+]*(\S+)", unit.read_text(), flags=re.MULTILINE)
     assert started
@@ -215,6 +218,7 @@ def test_systemd_understands_the_units(tmp_path: Path) -> None:
     """No word but that cpuctl's own programs are not installed on this machine."""
     shutil.copytree(FOLDER, tmp_path / "units")
     units = tmp_path / "units"
+    shutil.copy(WATCH, units)
     (units / "kubelet.service").write_text("[Service]\nExecStart=/bin/true\nRestart=always\n")
     (units / "cpuctl-capture@.service").rename(units / "cpuctl-capture@kubelet.service")
     names = [str(each) for each in (*units.glob("*.service"), *units.glob("*.timer"))]

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.watching.pace import BURST, NO_LATER, QUIET, SHARE, Pace
+from cpuctl.watching.pace import BURST, NO_LATER, QUIET, Pace
+
+SHARE = 0.02
 
 
 def looked(pace: Pace, now: float, cost: float = 0.0) -> Pace:
@@ -15,7 +17,7 @@ def looked(pace: Pace, now: float, cost: float = 0.0) -> Pace:
 
 
 def test_a_change_is_looked_at_when_it_is_quiet_again() -> None:
-    pace = looked(Pace(300), 100)
+    pace = looked(Pace(300, SHARE), 100)
     assert pace.next_look() == 400
     pace.noticed(110)
     assert pace.next_look() == 110 + QUIET
@@ -27,7 +29,7 @@ def test_a_change_is_looked_at_when_it_is_quiet_again() -> None:
 
 
 def test_what_is_due_is_looked_at_but_not_all_the_time() -> None:
-    pace = looked(Pace(300), 100)
+    pace = looked(Pace(300, SHARE), 100)
     assert pace.next_look(due=107) == 107
     assert pace.next_look(due=50) == 100 + QUIET
 
@@ -37,7 +39,7 @@ def test_what_is_due_is_looked_at_but_not_all_the_time() -> None:
     gaps=st.lists(st.floats(0, 5), min_size=50, max_size=200),
 )
 def test_a_storm_of_changes_takes_a_share_of_a_cpu(cost: float, gaps: list[float]) -> None:
-    pace, now = looked(Pace(300), 0, cost), 0.0
+    pace, now = looked(Pace(300, SHARE), 0, cost), 0.0
     for looks, gap in enumerate(gaps, start=1):
         now += gap
         pace.noticed(now)
@@ -49,7 +51,7 @@ def test_a_storm_of_changes_takes_a_share_of_a_cpu(cost: float, gaps: list[float
 
 
 def test_the_first_changes_of_a_quiet_node_are_looked_at_at_once() -> None:
-    pace, now = looked(Pace(300), 0, 1.0), 0.0
+    pace, now = looked(Pace(300, SHARE), 0, 1.0), 0.0
     for _ in range(BURST - 1):
         now += 5
         pace.noticed(now)
@@ -58,8 +60,14 @@ def test_the_first_changes_of_a_quiet_node_are_looked_at_at_once() -> None:
 
 
 def test_who_has_spent_all_waits_until_it_is_earned() -> None:
-    pace = looked(Pace(300), 0, 1.0)
+    pace = looked(Pace(300, SHARE), 0, 1.0)
     for _ in range(BURST):
         pace.looked(0, 1.0)
     pace.noticed(0)
     assert pace.next_look() == pytest.approx(1 / SHARE)
+
+
+def test_samples_that_cost_much_are_taken_less_often() -> None:
+    pace = Pace(300, SHARE)
+    assert pace.pause(2, 0.02) == 2
+    assert pace.pause(2, 0.2) == pytest.approx(10)

@@ -39,6 +39,18 @@ def few(names: Sequence[str], count: int = 0, *, most: int = 3) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+MORE = "..."
+"""Stands for what is left out."""
+
+
+def elided(name: str, length: int) -> str:
+    """Leave out the middle of a name that is longer: most names that differ do so at one of their ends."""
+    if len(name) <= length:
+        return name
+    shown = length - len(MORE)
+    return f"{name[: shown - shown // 2]}{MORE}{name[len(name) - shown // 2 :]}"
+
+
 def byte_text(amount: int) -> str:
     """Write bytes as people do, with at most one decimal: ``512Mi``, ``1.5Gi``."""
     for power, unit in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):

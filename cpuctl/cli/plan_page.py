@@ -97,7 +97,7 @@ def _left(document: StartedPlan) -> Iterator[Block]:
     if document["node"]["cpuManagerPolicy"] != "none":
         yield numa_table(after)
     if "memory" in after:
-        yield memory_table(after["memory"])
+        yield memory_table(after["memory"], wide=True)
     if "devices" in after:
         yield devices_table(after["devices"])
     yield Lines.of(*closing_lines(document))

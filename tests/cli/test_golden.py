@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ import typer
 from syrupy.assertion import SnapshotAssertion
 
 from cpuctl.cli.app import app
+from cpuctl.cli.render import drawing
 from tests.cli.conftest import Cpuctl
 
 TWO_NODES = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
@@ -86,14 +88,69 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+@pytest.fixture
+def broken_words(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note the words of tables that are broken because not even they fit."""
+    broken: list[str] = []
+    break_word = drawing._broken
+
+    def noted(piece: str, width: int) -> list[str]:
+        parts = break_word(piece, width)
+        broken.extend([piece] if len(parts) > 1 else [])
+        return parts
+
+    monkeypatch.setattr(drawing, "_broken", noted)
+    return broken
+
+
 @pytest.mark.parametrize("width", [80, 160])
 @pytest.mark.parametrize("name", ANSWERS)
-def test_answers(name: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+def test_answers(
+    name: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion, broken_words: list[str]
+) -> None:
     result = cpuctl(*ANSWERS[name], columns=width, stdin=ENDLESS)
     assert result.code in (0, 3)
     assert str(result) == snapshot
     assert not [line for line in result.out.splitlines() if line != line.rstrip()]
     assert [line for line in drawn_lines(result.out) if len(line) > width] == []
+    assert "wide" in ANSWERS[name] or broken_words == []
+
+
+NODE = "fixtures/nodes/v2-2-numa/node.tar.xz"
+RECORDED: tuple[tuple[str, ...], ...] = (
+    ("audit", NODE),
+    ("cgroups", "show", NODE),
+    ("checkpoint", "dump", NODE),
+    ("checkpoint", "verify", NODE),
+    ("checkpoint", "migrate", NODE, "--to", "1.37"),
+    ("checkpoint", "versions"),
+    ("config", "show", NODE),
+    ("config", "versions", NODE, "--to", "1.37"),
+    ("config", "reserve", NODE),
+    ("dra", "slices", NODE),
+    ("policies", "list"),
+    ("pods", "show", "-f", "fixtures/pods"),
+    ("topology", "show", "--numa-memory", NODE),
+    ("fleet", "list", "fixtures/fleet/recordings", "NAMED"),
+    ("fleet", "plan", "fixtures/fleet/recordings", "NAMED", "-T", "web=4/4,2Gi"),
+)
+"""What else people look at without ``-o wide``; NAMED is a node with a long name."""
+LONG_NAME = "ip-10-0-131-217.eu-central-1.compute.internal"
+
+
+@pytest.mark.parametrize("words", RECORDED, ids=" ".join)
+def test_no_word_is_broken_in_a_narrow_terminal(
+    words: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path, broken_words: list[str]
+) -> None:
+    """Nor is a UID spread over lines; what is cut is whole with ``-o wide``."""
+    named = tmp_path / f"{LONG_NAME}.tar.xz"
+    named.symlink_to(Path("fixtures/machines/2s-2numa-32cpu.tar.xz").absolute())
+    placed = [str(named) if word == "NAMED" else word for word in words]
+    result = cpuctl(*placed, "-q", columns=80)
+    assert result.code in (0, 3), result
+    assert broken_words == []
+    if words[:2] == ("fleet", "list"):
+        assert LONG_NAME in cpuctl(*placed, "-q", "-o", "wide", columns=160).out
 
 
 def drawn_lines(text: str) -> Iterator[str]:

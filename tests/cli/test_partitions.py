@@ -57,9 +57,10 @@ def test_what_is_shown_of_a_node_is_in_its_recording(state: str, tmp_path: Path,
     drawn = cpuctl("cgroups", "show", "-m", capture, *told).out.splitlines()
     (head,) = [line for line in drawn if "GROUP" in line and "CPUS" in line]
     assert head.split()[1:7] == ["CPUS", "EFFECTIVE", "MEMS", "PARTITION", "EXCLUSIVE", "EXCLUSIVE-EFFECTIVE"]
-    (line,) = [line for line in drawn if line.split()[:1] == ["server"]]
-    assert state[:16] in line  # cells are wrapped
-    assert f"{OWN}, not none" in line
+    cells = [line.split() for line in drawn]
+    shown, _ = [line for line in cells if line[:1] == ["server"]]
+    assert (state.split(maxsplit=1)[0] in shown, OWN in shown) == (True, True)
+    assert ["cpuset.cpus.exclusive", OWN, "none"] in cells
 
 
 def test_a_node_without_partitions_has_no_columns_of_them(tmp_path: Path, cpuctl: Cpuctl) -> None:

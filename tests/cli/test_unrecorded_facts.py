@@ -73,8 +73,8 @@ FALSE_WORDS = {
         r"\b0 of 0\b", r"hugepages-\S+ +0\b",
     ),
     "caches": (
-        r"L3 caches: +(0|16)\b", r"\b0 L3 caches", r"no level-3 cache is recorded", r"0 for the kernel",
-        r"share L3", r"not every CPU",
+        r"L3 cache: +(0|16)\b", r"L3 cache: +none", r"\b0 L3 caches", r"no level-3 cache is recorded",
+        r"0 for the kernel", r"share L3", r"not every CPU",
     ),
     "NUMA nodes": (r"NUMA nodes: +0", r"NUMA node: 0 for the kernel", r"[^1]0 NUMA nodes", r":\d+s0n"),
     "sockets": (r"Sockets: +0\b", r"\b0 sockets", r"socket: 0 for the kernel"),
@@ -298,7 +298,7 @@ def test_what_cadvisor_does_not_tell_is_not_known(cpuctl: Cpuctl, tmp_path: Path
     machine = tmp_path / "machine.json"
     machine.write_text(json.dumps(info))
     shown = cpuctl("topology", "-m", str(machine)).out
-    assert "L3 caches:         not recorded" in shown
+    assert "L3 cache:          not recorded" in shown
     assert "L3 cache: 0 for the kernel" not in shown
     document = json.loads(cpuctl("topology", "-m", str(machine), "-o", "json").out)
     assert document["summary"]["l3Caches"] is None
@@ -373,7 +373,7 @@ def test_memory_of_numa_nodes_is_told_where_that_of_the_machine_is_not_recorded(
         lines = cpuctl("topology", "show", "-m", lacking(kind)).out.splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("Memory:"))
 
-    assert told("memory of the machine") == "16.0 GiB on NUMA nodes, of the machine not recorded"
+    assert told("memory of the machine") == "16Gi on NUMA nodes, of the machine not recorded"
     assert told("memory") == "not recorded"
 
 

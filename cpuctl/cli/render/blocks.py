@@ -11,11 +11,14 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column's heading and alignment; a text that is too long is *cut*, or else goes on below."""
+    """A column's heading and alignment; a text too long is *cut* at its end or middle, or goes on below.
+
+    Names are cut in their middle, where those that differ hardly do: whole ones are in the wide form.
+    """
 
     name: str
     justify: Literal["left", "right"] = "left"
-    cut: bool = False
+    cut: Literal["", "end", "middle"] = ""
 
 
 class Lines(NamedTuple):

@@ -13,24 +13,30 @@ from itertools import groupby, zip_longest
 from cpuctl.cli.output import takes_every_character
 from cpuctl.cli.render.blocks import Box, Cell, Chart, ChartLine, Column, Flow, Picture, Table
 from cpuctl.exports.timeline_picture import tick_step, tick_text
+from cpuctl.phrases import MORE, elided
 from cpuctl.visible_text import printable
 
 _WIDE_GAP, _NARROW_GAP = 2, 1
-_MORE = "..."
 _HEADING = "bold"
 _EMPTY = Cell("")
+_READABLE, _LEGIBLE = 24, 12
+"""Columns that a name is left which has to be cut: first where there is room, then at least."""
+_WORD = re.compile(r"[^ ,;/]+[ ,;/]?|[ ,;/]")
 _PIECE = re.compile(r"(?:[^ ,;/-]|-(?=[0-9]))+[ ,;/-]?|[ ,;/-]")
-"""What a text is folded between: it ends in a blank or separator, and ranges of CPUs (0-15) stay whole."""
+"""What a text is folded between: words, then their parts at hyphens; ranges of CPUs (0-15) stay whole."""
 
 
 def table_lines(table: Table, width: int) -> Iterator[list[Cell]]:
-    """Yield every line as cells that follow each other; a text too long for its column goes on below."""
+    """Yield every line as cells that follow each other; a text too long for its column goes on below.
+
+    Words are broken only where not even they fit beside each other.
+    """
     headings = tuple(Cell(column.name, _HEADING) for column in table.columns)
     rows = [headings, *(tuple(_cleaned(cell) for cell in row) for row in table.rows)]
-    gap, widths = _fitted(rows, width)
+    gap, widths = _fitted(rows, [column.cut for column in table.columns], width)
     for row in rows:
         folded = [
-            [_shortened(cell, limit)] if column.cut else _folded(cell, limit)
+            [_shortened(cell, limit, column.cut)] if column.cut else _folded(cell, limit)
             for cell, limit, column in zip(row, widths, table.columns, strict=True)
         ]
         for cells in zip_longest(*folded, fillvalue=_EMPTY):
@@ -41,17 +47,27 @@ def _cleaned(cell: Cell) -> Cell:
     return cell if cell.text.isprintable() else Cell(printable(cell.text), cell.style)
 
 
-def _fitted(rows: Sequence[tuple[Cell, ...]], width: int) -> tuple[int, list[int]]:
-    """Choose gap and column widths: no fold at all, else between pieces, else down to the headings."""
+def _fitted(rows: Sequence[tuple[Cell, ...]], cut: Sequence[str], width: int) -> tuple[int, list[int]]:
+    """Choose gap and column widths: no fold at all, else between words, else at hyphens, too, else anywhere.
+
+    What may be *cut* is left readable before anything is folded at hyphens, and legible before words break.
+    """
     natural = [max(map(_length, column)) for column in _columns(rows)]
     gaps = len(natural) - 1
     if sum(natural) + _WIDE_GAP * gaps <= width:
         return _WIDE_GAP, natural
     room = width - _NARROW_GAP * gaps
-    headings = [_length(cell) for cell in rows[0]]
-    pieces = [max(map(_longest_piece, column)) for column in _columns(rows)]
-    folded = _shrunk(natural, [*map(max, headings, pieces)], room)
-    return _NARROW_GAP, _shrunk(folded, headings, room)
+    widths = natural
+    for pattern, name in ((_WORD, _READABLE), (_PIECE, _READABLE), (_PIECE, _LEGIBLE)):
+        least = [
+            max(
+                _length(column[0]),
+                {"end": 0, "middle": name}.get(where, max(_longest(pattern, cell) for cell in column)),
+            )
+            for column, where in zip(_columns(rows), cut, strict=True)
+        ]
+        widths = _shrunk(widths, [*map(min, widths, least)], room)
+    return _NARROW_GAP, _shrunk(widths, [_length(cell) for cell in rows[0]], room)
 
 
 def _columns(rows: Sequence[tuple[Cell, ...]]) -> Iterable[tuple[Cell, ...]]:
@@ -69,34 +85,36 @@ def _shrunk(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]
     return [low + more for low, more in zip(least, spare, strict=True)]
 
 
-def _shortened(cell: Cell, width: int) -> Cell:
+def _shortened(cell: Cell, width: int, where: str) -> Cell:
     if _length(cell) <= width:
         return cell
+    if where == "middle" and cell.text.isascii():
+        return Cell(elided(cell.text, width), cell.style)
     from rich.cells import set_cell_size
 
-    return Cell(set_cell_size(cell.text, width - len(_MORE)).rstrip() + _MORE, cell.style)
+    return Cell(set_cell_size(cell.text, width - len(MORE)).rstrip() + MORE, cell.style)
 
 
 def _folded(cell: Cell, width: int) -> list[Cell]:
     if _length(cell) <= width:
         return [cell]
     lines = [""]
-    for piece in _PIECE.findall(cell.text):
+    for piece in (_WORD if _longest(_WORD, cell) <= width else _PIECE).findall(cell.text):
         if _text_length(lines[-1] + piece.rstrip()) <= width:
             lines[-1] += piece
         else:
-            lines.extend(_cut(piece, width))
+            lines.extend(_broken(piece, width))
     return [Cell(line.rstrip(), cell.style) for line in lines if line]
 
 
-def _cut(piece: str, width: int) -> list[str]:
+def _broken(piece: str, width: int) -> list[str]:
     from rich.cells import chop_cells
 
     return [piece] if _text_length(piece.rstrip()) <= width else chop_cells(piece, width)
 
 
-def _longest_piece(cell: Cell) -> int:
-    return max((_text_length(piece.rstrip()) for piece in _PIECE.findall(cell.text)), default=0)
+def _longest(pattern: re.Pattern[str], cell: Cell) -> int:
+    return max((_text_length(piece.rstrip()) for piece in pattern.findall(cell.text)), default=0)
 
 
 def _length(cell: Cell) -> int:

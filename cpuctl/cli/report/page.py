@@ -196,7 +196,7 @@ def _left(plan: StartedPlan) -> Iterator[Part]:
     if plan["node"]["cpuManagerPolicy"] != "none":
         found.append(plan_layout.numa_table(after))
     if "memory" in after:
-        found.append(memory_table(after["memory"]))
+        found.append(memory_table(after["memory"], wide=False))
     if "devices" in after:
         found.append(devices_table(after["devices"]))
     yield from _parts([*found, Lines.of(*plan_layout.closing_lines(plan))])

@@ -37,14 +37,38 @@ def test_columns_are_aligned_and_lines_end_with_their_text() -> None:
 def test_long_texts_go_on_below_at_separators() -> None:
     """The gap gets narrow first; ranges of CPUs and short words stay whole."""
     assert drawn(table(("POD", "CPUS", "QOS"), ("shop/web-server", "0-15,32-47", "Burstable")), 28) == [
-        "POD       CPUS     QOS",
-        "shop/web- 0-15,    Burstable",
-        "server    32-47",
+        "POD         CPUS   QOS",
+        "shop/       0-15,  Burstable",
+        "web-server  32-47",
     ]
 
 
-def test_words_are_cut_when_nothing_else_helps() -> None:
+def test_words_are_folded_at_hyphens_where_nothing_else_helps() -> None:
+    rows = (("OPTIONS", "B"), ("strategy=most-allocated, cpus=4", "xy"))
+    assert drawn(table(*rows), 28) == [
+        "OPTIONS                   B",
+        "strategy=most-allocated,  xy",
+        "cpus=4",
+    ]
+    assert drawn(table(*rows), 20) == ["OPTIONS           B", "strategy=most-    xy", "allocated, cpus=4"]
+
+
+def test_words_are_broken_where_not_even_they_fit() -> None:
     assert drawn(table(("A", "B"), ("abcdefgh", "xy")), 7) == ["A    B", "abcd xy", "efgh"]
+
+
+def test_names_are_cut_in_their_middle_before_anything_is_folded_at_hyphens() -> None:
+    columns = (Column("NODE", cut="middle"), Column("WHY"))
+    rows = ((Cell("ip-10-0-131-1.eu-central-1.compute.internal"), Cell("not-enough cpus")),)
+    lines = [
+        ["".join(cell.text for cell in line) for line in table_lines(Table(columns, rows), width)]
+        for width in (80, 40, 24)
+    ]
+    assert lines == [
+        ["NODE                                         WHY", f"{rows[0][0].text}  not-enough cpus"],
+        ["NODE                        WHY", "ip-10-0-131-...ute.internal not-enough", f"{'':28}cpus"],
+        ["NODE              WHY", "ip-10-0...nternal not-", f"{'':18}enough", f"{'':18}cpus"],
+    ]
 
 
 def test_headings_are_never_cut() -> None:
@@ -161,7 +185,7 @@ def test_time_takes_between_20_and_120_columns(width: int) -> None:
 
 
 def test_a_column_that_is_cut_keeps_rows_on_a_line() -> None:
-    columns = (Column("POD"), Column("POLICIES", cut=True), Column("FREE"))
+    columns = (Column("POD"), Column("POLICIES", cut="end"), Column("FREE"))
     rows = (
         (Cell("web"), Cell("static, single-numa-node, None"), Cell("12")),
         (Cell("db"), Cell("none"), Cell("4")),

@@ -54,7 +54,15 @@ def _containers(containers: Sequence[Container], *, wide: bool) -> Table:
         name = _pod(each)
         rows.append(_row(each, "" if name == pod else name, wide=wide))
         pod = name
-    return Table(tuple(Column(name, "right" if name == "COUNT" else "left") for name in names), tuple(rows))
+    columns = (
+        Column(
+            name,
+            "right" if name == "COUNT" else "left",
+            "middle" if name in ("POD", "CONTAINER") and not wide else "",
+        )
+        for name in names
+    )
+    return Table(tuple(columns), tuple(rows))
 
 
 def _row(container: Container, pod: str, *, wide: bool) -> tuple[Cell, ...]:

@@ -47,7 +47,7 @@ def blocks(document: CgroupsShow, *, wide: bool) -> Iterator[Block]:
         shown = _columns(groups, version)
         yield _tree(groups, shown, wide=wide)
         if others := tuple(_others(groups, {*shown.values(), _PERIOD}, wide=wide)):
-            yield Table(tuple(map(Column, ("GROUP", "FILE", "IS", "EXPECTED"))), others)
+            yield Table((_group(wide=wide), *map(Column, ("FILE", "ACTUAL", "EXPECTED"))), others)
     yield Lines(tuple(_closing(document)))
 
 
@@ -75,8 +75,12 @@ def _tree(groups: Sequence[Group], shown: Mapping[str, str], *, wide: bool) -> T
             *(_cell(group, name, file) for name, file in shown.items()),
         )
         rows.append((*cells, Cell(group["path"])) if wide else cells)
-    names = ("GROUP", *shown, *(("PATH",) if wide else ()))
-    return Table(tuple(map(Column, names)), tuple(rows))
+    names = (*shown, *(("PATH",) if wide else ()))
+    return Table((_group(wide=wide), *map(Column, names)), tuple(rows))
+
+
+def _group(*, wide: bool) -> Column:
+    return Column("GROUP", cut="" if wide else "middle")
 
 
 def _title(group: Group) -> str:
@@ -115,10 +119,7 @@ def _cell(group: Group, name: str, file: str) -> Cell:
         return Cell("-", "dim")
     quota = name == "QUOTA"
     actual = _quota(group, value["actual"]) if quota else value["actual"] or "-"
-    if not value["differs"]:
-        return Cell(actual)
-    expected = [_quota(group, text) if quota else text or "none" for text in value["expected"]]
-    return Cell(f"{actual}, not {' or '.join(expected)}", "red")
+    return Cell(actual, "red" if value["differs"] else "")
 
 
 def _quota(group: Group, text: str) -> str:
@@ -131,7 +132,7 @@ def _quota(group: Group, text: str) -> str:
 
 
 def _others(groups: Sequence[Group], shown: set[str], *, wide: bool) -> Iterator[tuple[Cell, ...]]:
-    """List what has no column: what differs, or everything that is expected with *wide*."""
+    """List what differs, and with *wide* everything that is expected and has no column."""
     for group in groups:
         title, files = _title(group), group["files"]
         for name, value in files.items():
@@ -140,9 +141,9 @@ def _others(groups: Sequence[Group], shown: set[str], *, wide: bool) -> Iterator
             worth_showing = value["differs"] and not (
                 name in _MEMS_IN_EFFECT and files["cpuset.mems"]["differs"]
             )
-            if name not in shown and (worth_showing or known):
+            if worth_showing or (known and name not in shown):
                 style = "red" if value["differs"] else ""
-                expected = " or ".join(value["expected"])
+                expected = " or ".join(text or "none" for text in value["expected"])
                 yield Cell(title), Cell(name), Cell(value["actual"] or "none", style), Cell(expected)
                 title = ""
 

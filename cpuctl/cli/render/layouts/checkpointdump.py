@@ -115,7 +115,7 @@ def _memory(memory: answers.HeldMemory, *, wide: bool) -> Iterator[Block]:
     if memory["holders"]:
         yield memory_holders(memory["holders"], wide=wide)
     if memory["numaNodes"]:
-        yield memory_table(memory["numaNodes"])
+        yield memory_table(memory["numaNodes"], wide=wide)
 
 
 def _pods(pods: Sequence[answers.RecordedPod], *, wide: bool) -> Iterator[Block]:

@@ -53,7 +53,7 @@ def blocks(document: CheckpointVersions, *, wide: bool) -> Iterator[Block]:
 
 def _unconverted(document: CheckpointVersions) -> Table:
     """Show the formats that a kubelet reads as they are, or not at all."""
-    names = ("OTHER FILE", "FORMAT", "WRITTEN BY", "READ BY", "WHEN BROKEN")
+    names = ("OTHER FILE", "FORMAT", "WRITTEN BY", "READ BY", "IF DAMAGED")
     rows = (tuple(Cell(each[key] or "-") for key in _UNCONVERTED) for each in document["unconverted"])
     return Table(tuple(map(Column, names)), tuple(rows))
 

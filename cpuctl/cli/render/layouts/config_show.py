@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.config_check import shared_line
 from cpuctl.cli.render.tables.start import start_block
+from cpuctl.phrases import byte_text
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers
@@ -21,6 +22,7 @@ _ALWAYS = frozenset(
 )
 _AMOUNTS: Final = ("capacity", "kubeReserved", "systemReserved", "evictionHard", "reserved", "allocatable")
 _FILE_AND_LINE = re.compile(r"(?P<file>[^-].*?)(?P<line>(?::[0-9]+){0,2})", re.ASCII | re.DOTALL)
+_OF_BYTES = ("memory", "ephemeral-storage", "hugepages-")
 _HEADINGS = ("CAPACITY", "KUBE", "SYSTEM", "EVICTION", "RESERVED", "ALLOCATABLE")
 
 
@@ -34,7 +36,7 @@ def blocks(document: answers.ConfigShow, *, wide: bool) -> Iterator[Block]:
     yield from _settings(document["settings"], wide=wide)
     if wide:
         yield _gates(document["featureGates"])
-    yield from _reservation(document["reservation"])
+    yield from _reservation(document["reservation"], wide=wide)
     if "node" in document:
         yield Lines.of(shared_line(document["node"]))
 
@@ -90,21 +92,33 @@ def _gates(gates: Sequence[answers.FeatureGate]) -> Table:
         )
         for gate in gates
     )
-    names = ("FEATURE GATE", "IS", "STAGE", "DEFAULT", "NOTE")
+    names = ("FEATURE GATE", "STATE", "STAGE", "DEFAULT", "NOTE")
     return Table(tuple(Column(name) for name in names), rows)
 
 
-def _reservation(reservation: answers.Reservation | answers.RefusedReservation) -> Iterator[Block]:
+def _reservation(
+    reservation: answers.Reservation | answers.RefusedReservation, *, wide: bool
+) -> Iterator[Block]:
     if "error" in reservation:
         yield Lines((Cell(f"What is kept from pods cannot be said: {reservation['error']}", "red"),))
         return
     rows = tuple(
-        (Cell(line["resource"]), *(Cell(_amount(line[name])) for name in _AMOUNTS))
+        (
+            Cell(line["resource"]),
+            *(Cell(_rounded(line[name], line["resource"], wide=wide)) for name in _AMOUNTS),
+        )
         for line in reservation["resources"]
     )
     columns = (Column("RESOURCE"), *(Column(name, "right") for name in _HEADINGS))
     yield Table(columns, rows)
     yield Lines(tuple(_memory_lines(reservation)))
+
+
+def _rounded(amount: Amount | None, resource: str, *, wide: bool) -> str:
+    """Write bytes as people do; what the kubelet prints, to the byte, is for *wide*."""
+    if amount is None or wide or not resource.startswith(_OF_BYTES):
+        return _amount(amount)
+    return byte_text(int(amount["number"]))
 
 
 def _amount(amount: Amount | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.outcomes import start_sentence
-from cpuctl.phrases import byte_text, counted, few
+from cpuctl.phrases import byte_text, counted, elided, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import (
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _DIFFERENCES_SHOWN = 6
 _LONGEST_VALUE = 60
+_NAMES_NEEDED, _NAME_SHOWN = 3, 30
+"""Members of a group that are named, and how much of each name."""
+_CUT: Mapping[str, Literal["end", "middle"]] = {"NODE": "middle", "POLICIES": "end"}
 _COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unreadable"], str] = {
     "wouldNotStart": "would not start",
     "undetermined": "start undetermined",
@@ -82,11 +85,15 @@ def _groups(groups: Sequence[FleetGroup], *, wide: bool) -> Table:
             Cell(str(group["count"])),
             *_machine(group["machine"]),
             *_kubelet(group["kubelet"]),
-            Cell(", ".join(group["nodes"]) if wide else few(group["nodes"])),
+            Cell(", ".join(group["nodes"]) if wide else few(_short(group["nodes"]), group["count"])),
         )
         for place, group in enumerate(groups, 1)
     )
     return Table(tuple(Column(name, "right" if name in right else "left") for name in names), rows)
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    return [elided(name, _NAME_SHOWN) for name in names[:_NAMES_NEEDED]]
 
 
 def _machine(machine: FleetMachine) -> Iterator[Cell]:
@@ -149,7 +156,7 @@ def _nodes(nodes: Sequence[FleetNode], places: dict[str, int], *, wide: bool) ->
     rows = tuple(_row(node, places) for node in nodes)
     # A line a node: which policies a group has is above, too.
     columns = (
-        Column(name, "right" if name in right else "left", cut=name == "POLICIES" and not wide)
+        Column(name, "right" if name in right else "left", "" if wide else _CUT.get(name, ""))
         for name in names
     )
     return Table(tuple(columns), rows)

@@ -62,7 +62,7 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     if document["node"]["cpuManagerPolicy"] != "none":
         yield numa_table(document["after"])
     if "memory" in document["after"]:
-        yield memory_table(document["after"]["memory"])
+        yield memory_table(document["after"]["memory"], wide=wide)
     if "devices" in document["after"]:
         yield devices_table(document["after"]["devices"])
     yield Lines.of(*closing_lines(document))

@@ -69,7 +69,7 @@ def _pod(alike: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
     pod = alike[0]
     yield Lines(tuple(_title(alike)))
     if rows := tuple(_amount_rows(pod)):
-        names = ("WHERE", "VALUE", "AMOUNT", "IS", "RULE")
+        names = ("WHERE", "VALUE", "AMOUNT", "ORIGIN", "RULE")
         yield Table(tuple(Column(name, "right" if name == "AMOUNT" else "left") for name in names), rows)
     yield from cgroup_tables(pod, wide=wide)
     yield Lines(tuple(_exclusive(pod, wide=wide)))
@@ -243,7 +243,7 @@ def cgroup_tables(pod: Pod, *, wide: bool) -> Iterator[Block]:
         rules += [(each["name"], each["cgroup"]["rules"], each["oomRule"]) for each in _running(pod)]
         yield Table(tuple(map(Column, names)), tuple(_rules(*each) for each in rules))
     if others := tuple(_others(groups)):
-        yield Table(tuple(map(Column, ("CGROUP", "FILE", "SHOWS"))), others)
+        yield Table(tuple(map(Column, ("CGROUP", "FILE", "VALUE"))), others)
 
 
 def _running(pod: Pod) -> tuple[Container | EphemeralContainer, ...]:

@@ -14,8 +14,8 @@ NO_KUBELET = "What if: no kubelet does what these policies do. Try one with cpuc
 
 
 def blocks(document: Policies, *, wide: bool) -> Iterator[Block]:
-    """Lay out the policies; wide adds where each is from."""
-    names = ("NAME", "DOES", "OPTIONS", "AFTER", *(("FROM",) if wide else ()))
+    """Lay out the policies; wide adds what each is modelled on, and where it is from."""
+    names = ("NAME", "DOES", "OPTIONS", *(("MODELLED ON", "FROM") if wide else ()))
     rows = tuple(_row(each, wide=wide) for each in document["policies"])
     yield Table(tuple(Column(name) for name in names), rows)
     yield Lines.of(NO_KUBELET)
@@ -24,5 +24,6 @@ def blocks(document: Policies, *, wide: bool) -> Iterator[Block]:
 def _row(policy: Policy, *, wide: bool) -> tuple[Cell, ...]:
     does = Cell(policy["error"], "red") if policy["error"] else Cell(policy["summary"])
     options = ", ".join(f"{each['name']}={each['default']}" for each in policy["options"])
-    cells = (Cell(policy["name"]), does, Cell(options or "-"), Cell(policy["source"] or "-"))
-    return (*cells, Cell(f"{policy['origin']}: {policy['where']}")) if wide else cells
+    cells = (Cell(policy["name"]), does, Cell(options or "-"))
+    source = Cell(policy["source"] or "-")
+    return (*cells, source, Cell(f"{policy['origin']}: {policy['where']}")) if wide else cells

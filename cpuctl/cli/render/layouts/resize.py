@@ -169,7 +169,7 @@ _LIFTED = -1
 
 def resources_table(pod: ResizedPod) -> Table:
     """Show one row a container: what changes of its amounts and CPUs."""
-    columns = ("CONTAINER", "CPU", "MEMORY", "RESTART", "PROMISED", "BEFORE", "AFTER", "COMES", "GOES")
+    columns = ("CONTAINER", "CPU", "MEMORY", "RESTART", "GUARANTEED", "BEFORE", "AFTER", "ADDED", "REMOVED")
     granted = pod["outcome"] in ("Admitted", "NoEffect")
     rows = [_row(container, granted=granted) for container in pod["containers"]]
     if pod["podLevel"] is not None:
@@ -193,11 +193,11 @@ def _row(container: ResizedContainer, *, granted: bool) -> dict[str, Cell]:
         # KEP-5526: CPUs in the state file, and not its own all the same.
         return row | {"BEFORE": _in_pool(cpus["before"]), "AFTER": _in_pool(cpus["after"])}
     return row | {
-        "PROMISED": Cell(cpus["promised"] or "-"),
+        "GUARANTEED": Cell(cpus["promised"] or "-"),
         "BEFORE": Cell(cpus["before"] or "shared"),
         "AFTER": Cell(cpus["after"] or "shared", "" if cpus["follows"] else "yellow"),
-        "COMES": Cell(cpus["gained"] or "-", "green" if cpus["gained"] else ""),
-        "GOES": Cell(cpus["lost"] or "-", "red" if cpus["lost"] else ""),
+        "ADDED": Cell(cpus["gained"] or "-", "green" if cpus["gained"] else ""),
+        "REMOVED": Cell(cpus["lost"] or "-", "red" if cpus["lost"] else ""),
     }
 
 

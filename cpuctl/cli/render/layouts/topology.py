@@ -55,15 +55,15 @@ def blocks(document: Topology, *, wide: bool) -> Iterator[Block]:
         return
     yield Lines.of(*_summary_lines(document, wide=wide))
     if document["numaNodes"]:
-        yield _numa_table(document["numaNodes"])
+        yield _numa_table(document["numaNodes"], wide=wide)
     if "memory" in document:
-        yield from memory_blocks(document["memory"])
+        yield from memory_blocks(document["memory"], wide=wide)
     if wide:
         yield _cpu_table(document, _DEFAULT_COLUMNS)
     kubelet = document["kubelet"]
     if "error" not in kubelet and kubelet["differences"]:
         differences = (Cell(f"- {difference}", "yellow") for difference in kubelet["differences"])
-        yield Lines((Cell("The kubelet sees another machine than the kernel:"), *differences))
+        yield Lines((Cell("The kubelet's view differs from the kernel's:"), *differences))
     if findings := document["findings"]:
         if wide:
             yield Lines.of("Unusual:")
@@ -100,6 +100,7 @@ def _shown(value: object) -> str:
 def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
     summary, kubelet = document["summary"], document["kubelet"]
     facts = {
+        "Architecture": summary["architecture"],
         "Model": summary["model"],
         "CPUs online": f"{summary['online']} ({summary['cpus']})",
         "CPUs offline": summary["offline"],
@@ -110,12 +111,12 @@ def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
         "Cores": _cores(summary),
         "Sockets": _count(summary["sockets"]),
         "NUMA nodes": _count(summary["numaNodes"]),
-        "L3 caches": _count(summary["l3Caches"]),
+        **_caches(document),
         "Memory": _size(summary["memoryBytes"]) or _of_nodes(document["numaNodes"]),
-        "Synthetic form": summary["synthetic"] or f"none: {summary['whyNotSynthetic']}",
-        "A kubelet counts": _kubelet_counts(kubelet, known=summary["cores"] is not None),
+        "Kubelet view": _kubelet_counts(kubelet, known=summary["cores"] is not None),
     }
     if wide:
+        facts["Synthetic form"] = summary["synthetic"] or f"none: {summary['whyNotSynthetic']}"
         for name, key in _MASKS:
             facts[f"Mask {name}"] = CPUSet.parse(summary[key]).kernel_mask if summary[key] else ""
     for name, fact in facts.items():
@@ -142,6 +143,25 @@ def _count(count: int | None) -> str:
     return _NOT_RECORDED if count is None else str(count)
 
 
+def _caches(document: Topology) -> dict[str, str]:
+    """Sum up the caches of each level and kind, as lscpu does."""
+    found: dict[str, list[int | None]] = {}
+    for cache in document["caches"]:
+        if cache["level"] is not None:
+            kind = {"Data": "d", "Instruction": "i"}.get(cache["type"], "")
+            found.setdefault(f"L{cache['level']}{kind} cache", []).append(cache["sizeBytes"])
+    named = {name: _cache_sizes(sizes) for name, sizes in found.items()}
+    l3 = document["summary"]["l3Caches"]
+    return named if l3 else {**named, "L3 cache": "none" if l3 == 0 else _NOT_RECORDED}
+
+
+def _cache_sizes(sizes: Sequence[int | None]) -> str:
+    """Write the size of all of them, where each is recorded, and how many there are."""
+    known = [size for size in sizes if size is not None]
+    instances = counted(len(sizes), "instance")
+    return f"{_cache_size(sum(known))} ({instances})" if len(known) == len(sizes) else instances
+
+
 def _core_kind(summary: Summary, kind: Literal["performanceCPUs", "efficiencyCPUs"]) -> str:
     guess = f", {GUESSED}" if summary["coreKindsGuessed"] else ""
     return f"{summary[kind]}{guess}" if summary[kind] else ""
@@ -160,8 +180,10 @@ def _kubelet_counts(kubelet: KubeletView | Unseen, *, known: bool) -> str:
     )
 
 
-def _numa_table(nodes: Sequence[NumaNode]) -> Table:
-    sizes = sorted({size for node in nodes for size in node["hugepages"]}, key=_page_kib)
+def _numa_table(nodes: Sequence[NumaNode], *, wide: bool) -> Table:
+    """Show a row a node; sizes of huge pages of which no node has any only where *wide*."""
+    there = {size for node in nodes for size, count in node["hugepages"].items() if wide or count}
+    sizes = sorted(there, key=_page_kib)
     columns = ("NODE", "MEMORY", "FREE", *(f"HUGE {size}" for size in sizes), "CPUS")
     rows = tuple(
         (
@@ -183,15 +205,13 @@ def _page_kib(size: str) -> int:
 
 
 def _size(count: int | None) -> str:
-    """Write bytes as lscpu and free do: one decimal, powers of 1024."""
-    if count is None:
-        return ""
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TiB"
+    return "" if count is None else byte_text(count)
+
+
+def _cache_size(count: int) -> str:
+    """Write bytes as lscpu does: ``32 KiB``, ``1.3 MiB``."""
+    text = byte_text(count)
+    return f"{text[:-2]} {text[-2:]}B" if text.endswith("i") else f"{text} B"
 
 
 _Amount = Literal["total", "reserved", "hugePages", "allocatable"]
@@ -203,7 +223,7 @@ _COLUMNS: Mapping[_Amount, str] = {
 }
 
 
-def memory_blocks(memory: Memory) -> Iterator[Block]:
+def memory_blocks(memory: Memory, *, wide: bool) -> Iterator[Block]:
     """Show what a kubelet would keep and offer on every NUMA node, and what the kernel says is free."""
     yield Lines(tuple(_remarks(memory)))
     rows = tuple(
@@ -214,6 +234,7 @@ def memory_blocks(memory: Memory) -> Iterator[Block]:
             Cell("-" if line["free"] is None else byte_text(line["free"])),
         )
         for line in memory["amounts"]
+        if wide or line["resource"] == "memory" or any(line[name] for name in _COLUMNS) or line["overdrawn"]
     )
     names = (*_COLUMNS.values(), "FREE NOW")
     columns = (Column("NODE", "right"), Column("RESOURCE"), *(Column(name, "right") for name in names))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def downward_table(items: Iterable[DownwardItem]) -> Table:
     """Show one row a variable or file."""
     rows = tuple((*_reference(each), _value(each), Cell(each["rule"] or "")) for each in items)
-    return Table(tuple(map(Column, ("READ IN", "TELLS", "VALUE", "RULE"))), rows)
+    return Table(tuple(map(Column, ("READ IN", "FIELD", "VALUE", "RULE"))), rows)
 
 
 def pods_downward_table(pods: Sequence[tuple[str, Sequence[DownwardItem]]]) -> Table:
@@ -24,7 +24,7 @@ def pods_downward_table(pods: Sequence[tuple[str, Sequence[DownwardItem]]]) -> T
         for name, items in pods
         for number, each in enumerate(items)
     )
-    return Table(tuple(map(Column, ("POD", "READ IN", "TELLS", "VALUE", "RULE"))), rows)
+    return Table(tuple(map(Column, ("POD", "READ IN", "FIELD", "VALUE", "RULE"))), rows)
 
 
 def changed_table(items: Iterable[Rereading]) -> Table:
@@ -33,7 +33,7 @@ def changed_table(items: Iterable[Rereading]) -> Table:
         (*_reference(each), _value(each["before"]), _value(each["after"]), Cell(each["note"] or ""))
         for each in items
     )
-    return Table(tuple(map(Column, ("READ IN", "TELLS", "BEFORE", "AFTER", ""))), rows)
+    return Table(tuple(map(Column, ("READ IN", "FIELD", "BEFORE", "AFTER", ""))), rows)
 
 
 def _reference(item: DownwardItem | Rereading) -> tuple[Cell, Cell]:

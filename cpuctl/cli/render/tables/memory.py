@@ -38,25 +38,30 @@ def _block_text(block: Block) -> str:
     return amount if block["resource"] == "memory" else f"{amount} of {block['resource']}"
 
 
-def memory_table(left: Iterable[MemoryTable]) -> Table:
-    """Show memory and huge pages of every NUMA node, and which nodes are shared as a group."""
+def memory_table(left: Iterable[MemoryTable], *, wide: bool) -> Table:
+    """Show memory and huge pages of every NUMA node, and which nodes are shared as a group.
+
+    Huge pages of a size of which a node has none are in the wide form only.
+    """
     columns = (
         Column("NODE", "right"),
         Column("RESOURCE"),
         Column("TOTAL", "right"),
-        Column("KEPT", "right"),
+        Column("RESERVED", "right"),
         Column("FOR PODS", "right"),
         Column("FREE", "right"),
         Column("GROUP"),
     )
-    return Table(columns, tuple(row for node in left for row in _rows(node)))
+    return Table(columns, tuple(row for node in left for row in _rows(node, wide=wide)))
 
 
-def _rows(node: MemoryTable) -> Iterator[tuple[Cell, ...]]:
+def _rows(node: MemoryTable, *, wide: bool) -> Iterator[tuple[Cell, ...]]:
     number = str(node["numaNode"])
     group = "-" if node["group"] == number else node["group"]
     for table in node["resources"]:
-        amounts = (table[key] for key in _AMOUNTS)
+        amounts = [table[key] for key in _AMOUNTS]
+        if not (wide or table["resource"] == "memory" or any(amounts)):
+            continue
         yield (
             Cell(number),
             Cell(table["resource"]),

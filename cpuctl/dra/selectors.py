@@ -24,7 +24,8 @@ _MOST_STEPS = 20_000
 """Steps of an evaluation at most, about: a tenth of a second. API servers have a limit of their own kind."""
 _LIST = 64
 """Values of an attribute at most."""
-_SHOWN = 60
+_SHOWN = 200
+"""Characters of an expression that messages repeat."""
 _MACROS = frozenset({"all", "exists", "exists_one", "filter", "map", "min", "reduce"})
 _MISSING_KEY = ("no such key", "no such member in mapping")
 
@@ -67,17 +68,20 @@ class Selectors:
         return program
 
 
+def _shown(expression: str) -> str:
+    return repr(expression if len(expression) <= _SHOWN else f"{expression[:_SHOWN]}...")
+
+
 def _compiled(expression: str) -> Callable[[Device], bool]:
     if len(expression.encode(errors="surrogatepass")) > _LONGEST:
-        shown = f"{expression[:_SHOWN]}..."
         raise SelectorUnknownError(
-            f"no API server stores a selector of more than {_LONGEST} bytes: {shown!r}"
+            f"no API server stores a selector of more than {_LONGEST} bytes: {_shown(expression)}"
         )
     try:
         import celpy
     except ImportError:
         raise SelectorUnknownError(
-            f"the selector {expression!r} needs a CEL library, which is not installed: {INSTALL}"
+            f"the selector {_shown(expression)} needs a CEL library, which is not installed: {INSTALL}"
         ) from None
     program = _program_of(expression)
 
@@ -86,15 +90,15 @@ def _compiled(expression: str) -> Callable[[Device], bool]:
             result = program.evaluate({"device": _value(device)})
         except celpy.CELEvalError as error:
             text = str(error.args[0]) if error.args else ""
-            where = f"the selector {expression!r} on device {device.name}"
+            where = f"the selector {_shown(expression)} on device {device.name}"
             if text.startswith(_MISSING_KEY):
                 missing = text.partition(":")[2].strip(" '") or str(error.args[2][0])
                 raise SelectorFailedError(f"{where}: CEL runtime error: no such key: {missing}") from None
             raise SelectorUnknownError(f"cel-python cannot evaluate {where}") from None
         except RecursionError:
-            raise SelectorUnknownError(f"the selector {expression!r} is nested too deeply") from None
+            raise SelectorUnknownError(f"the selector {_shown(expression)} is nested too deeply") from None
         if not isinstance(result, celpy.celtypes.BoolType):
-            raise SelectorUnknownError(f"the selector {expression!r} is no condition")
+            raise SelectorUnknownError(f"the selector {_shown(expression)} is no condition")
         return bool(result)
 
     return run
@@ -126,9 +130,9 @@ def _program_of(expression: str) -> Any:  # noqa: ANN401
         steps = _steps(tree, longest)
         program = environment.program(tree, functions=_functions())
     except (celpy.CELParseError, RecursionError):
-        raise SelectorUnknownError(f"cel-python cannot read the selector {expression!r}") from None
+        raise SelectorUnknownError(f"cel-python cannot read the selector {_shown(expression)}") from None
     if steps > _MOST_STEPS:
-        raise SelectorUnknownError(f"evaluating the selector {expression!r} may take too long")
+        raise SelectorUnknownError(f"evaluating the selector {_shown(expression)} may take too long")
     return program
 
 

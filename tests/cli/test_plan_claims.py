@@ -350,3 +350,12 @@ def test_more_copies_fit_where_they_get_claims_of_their_own(cpuctl: Cpuctl, tmp_
     manifest = written(tmp_path, claim("c", cpus(4)) + claim("d", cpus(4)) + shared)
     copies = answer(cpuctl, "plan", "-f", manifest, *MACHINE, "--capacity")["capacity"]["copies"]
     assert [(each["pods"], each["fits"]) for each in copies] == [(["default/a"], 0), (["default/b"], 0)]
+
+
+def test_a_static_pod_with_claims_never_comes(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    static = pod("a", "c").replace("{name: a}", "{name: a, annotations: {kubernetes.io/config.source: file}}")
+    document = answer(cpuctl, "plan", "-f", written(tmp_path, claim("c", cpus(2)) + static), *MACHINE)
+    refusal = "the kubelet does not take the pod's manifest: static pods may not reference resourceclaims"
+    (found,) = document["pods"]
+    assert (found["outcome"], found["message"]) == ("Pending", f"claim default/c: {refusal}")
+    assert "claims" not in found

@@ -21,7 +21,14 @@ spec: {containers: [{name: main}]}
 """
 
 
-def replayed(cpuctl: Cpuctl, directory: Path, text: str, *events: dict[str, Any], flags: str = "") -> Any:
+def replayed(
+    cpuctl: Cpuctl,
+    directory: Path,
+    text: str,
+    *events: dict[str, Any],
+    flags: str = "",
+    kubelet: dict[str, Any] | None = None,
+) -> Any:
     objects = [document.value for document in load_documents(text, "test.yaml")]
     timeline = {
         "apiVersion": "cpuctl/v1alpha1",
@@ -29,6 +36,7 @@ def replayed(cpuctl: Cpuctl, directory: Path, text: str, *events: dict[str, Any]
         "machine": "synthetic:2n16c2t",
         "pods": objects,
         "events": list(events),
+        **({"kubelet": kubelet} if kubelet else {}),
     }
     file = directory / "timeline.yaml"
     file.write_text(yaml.safe_dump(timeline))
@@ -72,6 +80,25 @@ def test_a_pod_waits_for_devices_until_others_are_gone(cpuctl: Cpuctl, tmp_path:
     lines = texts(found, "pc")
     assert lines[0].startswith("1s waits for the scheduler: claim default/c, request cpus: asks for 1 device")
     assert [line for line in lines if "starts on" in line] == ["5s starts on CPUs 0-5,16-21"]
+
+
+COUNTING = {"version": "1.37", "config": {"featureGates": {"DRANodeAllocatableResources": True}}}
+
+
+def test_the_scheduler_looks_for_room_for_what_claims_count_as(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    plain = WEB.replace("{name: main}", "{name: main, resources: {requests: {cpu: 24}}}")
+    text = claim("c", cpus(12)) + pod("a", "c") + plain
+    mapped = "--publish-node-allocatable-resource-mapping"
+
+    def events(first: str, second: str) -> list[dict[str, Any]]:
+        return [{"at": "0s", "schedule": first}, {"at": "1s", "schedule": second}, go(first, "5s")]
+
+    for first, second in (("a", "web"), ("web", "a")):
+        found = replayed(cpuctl, tmp_path, text, *events(first, second), flags=mapped, kubelet=COUNTING)
+        assert texts(found, second)[0] == "1s waits for the scheduler"
+        assert texts(found, second)[1].startswith("5s is bound to the node")
+    uncounted = replayed(cpuctl, tmp_path, text, *events("web", "a"), kubelet=COUNTING)
+    assert texts(uncounted, "a")[1].startswith("1s is bound to the node")
 
 
 def test_claims_outlast_a_restart_of_the_kubelet(cpuctl: Cpuctl, tmp_path: Path) -> None:

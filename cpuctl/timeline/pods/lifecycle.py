@@ -75,7 +75,7 @@ def _refuse(world: World, name: str, why: str) -> None:
 
 def _stored(world: World, pod: Pod) -> StoredPod:
     """Return a new pod as the API server would hand it on; one that comes again has another UID."""
-    pod = pod._replace(statuses=())
+    pod = pod._replace(statuses=(), counted_claims=())
     if pod.uid in world.names:
         (pod,) = with_uids([pod._replace(uid="")], world.names)
     rules = PodRules(server=world.api_server.rules, node=_node_rules(world.setup))
@@ -105,7 +105,7 @@ def schedule(world: World) -> None:
     for life in sorted(waiting, key=lambda life: life.number):
         if world.kubelet is None or world.allocatable is None or not fits(world, life, world.allocatable):
             continue
-        if not _bindable(world, life):
+        if not _bindable(world, life) or not _fits_with_claims(world, life, world.allocatable):
             continue
         life.bound, life.reason, life.message = True, "", ""
         world.record(EntryKind.SCHEDULED, "is bound to the node: the scheduler sees room for it", life)
@@ -117,13 +117,19 @@ def _bindable(world: World, life: PodLife) -> bool:
     pod = life.running.allocated
     if world.claims is None or not pod.resource_claims:
         return True
-    claims = world.claims.copy()
-    found = claims.allocate(pod)
+    found = world.claims.copy().allocate(pod)
     if isinstance(found, Pending):
         life.bound, life.reason, life.message = False, "Unschedulable", found.message
-        return False
-    # Claims may count as the node's CPUs: whether they do is known once they are allocated.
-    return world.allocatable is None or _fits(world, claims.counted(life.running.spec), world.allocatable)
+    return not isinstance(found, Pending)
+
+
+def _fits_with_claims(world: World, life: PodLife, allocatable: Allocatable) -> bool:
+    """Return whether there is room for a pod and its claims: what they count as is known once allocated."""
+    if world.claims is None or not life.running.spec.resource_claims:
+        return True
+    claims = world.claims.copy()
+    claims.allocate(life.running.spec)
+    return _fits(world, claims.counted(life.running.spec), allocatable)
 
 
 def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:

@@ -87,13 +87,14 @@ class ClaimCgroup(TypedDict):
 
 
 class ClaimAccounting(TypedDict):
-    """What claims count as of the node's resources (KEP-5517)."""
+    """What claims count as of the node's resources (KEP-5517): at admission; from 1.37 on in cgroups, too."""
 
     claims: str
     """CPUs."""
     footprint: str
     """CPUs that the pod comes to."""
     cgroups: list[ClaimCgroup]
+    """As the kubelet writes them: up to 1.36 without the claims."""
 
 
 class ClaimsPart(TypedDict, total=False):

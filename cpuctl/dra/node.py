@@ -208,7 +208,8 @@ class NodeClaims(Copied):
             keys[each.name] = key
         if keys:
             outcomes = tuple(self._outcomes(pod, keys))
-            counted = pod.counted_claims or self._counted(outcomes)
+            # What runs has in its status what was counted: nothing where that was before the gate was on.
+            counted = pod.counted_claims if pod.phase else self._counted(outcomes)
             self.pods[pod.uid] = PodClaims(pod, outcomes, counted=counted)
 
     def allocate(self, pod: Pod) -> Pending | Undetermined | None:
@@ -278,7 +279,7 @@ class NodeClaims(Copied):
             containers = _users(pod, [each for each, other in keys.items() if other == key])
             if (counted := self.rules.counted(grants, containers)) is None:
                 continue
-            others = key in self.held and bool(self.held[key].users)
+            others = key in self.held and any(user != pod.uid for user in self.held[key].users)
             if why := self.rules.objection(claim.name, grants, counted, others=others):
                 return Unsatisfied(claim.full_name, "", why, why)
             if key in new or self.rules.unnamed:

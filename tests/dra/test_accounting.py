@@ -17,7 +17,7 @@ from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.manifests import decode_manifests
 from cpuctl.pods.requests import pod_requests
-from tests.dra.claims import NODE, claim, cpus, gpu_class, gpu_slice, single_cpus
+from tests.dra.claims import NODE, allocated, claim, cpus, gpu_class, gpu_slice, single_cpus
 
 MACHINE = DriverMachine.discover(parse_synthetic("2n16c2t"))
 MAPPED = DriverSettings(node_allocatable_mapping=True)
@@ -292,3 +292,19 @@ def test_static_pods_have_no_claims(minor: int, words: str) -> None:
     problem = "" if words else "its claims are reserved for no pod: no scheduler sees a static one"
     assert node.problem(first.uid) == problem
     assert not node.held
+
+
+def test_a_pod_that_runs_counts_as_its_status_says() -> None:
+    """One that was bound before the gate was on has nothing there; its own claim is no other pod's."""
+    old = allocated("old", "cpudevnuma000", consumed=4, users="u", pool=NODE)
+    counted = "{resourceClaimName: old, containers: [main], mapping: [{name: cpu, quantity: 4}]}"
+    for status, cpus_ in (("", "1"), (f", nodeAllocatableResourceClaimStatuses: [{counted}]", "5")):
+        text = pod("a", "old", ", requests: {cpu: 1}").replace("{name: a}", "{name: a, uid: u}")
+        found = decode_manifests(old + text + f"status: {{phase: Running{status}}}\n", "test.yaml")
+        (first,) = found.pods
+        driver = LoadedDriver(MAPPED, MACHINE, NODE, gates=GATES)
+        node = node_claims(found.dra, driver, Sources(), running=[first])
+        assert str(pod_requests(node.counted(first))["cpu"]) == cpus_
+        again = node_claims(found.dra, driver, Sources())
+        assert again.allocate(first) is None
+        assert str(pod_requests(again.counted(first))["cpu"]) == "5"

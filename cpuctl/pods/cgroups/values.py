@@ -214,6 +214,7 @@ def _memory_high(
 
 
 _BEST_EFFORT = "BestEffort pods have none"
+_CLAIMS = " and its claims"
 _LIFTED = "none, because of exclusive CPUs"
 _SWITCHED_OFF = "none, because cpuCFSQuota is false"
 
@@ -235,7 +236,8 @@ def pod_cgroup_rules(
     quota, memory = (_pod_limit(pod, qos_class, name) for name in ("cpu", "memory"))
     if qos_class is QosClass.GUARANTEED or is_limited(pod, "cpu"):
         quota = _lifted(settings, exclusive=exclusive) or quota
-    return CgroupRules("the pod's cpu request", quota, memory)
+    own = pod.resources.requests if pod.resources else {}
+    return CgroupRules(f"the pod's cpu request{_with_claims(pod, 'cpu', own)}", quota, memory)
 
 
 def container_cgroup_rules(
@@ -249,7 +251,8 @@ def container_cgroup_rules(
 
 def _pod_limit(pod: Pod, qos_class: QosClass, name: str) -> str:
     if qos_class is QosClass.GUARANTEED or is_limited(pod, name):
-        return f"the pod's {name} limit"
+        own = pod.resources.limits if pod.resources else {}
+        return f"the pod's {name} limit{_with_claims(pod, name, own)}"
     return f"none, because not every container has a {name} limit"
 
 
@@ -257,8 +260,19 @@ def _limit(pod: Pod, container: Container, name: str) -> str:
     for owner, resources in (("its", container.resources), ("the whole pod-level", pod.resources)):
         limit = resources.limits.get(name) if resources else None
         if limit is not None and limit.sign:
-            return f"{owner} {name} limit"
+            own = owner == "its" and claimed_by(pod, container.name).get(name, _ZERO).sign
+            return f"{owner} {name} limit{_CLAIMS if own else ''}"
     return f"none, because there is no {name} limit"
+
+
+def _with_claims(pod: Pod, name: str, own: Mapping[str, Quantity]) -> str:
+    """Return what follows an amount of the pod that claims are added to, unless the pod has *own* ones."""
+    counted = (
+        amounts.get(name, _ZERO).sign
+        for claim in pod.counted_claims
+        for amounts in (claim.amounts, claim.per_pod, claim.per_container)
+    )
+    return _CLAIMS if name not in own and any(counted) else ""
 
 
 def _lifted(settings: CgroupSettings, *, exclusive: bool) -> str:

@@ -11,7 +11,13 @@ import pytest
 
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.pods.cgroups.values import CgroupSettings, container_cgroup, pod_cgroup
+from cpuctl.pods.cgroups.values import (
+    CgroupSettings,
+    container_cgroup,
+    container_cgroup_rules,
+    pod_cgroup,
+    pod_cgroup_rules,
+)
 from cpuctl.pods.model import Container, CountedClaim, Pod
 from cpuctl.pods.out_of_memory import oom_score
 from cpuctl.pods.qos import pod_qos
@@ -147,3 +153,17 @@ def test_which_kubelets_look_at_claims(minor: int, *, on: bool, admitted: int, w
     pod = manifest(app("cpu=1"))._replace(counted_claims=(CountedClaim(("main",), amounts("cpu=1")),))
     assert pod_requests(rules.known(pod))["cpu"].value == admitted
     assert pod_requests(rules.view(pod))["cpu"].value == written
+
+
+def test_the_rules_name_claims() -> None:
+    def rules(pod: Pod) -> tuple[str, ...]:
+        qos = pod_qos(pod).qos_class
+        whole = pod_cgroup_rules(pod, qos, CgroupSettings(), exclusive=False)
+        inside = container_cgroup_rules(pod, pod.containers[0], CgroupSettings(), exclusive=False)
+        return whole.shares, whole.quota, inside.shares, inside.quota
+
+    raised = "the pod's cpu request and its claims", "the pod's cpu limit and its claims"
+    assert rules(pair(*ONE, MAPPED)) == (*raised, "its cpu request", "its cpu limit and its claims")
+    own = pair(*ONE, MAPPED, own=("cpu=4", "cpu=6"))
+    assert rules(own)[:2] == ("the pod's cpu request", "the pod's cpu limit")
+    assert rules(pair(*ONE))[3] == "its cpu limit"

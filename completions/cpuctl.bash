@@ -57,7 +57,7 @@ _cpuctl_options() {
         'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'top') options='-m --machine --root --state --pods --replay --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --interval --samples --once -o --output --record --no-color -q --quiet -h --help' ;;
         'report') options='-m --machine -f --filename -T --template --state --pods --pod-resources --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-apiserver --include-completed --timeline --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --html --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'watch') options='--root --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --every --full --settle --max-cpu --until --for --textfile -o --output -q --quiet -h --help' ;;
+        'watch') options='--root --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --every --full --settle --max-cpu --fail-on --for --textfile -o --output -q --quiet -h --help' ;;
         'cgroups') options='-h --help' ;;
         'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
@@ -659,7 +659,7 @@ _cpuctl_value() {
         'fleet diff:--check') value='checks' ;;
         'audit:-o' | \
         'audit:--output') value='words table wide json yaml jsonl plan prom' ;;
-        'watch:--until') value='words error warning note' ;;
+        'watch:--fail-on') value='words error warning note' ;;
         'watch:-o' | \
         'watch:--output') value='words lines jsonl' ;;
         'cgroups apply:...') value='container' ;;

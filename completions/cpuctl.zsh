@@ -40,9 +40,9 @@ _cpuctl_commands() {
                 'config:Show and check the kubelet'\''s configuration; check an upgrade.'
                 'checkpoint:Show, verify, migrate and repair the kubelet'\''s state files.'
                 'audit:Find wrong CPU sets and noisy neighbours on a node, with fixes.'
-                'top:Show exclusive CPUs as they run: their load, and who disturbs them.'
-                'report:Write all that is known of a node on one page, to hand on.'
-                'watch:Watch a node and report each change: findings, pods, state files.'
+                'top:Show the load on exclusive CPUs, and who disturbs them.'
+                'report:Write everything known of a node on one page, to hand on.'
+                'watch:Watch a node, and report every finding and change.'
                 'cgroups:Show the kubelet'\''s control groups, and correct their CPU sets.'
                 'nri:Set the CPUs of containers from the container runtime (NRI).'
                 'dra:Show CPUs as devices (DRA), and dry-run resource claims.'
@@ -63,7 +63,7 @@ _cpuctl_commands() {
             verbs=(
                 'list:List the policies that have names, shipped and installed ones.'
                 'show:Show a policy: what it does, its source, steps, options and text.'
-                'new:Write a file to start a policy of one'\''s own from, with every step.'
+                'new:Create a Python file with a policy of your own, with every step.'
             )
             ;;
         'topology')
@@ -89,8 +89,8 @@ _cpuctl_commands() {
                 'verify:Check whether the kubelet would start with these state files.'
                 'diff:Show who gained or lost CPUs and memory between two states.'
                 'migrate:Rewrite state files for another kubelet version, up or down.'
-                'repair:Change state files so that the kubelet starts, and prove it.'
-                'new:Make the state files that a kubelet would have with these pods.'
+                'repair:Repair state files so that the kubelet starts, and verify it.'
+                'new:Create the state files that a kubelet would have with these pods.'
                 'versions:List state file formats: which kubelet writes and reads which.'
             )
             ;;
@@ -172,7 +172,7 @@ _cpuctl_run() {
             ;;
         'explain')
             _arguments \
-                '*'--message='[Explain a line of an event, status or log means; - for lines on stdin.]:TEXT: ' \
+                '*'--message='[Explain a line of an event, status or log; - for lines on stdin.]:TEXT: ' \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
@@ -491,13 +491,13 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--cpu-count)'--cpu-count='[Also choose N CPUs for reservedSystemCPUs.]:N: ' \
-                '(--per-numa)'--per-numa'[As many from every NUMA node, N in all or a few more.]' \
-                '(--whole-cores)'--whole-cores'[Whole cores\: N CPUs or a few more.]' \
-                '(--keep-p-cores)'--keep-p-cores'[Performance cores last, where the machine tells them apart.]' \
-                '(--spread)'--spread='[How much of every NUMA node\: alike (even, the default), by its size (proportional), or all of one node.]:even|proportional|one-node:(even proportional one-node)' \
-                '(--numa-node)'--numa-node='[All memory of this NUMA node.]:N: ' \
-                '(--snippet)'--snippet'[Only a KubeletConfiguration with the settings, for a drop-in file.]' \
+                '(--cpu-count)'--cpu-count='[Choose N CPUs for reservedSystemCPUs.]:N: ' \
+                '(--per-numa)'--per-numa'[The same number from each NUMA node\: N in all, or a few more.]' \
+                '(--whole-cores)'--whole-cores'[Only whole cores\: N CPUs, or a few more.]' \
+                '(--keep-p-cores)'--keep-p-cores'[Take performance cores last, if the machine has different kinds.]' \
+                '(--spread)'--spread='[Memory of each NUMA node\: the same (even, the default), by size (proportional), or all of one node.]:even|proportional|one-node:(even proportional one-node)' \
+                '(--numa-node)'--numa-node='[Reserve all memory on this NUMA node.]:N: ' \
+                '(--snippet)'--snippet'[Print only a KubeletConfiguration with the settings, for a drop-in file.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -529,8 +529,8 @@ _cpuctl_run() {
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version. Default\: the machine'\''s, or 2.]:1|2:(1 2)' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--state)'--state='[Would it start on these state files of the kubelet?]:STATE:_files' \
-                '(--driver-args)'--driver-args='[The flags of the driver dra.cpu that is to run beside it\: what does not go together is said.]:FLAGS: ' \
+                '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
+                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu that will run on the node, to check for conflicts.]:FLAGS: ' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -552,7 +552,7 @@ _cpuctl_run() {
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--state)'--state='[Would it start on these state files of the kubelet?]:STATE:_files' \
+                '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -560,9 +560,9 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--from)'--from='[The release to come from; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--to)'--to='[The release to go to; else the next minor.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--all)'--all'[Also what this configuration cannot notice.]' \
+                '(--from)'--from='[The kubelet version to upgrade from. Default\: the node'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--to)'--to='[The kubelet version to upgrade to. Default\: the next minor.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--all)'--all'[Also show changes that do not affect this configuration.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -796,7 +796,7 @@ _cpuctl_run() {
                 '(--full)'--full='[How often the node is audited when nothing changes.]:DURATION: ' \
                 '(--settle)'--settle='[How long a finding must be gone, or different, before that is reported.]:DURATION: ' \
                 '(--max-cpu)'--max-cpu='[How much of one CPU audits may take in the long run; samples may take as much again.]:PERCENT: ' \
-                '(--until)'--until='[End with exit code 3 at the first finding of this severity or worse.]:error|warning|note:(error warning note)' \
+                '(--fail-on)'--fail-on='[End with exit code 3 at the first finding of this severity or worse.]:error|warning|note:(error warning note)' \
                 '(--for)'--for='[End with exit code 0 after this time.]:DURATION: ' \
                 '(--textfile)'--textfile='[Write the metrics of cpuctl audit -o prom to this file after each audit, atomically\: for node_exporter'\''s textfile collector.]:FILE:_files' \
                 '(-o --output)'{-o+,--output=}'[Output format\: lines for people; jsonl is one change a line.]:lines|jsonl:(lines jsonl)' \
@@ -842,14 +842,14 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(-y --yes)'{-y,--yes}'[Write; otherwise nothing is changed.]' \
+                '(-y --yes)'{-y,--yes}'[Write; without it only show what would change.]' \
                 '(--no-wait)'--no-wait'[Do not wait for the kubelet to rewrite it.]' \
                 '(--quota)'--quota'[CFS quotas, too\: none with exclusive CPUs, else the limits of the manifest (--pods).]' \
-                '(--log)'--log='[Append every step to FILE, a JSON object a line.]:FILE:_files' \
+                '(--log)'--log='[Append every step to FILE, one JSON object per line.]:FILE:_files' \
                 '(--force-offline)'--force-offline'[Write CPUs that are offline (v2 only\: v1 refuses).]' \
                 '(--force-reserved)'--force-reserved'[Write reserved CPUs.]' \
                 '(--force-exclusive)'--force-exclusive'[Write CPUs that are exclusive to another container.]' \
-                '(--exit-code)'--exit-code'[Exit 3 where a dry run has something to write.]' \
+                '(--exit-code)'--exit-code'[Exit 3 if a dry run has something to write.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -871,12 +871,12 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--policy)'--policy='[Give CPUs away as containers come\: static (the kubelet'\''s), another NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '(--policy)'--policy='[Assign CPUs when containers are created\: static (the kubelet'\''s), another NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--state-file)'--state-file='[Where a policy keeps, from one run to the next, who holds what.]:FILE:_files' \
                 '(--socket)'--socket='[Where the runtime listens for plug-ins.]:PATH:_files' \
                 '(--index)'--index='[Two digits\: runtimes ask plug-ins in the order of their indices.]:NN: ' \
-                '(--dry-run)'--dry-run'[Only log what would be answered; containers pass untouched.]' \
-                '(-o --output)'{-o+,--output=}'[log is lines on stderr; jsonl also writes every answer to stdout, a JSON object a line.]:log|jsonl:(log jsonl)' \
+                '(--dry-run)'--dry-run'[Only log what would be answered; containers are passed unchanged.]' \
+                '(-o --output)'{-o+,--output=}'[log\: lines on stderr; jsonl\: also every answer on stdout, one JSON object per line.]:log|jsonl:(log jsonl)' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
             ;;
@@ -894,12 +894,12 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--cpu-device-mode)'--cpu-device-mode='[A device a CPU, or a device a group of CPUs.]:grouped|individual:(grouped individual)' \
-                '(--group-by)'--group-by='[What makes a group of CPUs.]:numanode|socket|machine:(numanode socket machine)' \
-                '(--reserved-cpus)'--reserved-cpus='[CPUs that are no devices\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
-                '(--expose-pcie-roots)'--expose-pcie-roots'[Tell which PCIe roots are near, for claims with other devices.]' \
-                '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count claims'\'' CPUs as the node'\''s (KEP-5517), as the driver'\''s setting of that name.]' \
-                '(--hostname-override)'--hostname-override='[The node'\''s name; else what the machine'\''s etc/hostname says.]:NAME: ' \
+                '(--cpu-device-mode)'--cpu-device-mode='[One device per group of CPUs, or one per CPU.]:grouped|individual:(grouped individual)' \
+                '(--group-by)'--group-by='[How CPUs are grouped.]:numanode|socket|machine:(numanode socket machine)' \
+                '(--reserved-cpus)'--reserved-cpus='[CPUs that do not become devices\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
+                '(--expose-pcie-roots)'--expose-pcie-roots'[Publish the nearby PCIe roots, for claims with other devices.]' \
+                '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as the node'\''s (KEP-5517), like the driver'\''s setting of that name.]' \
+                '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -917,12 +917,12 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--cpu-device-mode)'--cpu-device-mode='[A device a CPU, or a device a group of CPUs.]:grouped|individual:(grouped individual)' \
-                '(--group-by)'--group-by='[What makes a group of CPUs.]:numanode|socket|machine:(numanode socket machine)' \
-                '(--reserved-cpus)'--reserved-cpus='[CPUs that are no devices\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
-                '(--expose-pcie-roots)'--expose-pcie-roots'[Tell which PCIe roots are near, for claims with other devices.]' \
-                '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count claims'\'' CPUs as the node'\''s (KEP-5517), as the driver'\''s setting of that name.]' \
-                '(--hostname-override)'--hostname-override='[The node'\''s name; else what the machine'\''s etc/hostname says.]:NAME: ' \
+                '(--cpu-device-mode)'--cpu-device-mode='[One device per group of CPUs, or one per CPU.]:grouped|individual:(grouped individual)' \
+                '(--group-by)'--group-by='[How CPUs are grouped.]:numanode|socket|machine:(numanode socket machine)' \
+                '(--reserved-cpus)'--reserved-cpus='[CPUs that do not become devices\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
+                '(--expose-pcie-roots)'--expose-pcie-roots'[Publish the nearby PCIe roots, for claims with other devices.]' \
+                '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as the node'\''s (KEP-5517), like the driver'\''s setting of that name.]' \
+                '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname.]:NAME: ' \
                 '(--fixed)'--fixed'[As a driver would pick that tells cores of several sockets apart which share an id.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
@@ -933,7 +933,7 @@ _cpuctl_run() {
             ;;
         'capture')
             _arguments \
-                '(--root)'--root='[Record the node whose files stand below DIR, not this one.]:DIR:_files -/' \
+                '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
                 '(--anonymize)'--anonymize'[Replace names of hosts, pods, containers and programs by stable pseudonyms.]' \
                 '(--timestamp)'--timestamp'[Record the time; without it, the same node gives the same bytes.]' \
                 '(--force)'--force'[Replace FILE when it exists; the old one is kept as a backup.]' \
@@ -951,8 +951,8 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(--nodes)'--nodes='[Nodes, as kubectl get nodes -o json prints them\: they tell the release of kubelets whose recordings do not. Each recording is called as its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
-                '(--resume)'--resume='[Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.]:FILE:_files' \
+                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
+                '(--resume)'--resume='[Reuse the answers in FILE, written by an earlier run with -o jsonl, and ask only the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -960,8 +960,8 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
-                '(--dask-scheduler)'--dask-scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
+                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(--svg)'--svg='[Also draw the fleet, a strip a node, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
@@ -975,10 +975,10 @@ _cpuctl_run() {
             ;;
         'fleet check')
             _arguments \
-                '(--nrt)'--nrt='[NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.]:FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.]:FILE:_files' \
-                '(--nodes)'--nodes='[Nodes, as kubectl get nodes -o json prints them\: they tell the release of kubelets whose recordings do not. Each recording is called as its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
-                '(--resume)'--resume='[Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.]:FILE:_files' \
+                '(--nrt)'--nrt='[NodeResourceTopologies (kubectl get noderesourcetopologies -o json).]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
+                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
+                '(--resume)'--resume='[Reuse the answers in FILE, written by an earlier run with -o jsonl, and ask only the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -987,8 +987,8 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--check)'--check='[Only these checks\: config, state, audit, nrt.]:CHECK,...: _cpuctl_ask checks' \
-                '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
-                '(--dask-scheduler)'--dask-scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
+                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(--strict)'--strict'[Exit 3 also for warnings.]' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node a line, written as it is answered.]:table|wide|json|yaml|jsonl|prom:(table wide json yaml jsonl prom)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -999,10 +999,10 @@ _cpuctl_run() {
             ;;
         'fleet diff')
             _arguments \
-                '(--nodes)'--nodes='[Nodes, as kubectl get nodes -o json prints them\: they tell the release of kubelets whose recordings do not, as in fleet list. Without --nodes-before they count for BEFORE, too.]:FILE:_files' \
+                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. Without --nodes-before, also for BEFORE.]:FILE:_files' \
                 '(--nodes-before)'--nodes-before='[The Nodes of BEFORE.]:FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the nodes of AFTER, as kubectl get pods -A -o json prints them, for --check state and audit.]:FILE:_files' \
-                '(--pods-before)'--pods-before='[The pods that ran on those of BEFORE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the nodes of AFTER (kubectl get pods -A -o json), for --check state and audit.]:FILE:_files' \
+                '(--pods-before)'--pods-before='[The pods that ran on the nodes of BEFORE.]:FILE:_files' \
                 '(--resume)'--resume='[Take over the answers in FILE, which fleet list (for --check, fleet check) wrote with -o jsonl, and ask the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -1012,8 +1012,8 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--check)'--check='[Also compare what these checks find\: config, state, audit.]:CHECK,...: _cpuctl_ask checks' \
-                '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
-                '(--dask-scheduler)'--dask-scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
+                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(--exit-code)'--exit-code'[Exit 3 if anything differs.]' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -1027,9 +1027,9 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(--nodes)'--nodes='[Nodes, as kubectl get nodes -o json prints them\: they tell the release of kubelets whose recordings do not. Each recording is called as its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.]:FILE:_files' \
-                '(--nrt)'--nrt='[NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.]:FILE:_files' \
+                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
+                '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
+                '(--nrt)'--nrt='[NodeResourceTopologies (kubectl get noderesourcetopologies -o json).]:FILE:_files' \
                 '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
                 '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
@@ -1045,8 +1045,8 @@ _cpuctl_run() {
                 '*'--without='[Leave a node out, and all that runs there.]:NODE: ' \
                 '(--repeat)'--repeat='[Plan the pods N times over; max\: as often as all of them are admitted. DaemonSets count once.]:N|max:(max)' \
                 '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
-                '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
-                '(--dask-scheduler)'--dask-scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
+                '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \

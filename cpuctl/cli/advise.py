@@ -32,19 +32,19 @@ app = command_group()
 
 HELP = """Recommend kubelet settings for these pods on this machine.
 
-Tries policy and options of the CPU Manager, policy, scope and options of the Topology Manager, the Memory
-Manager with the reservation that it needs, and several choices of reserved CPUs: whatever this kubelet starts
-with. Each is decided by the engine, as by cpuctl plan: the pods come in the order given, those of --pods
-first, to a node without state files, for other settings take a drained node.
+Tries CPU Manager policy and options, Topology Manager policy, scope and options, the Memory Manager with the
+reservation it needs, and several choices of reserved CPUs, as far as this kubelet would start with them. Each
+combination is decided as by cpuctl plan: running pods (--pods) first, then new ones in the order given, on a
+node without state files. To use other settings, drain the node first.
 
-Shown are the few that no other beats: by pods admitted, containers on one NUMA node, with their memory, and
-cores that nobody shares; then, where as many pods are admitted, by L3 caches crossed, the size of the shared
-pool, and the largest container that still is admissible. Of several that come to the same it is the one that
-changes least.
+Shows the best combinations: by pods admitted, containers on one NUMA node, with their memory, and cores that
+are not shared; then, for the same number of pods, by L3 caches crossed, size of the shared pool, and the
+largest container that would still be admitted. Of combinations with equal results, the one with the fewest
+changes is shown.
 
-With --defragment the settings stay, and pods move: each is evicted and admitted again on the same node, in an
-order after which one more pod fits. The plan with the fewest moves is shown, all of it run on the engine;
-static and critical pods stay where they are.
+With --defragment, settings stay and pods move: each is evicted and admitted again on the same node, until one
+more pod fits. The plan with the fewest moves is shown, and was tried in full; static and critical pods stay
+where they are.
 
 Examples:
 
@@ -54,11 +54,11 @@ Examples:
   cpuctl advise -f pods.yaml --keep full-pcpus-only --keep reservedSystemCPUs
   cpuctl advise -m node7.tar.xz -f pods/ --snippet 1 > 90-advised.conf
   cpuctl advise -m synthetic:2s4n32c2t -T 'web=4/4,2Gi x20' -o json
-  cpuctl advise -f pods.yaml --what-if    # policies that no kubelet has, too
+  cpuctl advise -f pods.yaml --what-if    # include what-if policies
   cpuctl advise --defragment -m node7.tar.xz --pods running.json -f new.yaml
 
-Exit codes: 0 there is advice, 3 nothing that was tried starts, or no moves make room (with --exit-zero 0), 2
-usage, 4 unusable input, 130 interrupted: what was found until then is shown.
+Exit codes: 0 there is advice, 3 no settings start or no moves make room (with --exit-zero 0), 2 usage, 4
+unusable input, 130 interrupted: shows what was found so far.
 """
 
 DefragmentOption = Annotated[

@@ -33,18 +33,19 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Check a node: wrong CPU sets, noisy neighbours, and the fixes.
+HELP = """Find wrong CPU sets and noisy neighbours on a node, with fixes.
 
-Compares the node with what its kubelet believes, container by container and CPU by CPU. Expected is what the
-kubelet's state says: exclusive CPUs, or the shared pool. Beside it stand what the control group is configured
-to, what is in effect, and where threads may really run. Then follows all that disturbs exclusive CPUs:
-foreign programs, interrupts, siblings, quotas, memory elsewhere; and stale entries.
+Compares the node with its kubelet's state, container by container and CPU by CPU: expected (exclusive CPUs or
+the shared pool), configured in the cgroup, in effect, and where threads may really run. Then looks for
+whatever disturbs exclusive CPUs: other programs, interrupts, siblings, quotas, memory on other NUMA nodes;
+and for stale entries.
 
-Every finding comes with the command that fixes it. An error breaks a promise of the kubelet, a warning can
-disturb, a note (info) is worth knowing. Names of containers come from --pods, else from the kubelet's links
-to their logs, or from crictl's output in a sosreport. Nothing is changed.
+Every finding has a fix. An error breaks a guarantee of the kubelet, a warning may disturb, a note (info) is
+worth knowing. Container names come from --pods, else from the kubelet's log links, or from crictl's output in
+a sosreport. Nothing is changed on the node.
 
-Next: the commands below "fix:"; CPU sets all at once: cpuctl audit -o plan | cpuctl cgroups apply -f -
+Next: run the commands below "fix:", or correct all CPU sets at once: cpuctl audit -o plan | cpuctl cgroups
+apply -f -
 
 Examples:
 
@@ -57,8 +58,8 @@ Examples:
   sudo cpuctl audit -q -o prom --exit-zero
   cpuctl audit --root /host       # in a debugging pod
 
-Exit codes: 0 all was checked and nothing found but notes, 3 errors or warnings, or something could not be
-checked (with --exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 everything was checked and there is nothing but notes, 3 errors or warnings, or something could
+not be checked (with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 

@@ -25,10 +25,10 @@ STDOUT = "-"
 
 HELP = """Record a node in one archive that every command reads (-m FILE).
 
-Recorded are the topology, the kubelet's configuration, version and state files, the control groups of its
-pods, what containers read of their CPUs in downward API volumes, which CPUs resource claims have, where
-processes may run, and interrupt affinities. Command lines, environments and every
-setting that can hold a secret are left out. What cannot be read is listed in the archive's MANIFEST.json.
+Records the topology, the kubelet's configuration, version and state files, the cgroups of its pods, what
+containers read of their CPUs in downward API volumes, CPUs of resource claims, where processes may run, and
+interrupt affinities. Command lines, environments and settings that may hold secrets are left out. What cannot
+be read is listed in MANIFEST.json in the archive.
 
 Examples:
 
@@ -39,8 +39,8 @@ Examples:
   cpuctl capture --root /mnt/node7 node7.tar.gz    # a mounted image
   cpuctl plan -m node7.tar.gz -f pods.yaml         # as it was configured
 
-Exit codes: 0 recorded, 2 usage (the file exists, say), 4 unusable input, 5 the file cannot be written,
-6 it is replaced, and that could not be said or undone.
+Exit codes: 0 recorded, 2 usage (for example, the file exists), 4 unusable input, 5 the file cannot be
+written, 6 the file was replaced, but the output or undoing it failed.
 """
 
 FileArgument = Annotated[
@@ -52,7 +52,7 @@ RootOption = Annotated[
     typer.Option(
         option_names.ROOT,
         metavar="DIR",
-        help="Record the node whose files stand below DIR, not this one.",
+        help="Root of the node's file system, e.g. /host in a debugging pod, or a mounted disk.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -36,9 +36,9 @@ admitted; with --events, the pod that a kubelet rejected last, with the kubelet'
 is running: it is admitted again, as after a kubelet restart. If a resize of it is pending, its outcome is
 shown, with what the reference implementation of KEP-5554 would do; see cpuctl resize for other resizes.
 
-Shows what every hint provider offered, what was free on each NUMA node, and the rule that decided. For a pod
-that is not admitted the engine then tries other requests, settings, an order, and pods removed: what is
-printed has been run and admits the pod.
+Shows the topology hints of each provider, what was free on each NUMA node, and the rule that decided. For a
+pod that is not admitted, it then tries other requests, kubelet settings, another order, and removing pods:
+every change that it prints was tried and admits the pod.
 
 With --message, it explains a line from an event, a pod status, or a kubelet or runtime log: what it means,
 which releases print it, and what to do. With manifests, it then explains the pod that the line names.
@@ -64,7 +64,7 @@ MessageOption = Annotated[
     typer.Option(
         "--message",
         metavar="TEXT",
-        help="Explain a line of an event, status or log means; - for lines on stdin.",
+        help="Explain a line of an event, status or log; - for lines on stdin.",
         rich_help_panel=INPUT,
     ),
 ]

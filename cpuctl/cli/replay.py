@@ -55,25 +55,24 @@ app = command_group()
 
 HELP = """Replay a node's history over time, and check expectations.
 
-A timeline names a machine, a kubelet, pods, and what happens when: pods come, are resized and go, the
-kubelet stops, starts and is upgraded, CPUs go offline. The replay tells when a decision reaches the cgroup,
-what the application reads in its volume meanwhile, and what the scheduler sees. Time is simulated: an hour
-takes milliseconds. Nothing is changed on the node.
+A timeline has a machine, a kubelet, pods, and events: pods are added, resized and removed, the kubelet stops,
+starts and is upgraded, CPUs go offline. The replay shows when a decision reaches the cgroup, what the
+application reads in its volume meanwhile, and what the scheduler sees. Time is simulated: an hour takes
+milliseconds. Nothing is changed on the node.
 
-A kubelet's log (journalctl -u kubelet, as text or with -o json, or what it writes itself) is a timeline,
-too: with -f, -m and --kubelet-config, the engine decides on the same pods, and what the kubelet did otherwise
-is a difference, the first of them named first. Pods without a manifest are left out, and named.
+A kubelet's log (journalctl -u kubelet, as text or with -o json, or the kubelet's own log file) is a timeline,
+too: with -f, -m and --kubelet-config, the same pods are decided again, and every difference from what the
+kubelet did is reported, the first one on top. Pods without a manifest are skipped and listed.
 
-So is what the plug-in logger of the Node Resource Interface wrote of a container runtime's requests: without
-a manifest, a pod is made from what its containers were given, and what that does not tell is named.
+So is the log of the NRI plug-in "logger", with a container runtime's requests: a pod without a manifest is
+derived from the resources of its containers, and what cannot be derived is listed.
 
-Pods may have resource claims: ResourceClaims and the like stand among the timeline's pods, and --driver-args
-are the flags of the driver dra.cpu.
+Pods may have resource claims: list ResourceClaims etc. among the timeline's pods; --driver-args are the flags
+of the driver dra.cpu.
 
-The delay of scale-downs (KEP-6122) and the resize of exclusive CPUs (KEP-5554) are previews: no release has
-them.
+Delayed scale-down (KEP-6122) and resizing exclusive CPUs (KEP-5554) are previews: no release has them.
 
-With --policy, a policy that no kubelet has chooses CPUs in the place of every kubelet that starts.
+With --policy, a policy (plug-in) chooses CPUs instead of every kubelet of the timeline.
 
 Examples:
 
@@ -88,16 +87,16 @@ Examples:
   cpuctl replay kubelet.log -f pods.json -m node7.tar.xz
   cpuctl replay nri-logger.log -m node7.tar.xz --kubelet-config kubelet.yaml
 
-Exit codes: 0 everything is as expected, 3 something is not, or the API server refuses to store a pod (with
---exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 everything is as expected, 3 something is not, or the API server rejects a pod (with --exit-zero
+0), 2 usage, 4 unusable input.
 """
 
 TimelineArgument = Annotated[
     str,
     typer.Argument(
         metavar="[TIMELINE]",
-        help="The timeline, YAML or JSON (schema: cpuctl schema timeline), or a log: a kubelet's, or that of "
-        "NRI's plug-in logger.",
+        help="The timeline, YAML or JSON (schema: cpuctl schema timeline), or a log: a kubelet's, or that "
+        "of NRI's plug-in logger.",
     ),
 ]
 MachineOption = Annotated[

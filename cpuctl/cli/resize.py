@@ -43,16 +43,16 @@ app = command_group()
 
 HELP = f"""Dry-run an in-place resize: verdict, CPUs before and after, and what the pod's status says.
 
-The pods that run come from --pods, -f and -T: with --state they hold what the kubelet's files say, without it
-they are admitted first, in their order. Nothing is changed on the node.
+Running pods come from --pods, -f and -T: with --state they have the CPUs of the kubelet's state files;
+without it they are admitted first, in the order given. Nothing is changed on the node.
 
-No release lets exclusive CPUs follow a resize yet. The allocator that KEP-5554 proposes is a preview: asked
-for kubelet 1.{NEWEST} with the gate InPlacePodVerticalScalingExclusiveCPUs, and with --preview for older ones
-that have the gate. Where its reference implementation does not do what the KEP says, the KEP is followed, and
-the difference is named.
+No kubelet release resizes exclusive CPUs yet. The allocator that KEP-5554 proposes is a preview: with kubelet
+1.{NEWEST} and the gate InPlacePodVerticalScalingExclusiveCPUs, or with --preview for older kubelets with that
+gate. Where the reference implementation differs from the KEP, the KEP is followed and the difference is
+shown.
 
-With --policy, a policy that no kubelet has chooses the CPUs of pods that are admitted first. It has no say in
-resizes: where exclusive CPUs would follow one, the answer is an error.
+With --policy, a policy (plug-in) chooses the CPUs of pods that are admitted first. It does not take part in
+resizes: if exclusive CPUs would have to change, that is an error.
 
 Examples:
 
@@ -64,8 +64,8 @@ Examples:
   cpuctl resize -T db=4/4,8Gi --set db:cpu=6 --kubelet-version 1.{NEWEST} \\
     --feature-gates InPlacePodVerticalScalingExclusiveCPUs=true
 
-Exit codes: 0 done, 3 refused, deferred, without effect, or the kubelet would not start (with --exit-zero 0),
-2 usage, 4 unusable input.
+Exit codes: 0 done, 3 refused, deferred or without effect, or the kubelet would not start (with --exit-zero
+0), 2 usage, 4 unusable input.
 """
 
 SetOption = Annotated[

@@ -11,8 +11,8 @@ app = command_group()
 
 HELP = """Print the JSON Schema of an answer; without a name, list everything that has one.
 
-podresources is not an answer: it is the form that cpuctl pods lint asks of manifests, for editors, too. Write
-it to a file and begin a manifest with the line
+podresources is not an output: it is the form of manifests that cpuctl pods lint checks, also for editors.
+Write it to a file and begin a manifest with the line
 
 \b
   # yaml-language-server: $schema=podresources.schema.json

@@ -43,7 +43,7 @@ A row for every container with exclusive CPUs: the load on each of them, the CPU
 and that others took, steal, throttling, threads of others that were seen there, interrupts of devices, how
 long its threads waited to run and how often they moved, and pages that came from other NUMA nodes. Then the
 shared pool with its pressure (PSI), the reserved CPUs, and a map of all CPUs by socket, NUMA node, L3 and
-core, coloured by owner, bright by load. A dash is what the kernel does not tell.
+core, coloured by owner, bright by load. A dash is a value that the kernel does not provide.
 
 The screen needs Textual: pip install 'cpuctl[top]'. --once and -o jsonl do without, and so does a terminal
 that only prints (TERM=dumb), which gets a table every second.

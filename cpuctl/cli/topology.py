@@ -80,8 +80,8 @@ Examples:
 
 DEVICES_HELP = """Show PCI devices and their NUMA nodes, as a draft for --devices.
 
-JSON and YAML are a file for --devices: which resource a plugin makes of a device, and how many, is its own
-business, so look through it. Recordings tell of them where they hold sys/devices/pci* or sys/bus/pci.
+JSON and YAML are a file for --devices: check which resource the plugin makes of each device, and how many.
+Recordings have devices if they hold sys/devices/pci* or sys/bus/pci.
 
 Examples:
 

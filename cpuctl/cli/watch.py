@@ -49,13 +49,13 @@ Examples:
 \b
   sudo cpuctl watch
   sudo cpuctl watch -o jsonl >> changes.jsonl
-  sudo cpuctl watch --until error --for 10m   # in a test: 3 at an error
+  sudo cpuctl watch --fail-on error --for 10m   # in a test: 3 at an error
   sudo cpuctl watch --check cpusets,threads
   sudo cpuctl watch --textfile /var/lib/node_exporter/cpuctl_audit.prom
   cpuctl watch --root /host                       # in a debugging pod
 
-Exit codes: 0 ended by --for, SIGTERM, SIGINT or SIGHUP, 2 usage, 3 a finding as --until names it, 4 unusable
-input, 5 the node refused.
+Exit codes: 0 ended by --for, SIGTERM, SIGINT or SIGHUP, 2 usage, 3 a finding as --fail-on names it, 4
+unusable input, 5 the node refused.
 """
 
 
@@ -102,7 +102,7 @@ MaxCPUOption = Annotated[
 ]
 UntilOption = Annotated[
     Until | None,
-    typer.Option("--until", help="End with exit code 3 at the first finding of this severity or worse."),
+    typer.Option("--fail-on", help="End with exit code 3 at the first finding of this severity or worse."),
 ]
 ForOption = Annotated[
     str, typer.Option("--for", metavar="DURATION", help="End with exit code 0 after this time.")

@@ -18,6 +18,11 @@ def test_every_command_is_in_one_group() -> None:
     assert [name for entries in GROUPS.values() for name in entries] == list(COMMANDS)
 
 
+def test_summaries_of_commands_stand_in_one_line_and_are_whole(cpuctl: Cpuctl) -> None:
+    lines = [line.split(None, 1) for line in cpuctl("--help", columns=80).out.splitlines()]
+    assert [name for name, entry in COMMANDS.items() if [name, entry.help] not in lines] == []
+
+
 @pytest.mark.parametrize("group", sorted({each.words[0] for each in VERBS if len(each.words) > 1}))
 def test_summaries_of_verbs_stand_in_one_line_and_are_whole(cpuctl: Cpuctl, group: str) -> None:
     lines = cpuctl(group, "--help", columns=80).out.splitlines()
@@ -50,7 +55,7 @@ def test_what_to_start_with_are_commands_with_help_of_their_own(cpuctl: Cpuctl) 
 # The five tasks, each with what its help has to say for people to go on.
 NEXT = {
     "plan": "cpuctl explain POD",
-    "explain": "what would change",
+    "explain": "every change that it prints was tried",
     "checkpoint verify": "cpuctl checkpoint repair",
     "config versions": "cpuctl checkpoint verify --kubelet-version",
     "audit": "cpuctl cgroups apply",

@@ -55,8 +55,6 @@ ONLY_FROM: Mapping[str, tuple[str, ...]] = {
     "cpuctl.operations.plan_inputs": ("explain", "plan"),
     # Other questions to a fleet take the pods of its nodes from it.
     "cpuctl.fleet.plan_inputs": ("fleet plan",),
-    # A module with verbs that have little in common.
-    "cpuctl.cli.topology": ("topology show",),
     "cpuctl.operations.resize_inputs": ("resize",),
     "cpuctl.operations.topology_publishing": ("plan", "topology show"),
 }

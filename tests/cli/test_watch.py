@@ -182,11 +182,11 @@ def test_a_watch_ends_at_the_first_finding_that_is_so_bad(
     tmp_path: Path, disk: OnDisk, cpuctl: Cpuctl
 ) -> None:
     bad = OnDisk(faulty(clean_node()), tmp_path / "bad")
-    ended = cpuctl("watch", *bad.words, "--until", "error", "--for", "1m")
+    ended = cpuctl("watch", *bad.words, "--fail-on", "error", "--for", "1m")
     assert (ended.code, ended.out.splitlines()[-1].split()[1]) == (3, "error")
-    clean = cpuctl("watch", *disk.words, "--until", "note", "--for", "100ms", "-q")
+    clean = cpuctl("watch", *disk.words, "--fail-on", "note", "--for", "100ms", "-q")
     assert (clean.code, clean.out.count("\n"), clean.err) == (0, 1, "")
-    with watching(*disk.words, "--until", "warning") as watched:
+    with watching(*disk.words, "--fail-on", "warning") as watched:
         watched.named("Watching")
         disk.node.interrupt(24, "eth0", "1", "1")
         disk.write()

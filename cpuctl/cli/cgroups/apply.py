@@ -32,14 +32,14 @@ app = command_group()
 
 HELP = """Write CPU sets to control groups, in a safe order.
 
-The order breaks no running container. Without a file or containers, every container gets what the kubelet's
-state says. A file is what plan -o json or audit -o plan prints, or a cpu_manager_state. What is to be written
-is shown as a diff; --yes writes it, reads back what is in force, looks at every thread, and waits for two
-reconcile periods of the kubelet whether somebody rewrites it. The first failure, Ctrl-C included, undoes
+The order never breaks a running container. Without a file or containers, every container gets the CPUs of the
+kubelet's state. The file is the output of plan -o json or audit -o plan, or a cpu_manager_state. Shows a diff
+of what would be written; --yes writes it, reads back what is in effect, checks every thread, and waits for
+two reconcile periods of the kubelet in case it rewrites the set. The first failure, Ctrl-C included, undoes
 everything.
 
 CPUs that are offline, reserved or exclusive to another container are refused, and so is a plan made from a
-state that has moved on.
+state that has changed since.
 
 Examples:
 
@@ -49,9 +49,9 @@ Examples:
   sudo cpuctl cgroups apply -f plan.json --yes --log writes.jsonl
   sudo cpuctl cgroups apply shop/web-0/app=4-7 shop/web-0/log=node:1
 
-Exit codes: 0 done, nothing to do, or a dry run (with --exit-code 3 where there are writes), 2 usage, 3
-cpuctl objects, 4 unusable input, 5 the node refused or it was undone, and all is as before, 6 changed and
-not fully restored, 129, 130 or 143 ended by a signal, and all is as before.
+Exit codes: 0 done, nothing to do, or a dry run (with --exit-code 3 if there is something to write), 2 usage,
+3 refused by cpuctl, 4 unusable input, 5 the node refused or it was undone: all is as before, 6 changed and
+not fully restored, 129, 130 or 143 ended by a signal: all is as before.
 """
 
 EXIT_UNCHANGED, EXIT_CHANGED = 5, 6
@@ -69,7 +69,9 @@ FileOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
-YesOption = Annotated[bool, typer.Option("-y", option_names.YES, help="Write; otherwise nothing is changed.")]
+YesOption = Annotated[
+    bool, typer.Option("-y", option_names.YES, help="Write; without it only show what would change.")
+]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the kubelet to rewrite it.")]
 QuotaOption = Annotated[
     bool,
@@ -80,7 +82,9 @@ QuotaOption = Annotated[
 ]
 LogOption = Annotated[
     str,
-    typer.Option(option_names.LOG, metavar="FILE", help="Append every step to FILE, a JSON object a line."),
+    typer.Option(
+        option_names.LOG, metavar="FILE", help="Append every step to FILE, one JSON object per line."
+    ),
 ]
 ForceOfflineOption = Annotated[
     bool, typer.Option("--force-offline", help="Write CPUs that are offline (v2 only: v1 refuses).")
@@ -91,9 +95,7 @@ ForceExclusiveOption = Annotated[
 ]
 ExitCodeOption = Annotated[
     bool,
-    typer.Option(
-        "--exit-code", help="Exit 3 where a dry run has something to write.", rich_help_panel=OUTPUT
-    ),
+    typer.Option("--exit-code", help="Exit 3 if a dry run has something to write.", rich_help_panel=OUTPUT),
 ]
 
 

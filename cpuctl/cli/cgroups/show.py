@@ -24,10 +24,10 @@ app = command_group()
 
 HELP = """Show the tree of kubepods, expected beside actual values.
 
-CPUs, memory nodes, weights and quotas. CPUs are expected as the kubelet's state gives them, the other values
-as they follow from the pods' resources (--pods; cpuctl pods show explains them), for kubepods and QoS classes
-from what the kubelet reserves. What differs is marked; -o wide lists memory and huge pages, too. Without
---pods, pods are known by their UID and containers by their id, or by the kubelet's links to their logs.
+CPUs, memory nodes, weights and quotas. Expected CPUs come from the kubelet's state; other values from the
+pods' resources (--pods; see cpuctl pods show) and, for kubepods and QoS classes, from what the kubelet
+reserves. Differences are listed below the tree; -o wide also lists memory and huge pages. Without --pods,
+pods are shown by UID, and containers by id or by the name in the kubelet's log links.
 
 Examples:
 

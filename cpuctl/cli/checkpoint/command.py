@@ -2,10 +2,10 @@
 
 from cpuctl.cli.app import verb_group
 
-HELP = """Look at the kubelet's state files, tell whether it would start on them, and change them.
+HELP = """Show, verify, migrate and repair the kubelet's state files.
 
-They are internals of the kubelet. Their formats belong to releases, are no interface, and may change with the
-next one. cpuctl knows
+State files are internals of the kubelet: their formats depend on its version and may change with the next
+one. cpuctl knows
 
 \b
   cpu_manager_state            V1 (1.12 to 1.17), V2 (to 1.36), V4 (1.37 on)
@@ -15,9 +15,9 @@ next one. cpuctl knows
   kubelet_internal_checkpoint  devices, in device-plugins/
   dra_manager_state            claims, V1 to V3 (to 1.30), V4 (1.31 on)
 
-and the formats V3 and V2 of the first two, of 1.36 with PodLevelResourceManagers; cpuctl checkpoint versions
-says who reads which. Nothing is written without being told to, nothing is replaced in place without a backup,
-nor under a running kubelet.
+and formats V3 and V2 of the first two, of 1.36 with PodLevelResourceManagers; see cpuctl checkpoint versions.
+Nothing is written without --yes or --write-state, nothing is replaced without a backup, and nothing is
+written while a kubelet runs.
 """
 
 app = verb_group(

@@ -30,9 +30,9 @@ app = command_group()
 
 HELP = """Show who holds which CPUs and memory in the kubelet's state files.
 
-Tells the format of every file and whether its checksums are right. With --pods, owners have names instead of
-UIDs, and entries whose owner is gone are marked. --map draws the machine (-m) with the owner of every CPU,
---svg does so as a picture for a browser or a page.
+Shows the format of each file and whether its checksums are correct. With --pods, owners have names instead of
+UIDs, and entries of pods that are gone are marked. --map draws the machine (-m) with the owner of every CPU;
+--svg writes that as a picture.
 
 Examples:
 

@@ -44,10 +44,10 @@ app = command_group()
 
 HELP = """Rewrite state files for another kubelet version, up or down.
 
-Also for other feature gates. Says what gets lost: CPUs and memory that pods hold as a whole, baselines.
-Refuses what the other kubelet would not start on, and says what to do instead. The oldest format names
-containers by their id: --pods tells who they are. With -m, the result is proven against that machine and its
-kubelet's configuration. Without --yes nothing is written: the answer is what would change.
+Also for other feature gates. Shows what gets lost: CPUs and memory that pods hold as a whole, baselines.
+Refuses what the other kubelet would not start with, and says what to do instead. The oldest format has
+container ids instead of names: --pods maps them. With -m, the result is verified on that machine with its
+kubelet's configuration. Without --yes, nothing is written: it only shows what would change.
 
 Examples:
 

@@ -30,11 +30,11 @@ from cpuctl.operations.state_writing import changing
 
 app = command_group()
 
-HELP = """Make the state files that a kubelet would have with these pods.
+HELP = """Create the state files that a kubelet would have with these pods.
 
-The node is empty otherwise. The plan is that of cpuctl plan, in the order given; every pod must be admitted.
-Entries belong to the pods' UIDs: take running pods from kubectl get pods -o json, which has them. Nothing is
-written but where --write-state says.
+The node is otherwise empty. Pods are planned as by cpuctl plan, in the order given; all of them must be
+admitted. Entries are stored under the pods' UIDs: use kubectl get pods -o json, which has them. Nothing is
+written without --write-state.
 
 Examples:
 

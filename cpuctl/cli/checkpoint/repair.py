@@ -33,12 +33,12 @@ from cpuctl.operations.state_writing import changing
 
 app = command_group()
 
-HELP = """Change state files so that the kubelet starts, and prove it.
+HELP = """Repair state files so that the kubelet starts, and verify it.
 
-Computes checksums again; drops owners that are gone (with --pods); gives CPUs that came to the machine to the
-shared pool; moves containers off CPUs that are gone, reserved now, or another pod's too, and leaves them all
-others; takes the machine's memory over as it is; follows another policy. What has no safe answer is refused,
-with what to do instead. Without --yes nothing is written: the answer is what would change.
+Recomputes checksums; removes pods that are gone (with --pods); adds new CPUs of the machine to the shared
+pool; moves containers off CPUs that are gone, now reserved, or another pod's, and changes nothing else;
+adopts the machine's memory; follows a changed policy. What has no safe repair is refused, with what to do
+instead. Without --yes, nothing is written: it only shows what would change.
 
 Examples:
 

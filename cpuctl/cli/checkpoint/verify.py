@@ -31,12 +31,12 @@ app = command_group()
 HELP = """Check whether the kubelet would start with these state files.
 
 For a node that does not come back after a reboot, and before every upgrade. Runs the start-up checks of the
-kubelet's version and answers in its words; then says what else is wrong: whose CPUs are not on the machine,
-who is gone, what overlaps, which change of memory is what a reboot does and which is real. Where the version
-is neither named nor found (a recording, the installed kubelet), 1.36 is assumed; where other versions would
-come to another end on the same files, nothing is said but which come to which.
+kubelet's version and shows its error; then what else is wrong: CPUs that are not on the machine, pods that
+are gone, overlaps, and whether a change of memory matters. If the version is neither given nor found, 1.36 is
+assumed; if other versions would decide differently on these files, no verdict is given, only which version
+decides what.
 
-Next, where it would not: cpuctl checkpoint repair shows what to change, and --yes changes it.
+If it would not start, next: cpuctl checkpoint repair shows what to change, and --yes changes it.
 
 Examples:
 
@@ -47,8 +47,8 @@ Examples:
   cpuctl checkpoint verify --pods running.json --strict -o json
   sudo cpuctl checkpoint verify --pods running.json --pod-resources=live
 
-Exit codes: 0 it would start, 3 it would not or that cannot be said (with --strict also where there are
-warnings; with --exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 it would start, 3 it would not or that cannot be determined (with --strict also for warnings;
+with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 

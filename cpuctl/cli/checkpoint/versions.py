@@ -8,8 +8,8 @@ app = command_group()
 
 HELP = """List state file formats: which kubelet writes and reads which.
 
-Nothing of it is an interface that Kubernetes promises to keep. Every row was computed: a state is written in
-the format, and read as each kubelet reads it.
+These formats are not a stable interface of Kubernetes. Every row was tried: a state is written in the format,
+and read as each kubelet reads it.
 
 Examples:
 

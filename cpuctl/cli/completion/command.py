@@ -11,8 +11,8 @@ app = command_group()
 
 HELP = """Print the script that completes cpuctl's words in a shell.
 
-Commands, options and their values are completed, and from the files on the command line pods, containers and
-sets of CPUs. Files are only read, names that no API server accepts are never offered.
+Completes commands, options and their values, and pods, containers and CPU sets from the files on the command
+line. Files are only read; names that no API server accepts are never offered.
 
 Examples:
 

@@ -34,9 +34,8 @@ app = command_group()
 
 HELP = """Check whether the kubelet would start with this configuration.
 
-Answers with the kubelet's own error and where to mend it, and remarks on what is legal but wrong. The node's
-state files are looked at as cpuctl checkpoint verify looks at them, or those of --state; what is not looked
-at is named.
+Shows the kubelet's own error and how to fix it, and warns about settings that are valid but harmful. The
+node's state files (or --state) are checked as by cpuctl checkpoint verify. What is not checked is listed.
 
 Examples:
 
@@ -45,8 +44,8 @@ Examples:
   cpuctl config check -m node7.tar.xz --kubelet-version 1.37
   cpuctl config check --kubelet-config new.yaml -o json | jq .start.error
 
-Exit codes: 0 it would start, 3 it would not, that cannot be said or there are errors (with --strict also
-where there are warnings; with --exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 it would start, 3 it would not, that cannot be determined, or there are errors (with --strict
+also for warnings; with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 CheckedStateOption = Annotated[
@@ -54,7 +53,7 @@ CheckedStateOption = Annotated[
     typer.Option(
         option_names.STATE,
         metavar="STATE",
-        help="Would it start on these state files of the kubelet?",
+        help="The kubelet's state files. Default: the node's own.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -63,7 +62,7 @@ CheckedDriverOption = Annotated[
     typer.Option(
         option_names.DRIVER_ARGS,
         metavar="FLAGS",
-        help="The flags of the driver dra.cpu that is to run beside it: what does not go together is said.",
+        help="Flags of the driver dra.cpu that will run on the node, to check for conflicts.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -41,12 +41,12 @@ app = command_group()
 
 HELP = """Propose reserved CPUs and memory that the kubelet accepts.
 
-The Memory Manager's static policy starts only if reservedMemory adds up, to the byte, to what kubeReserved,
-systemReserved and hard eviction keep from pods. What is printed was tried: with it the kubelet would start.
-Where nothing does, the answer says why.
+The Memory Manager's static policy starts only if reservedMemory is, to the byte, the sum of kubeReserved,
+systemReserved and hard eviction. Every proposal was tried: the kubelet would start with it. If nothing works,
+the reason is shown.
 
-With --cpu-count, CPUs are chosen core after core and L3 cache after L3 cache, near CPU 0, isolated ones last.
-Memory is left alone then, unless memoryManagerPolicy is Static or --spread or --numa-node asks for it.
+With --cpu-count, CPUs are chosen by core and L3 cache, near CPU 0, isolated CPUs last; memory is left alone
+unless memoryManagerPolicy is Static or --spread or --numa-node is given.
 
 Examples:
 
@@ -57,7 +57,7 @@ Examples:
   cpuctl config reserve --snippet > kubelet.conf.d/90-reserved.conf
   cpuctl config reserve -o json | jq -r '.proposal.flags[]'
 
-Exit codes: 0 the kubelet would start with this, 3 nothing makes it start (with --exit-zero 0), 2 usage, 4
+Exit codes: 0 the kubelet would start with this, 3 no proposal makes it start (with --exit-zero 0), 2 usage, 4
 unusable input.
 """
 
@@ -67,29 +67,36 @@ CountOption = Annotated[
         option_names.CPU_COUNT,
         metavar="N",
         min=1,
-        help="Also choose N CPUs for reservedSystemCPUs.",
+        help="Choose N CPUs for reservedSystemCPUs.",
     ),
 ]
 PerNumaOption = Annotated[
-    bool, typer.Option("--per-numa", help="As many from every NUMA node, N in all or a few more.")
+    bool, typer.Option("--per-numa", help="The same number from each NUMA node: N in all, or a few more.")
 ]
-WholeCoresOption = Annotated[bool, typer.Option("--whole-cores", help="Whole cores: N CPUs or a few more.")]
+WholeCoresOption = Annotated[
+    bool, typer.Option("--whole-cores", help="Only whole cores: N CPUs, or a few more.")
+]
 KeepPCoresOption = Annotated[
-    bool, typer.Option("--keep-p-cores", help="Performance cores last, where the machine tells them apart.")
+    bool,
+    typer.Option("--keep-p-cores", help="Take performance cores last, if the machine has different kinds."),
 ]
 SpreadOption = Annotated[
     Spread | None,
     typer.Option(
         "--spread",
-        help="How much of every NUMA node: alike (even, the default), by its size (proportional), or all of "
-        "one node.",
+        help="Memory of each NUMA node: the same (even, the default), by size (proportional), or all of one "
+        "node.",
     ),
 ]
 NodeOption = Annotated[
-    int | None, typer.Option(option_names.NUMA_NODE, metavar="N", min=0, help="All memory of this NUMA node.")
+    int | None,
+    typer.Option(option_names.NUMA_NODE, metavar="N", min=0, help="Reserve all memory on this NUMA node."),
 ]
 SnippetOption = Annotated[
-    bool, typer.Option("--snippet", help="Only a KubeletConfiguration with the settings, for a drop-in file.")
+    bool,
+    typer.Option(
+        "--snippet", help="Print only a KubeletConfiguration with the settings, for a drop-in file."
+    ),
 ]
 
 

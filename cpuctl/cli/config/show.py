@@ -32,7 +32,7 @@ app = command_group()
 
 HELP = """Show the settings in force, their origin, and what is reserved.
 
-A table shows what somebody has set and the managers' policies; wide shows every field.
+Shows what is set explicitly, and the managers' policies; -o wide shows every field.
 
 Examples:
 

@@ -34,11 +34,11 @@ app = command_group()
 
 HELP = """Check an upgrade: what changes for this configuration.
 
-Both kubelets start on the node's state files, or those of --state. With pods they decide on them, too: again
-on those that run (--pods), as after a restart, then on those that come (-f, -T). Each difference is tried
-alone, and marked where these files or pods show it.
+Both kubelets are started on the node's state files (or --state). If pods are given, they are decided by both:
+running pods (--pods) again, as after a restart, then new ones (-f, -T). Every difference is tried on its own,
+and marked if these files or pods show it.
 
-Next, the state files, the pods that would move, and all recorded nodes:
+Next, check the state files, the pods that would move, and all recorded nodes:
 
 \b
   cpuctl checkpoint verify --kubelet-version 1.37
@@ -54,16 +54,24 @@ Examples:
   cpuctl config versions --from 1.33.4 --to 1.33.13 -T web=7/7,1Gi
   cpuctl config versions -m node7.tar.xz --pods running.json --to 1.32
 
-Exit codes: 0 compared, 3 the kubelet to come from cannot load the configuration, 2 usage, 4 unusable input.
+Exit codes: 0 compared, 3 the old kubelet cannot load the configuration, 2 usage, 4 unusable input.
 """
 
 FromOption = Annotated[
-    str, typer.Option("--from", metavar="VERSION", help="The release to come from; else the kubelet's.")
+    str,
+    typer.Option(
+        "--from", metavar="VERSION", help="The kubelet version to upgrade from. Default: the node's."
+    ),
 ]
 ToOption = Annotated[
-    str, typer.Option(option_names.TO, metavar="VERSION", help="The release to go to; else the next minor.")
+    str,
+    typer.Option(
+        option_names.TO, metavar="VERSION", help="The kubelet version to upgrade to. Default: the next minor."
+    ),
 ]
-AllOption = Annotated[bool, typer.Option("--all", help="Also what this configuration cannot notice.")]
+AllOption = Annotated[
+    bool, typer.Option("--all", help="Also show changes that do not affect this configuration.")
+]
 
 
 @app.command(name="versions", help=HELP, cls=about(Subject.MACHINE))

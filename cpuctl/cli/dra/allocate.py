@@ -38,11 +38,11 @@ app: typer.Typer = command_group()
 
 HELP = """Dry-run ResourceClaims: which devices and CPUs pods get.
 
-Beside pods, -f holds their ResourceClaims, ResourceClaimTemplates and DeviceClasses, and ResourceSlices of
-other drivers on this node; those of dra.cpu itself count where they are told, as they do for the scheduler.
-Pods come one after the other; the scheduler takes the first devices that fit, in
-the order of slices, and the driver dra.cpu picks CPUs of groups as the kubelet would. Selectors other than
-device.driver == "..." are evaluated by cel-python: pip install 'cpuctl[dra]'.
+Besides pods, -f takes their ResourceClaims, ResourceClaimTemplates and DeviceClasses, and ResourceSlices of
+other drivers on this node; slices of dra.cpu, if given, are used instead of computed ones. Pods are allocated
+one after the other; the scheduler takes the first devices that fit, in the order of the slices, and the
+driver dra.cpu picks CPUs of groups as the kubelet would. Selectors other than device.driver == "..." need
+cel-python: pip install 'cpuctl[dra]'.
 
 Examples:
 
@@ -52,7 +52,7 @@ Examples:
   cpuctl dra allocate -f app/ --cpu-device-mode individual --reserved-cpus 0,4
   cpuctl dra allocate pods.yaml -m synthetic:2s4n16c2t --group-by socket
 
-Exit codes: 0 all pods get their claims, 2 usage, 3 some do not, or which CPUs is not known (with --exit-zero
+Exit codes: 0 all pods get their claims, 2 usage, 3 a pod does not, or its CPUs are unknown (with --exit-zero
 0), 4 unusable input.
 """
 

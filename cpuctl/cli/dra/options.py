@@ -11,18 +11,18 @@ from cpuctl.inputs import option_names
 DeviceModeOption = Annotated[
     DeviceMode,
     typer.Option(
-        "--cpu-device-mode", help="A device a CPU, or a device a group of CPUs.", rich_help_panel=DRIVER
+        "--cpu-device-mode", help="One device per group of CPUs, or one per CPU.", rich_help_panel=DRIVER
     ),
 ]
 GroupByOption = Annotated[
-    GroupBy, typer.Option("--group-by", help="What makes a group of CPUs.", rich_help_panel=DRIVER)
+    GroupBy, typer.Option("--group-by", help="How CPUs are grouped.", rich_help_panel=DRIVER)
 ]
 ReservedCPUsOption = Annotated[
     str,
     typer.Option(
         option_names.RESERVED_CPUS,
         metavar="LIST",
-        help="CPUs that are no devices: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.",
+        help="CPUs that do not become devices: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.",
         rich_help_panel=DRIVER,
     ),
 ]
@@ -30,7 +30,7 @@ PCIeRootsOption = Annotated[
     bool,
     typer.Option(
         "--expose-pcie-roots",
-        help="Tell which PCIe roots are near, for claims with other devices.",
+        help="Publish the nearby PCIe roots, for claims with other devices.",
         rich_help_panel=DRIVER,
     ),
 ]
@@ -38,7 +38,7 @@ MappingOption = Annotated[
     bool,
     typer.Option(
         "--publish-node-allocatable-resource-mapping",
-        help="Count claims' CPUs as the node's (KEP-5517), as the driver's setting of that name.",
+        help="Count the CPUs of claims as the node's (KEP-5517), like the driver's setting of that name.",
         rich_help_panel=DRIVER,
     ),
 ]
@@ -47,7 +47,7 @@ HostnameOption = Annotated[
     typer.Option(
         "--hostname-override",
         metavar="NAME",
-        help="The node's name; else what the machine's etc/hostname says.",
+        help="The node's name. Default: the machine's etc/hostname.",
         rich_help_panel=DRIVER,
     ),
 ]

@@ -25,10 +25,10 @@ app: typer.Typer = command_group()
 
 HELP = """Show the ResourceSlices that the driver dra.cpu would publish.
 
-Devices are named and numbered as the driver does it, so claims can be tried before it is installed. YAML and
-JSON are ResourceSlice objects, for kubectl apply on a test cluster; their owner, which is the Node, is left
-out, and the five random characters at the end of their names. What does not go with the node's kubelet is
-said: the static policy, other reserved CPUs.
+Devices are named and numbered as by the driver, so claims can be tried before it is installed. YAML and JSON
+are ResourceSlice objects, for kubectl apply on a test cluster; without their owner (the Node) and the five
+random characters at the end of their names. Conflicts with the node's kubelet are reported: the static
+policy, other reserved CPUs.
 
 Examples:
 

@@ -46,14 +46,14 @@ app = command_group()
 
 HELP = """Check the nodes of a fleet, and show each finding once.
 
-What is checked: config, as cpuctl config check does; state, the kubelet's state files, as cpuctl checkpoint
-verify does; audit, as cpuctl audit does. Findings that differ only in names and numbers are told as one, with
-... for these. What was not recorded of a node is named as not checked, never taken for clean. --pods tells
-state and audit whose CPUs and memory these are, and whose pods are gone: of nodes that it names.
+Checks config (as cpuctl config check), state (the kubelet's state files, as cpuctl checkpoint verify) and
+audit (as cpuctl audit). Findings that differ only in names and numbers are shown as one, with ... for these.
+What was not recorded of a node is listed as not checked. --pods names the owners of CPUs and memory for state
+and audit, and shows which pods are gone.
 
-With --nrt, nrt is checked, too: is the NodeResourceTopology of each node, by which the scheduler's plug-in
-goes, true of it? Its policies, zones and amounts are compared with what an exporter would publish of the
-recording, and its fingerprint with the pods that run (--pods).
+With --nrt, also checks nrt: whether the NodeResourceTopology of each node, which the scheduler's plug-in
+uses, is correct. Policies, zones and amounts are compared with what an exporter would publish for the
+recording, and the fingerprint with the running pods (--pods).
 
 Examples:
 
@@ -69,9 +69,9 @@ Examples:
   cpuctl fleet check recordings/ -o json | jq '.findings[] | .code, .nodes'
   cpuctl fleet check recordings/ -q -o prom > fleet.prom.new
 
-Exit codes: 0 all was checked, every kubelet would start and there are no errors, 3 otherwise (with --strict
-also where there are warnings; with --exit-zero 0), 2 usage, 4 a recording or another input cannot be used
-(all others are checked; with --exit-zero 0 where recordings are concerned), 130 interrupted.
+Exit codes: 0 everything was checked, every kubelet would start and there are no errors, 3 otherwise (with
+--strict also for warnings; with --exit-zero 0), 2 usage, 4 a recording or another input cannot be used (all
+others are checked; with --exit-zero 0 for recordings), 130 interrupted.
 """
 
 FleetChecksOption = Annotated[

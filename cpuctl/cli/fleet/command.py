@@ -4,7 +4,7 @@ from cpuctl.cli.app import verb_group
 
 HELP = """Ask many nodes at once: list them, find the odd ones, check and compare them, plan pods.
 
-Nodes are recordings (cpuctl capture), named as files, directories or patterns.
+Nodes are recordings (cpuctl capture): files, directories or patterns.
 """
 
 VERBS = {

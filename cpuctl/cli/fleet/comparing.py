@@ -36,9 +36,9 @@ app = command_group()
 
 HELP = """Compare two collections of recordings: before and after.
 
-For example of an upgrade. Nodes go by their names. It is told which are gone and which are new, and what
-changed on the others: facts of the machine, the kubelet's release and settings, whether it would start, and
-how many CPUs are free for exclusive use. Equal changes of many nodes are told once.
+For example, around an upgrade. Nodes are matched by name. Shows which are gone or new, and what changed on
+the others: the machine, the kubelet's version and settings, whether it would start, and how many CPUs are
+free for exclusive use. The same change on many nodes is shown once.
 
 Examples:
 
@@ -49,9 +49,8 @@ Examples:
   cpuctl fleet diff 'monday/*.tar.xz' @tuesday.txt -o json
   cpuctl fleet diff before/ after/ --exit-code -q > changes.txt
 
-Exit codes: 0 both were compared, 3 with --exit-code where something differs, 2 usage, 4 a recording or
-another input cannot be used (all others are compared; with --exit-zero 0 where recordings are concerned), 130
-interrupted.
+Exit codes: 0 both were compared, 3 anything differs (with --exit-code), 2 usage, 4 a recording or another
+input cannot be used (all others are compared; with --exit-zero 0 for recordings), 130 interrupted.
 """
 
 BeforeArgument = Annotated[
@@ -84,8 +83,8 @@ NodesAfterOption = Annotated[
     typer.Option(
         "--nodes",
         metavar="FILE",
-        help="Nodes, as kubectl get nodes -o json prints them: they tell the release of kubelets whose "
-        "recordings do not, as in fleet list. Without --nodes-before they count for BEFORE, too.",
+        help="Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. Without "
+        "--nodes-before, also for BEFORE.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -98,15 +97,18 @@ PodsAfterOption = Annotated[
     typer.Option(
         option_names.PODS,
         metavar="FILE",
-        help="The pods that run on the nodes of AFTER, as kubectl get pods -A -o json prints them, for "
-        "--check state and audit.",
+        help="The pods running on the nodes of AFTER (kubectl get pods -A -o json), for --check state and "
+        "audit.",
         rich_help_panel=INPUT,
     ),
 ]
 PodsBeforeOption = Annotated[
     str,
     typer.Option(
-        "--pods-before", metavar="FILE", help="The pods that ran on those of BEFORE.", rich_help_panel=INPUT
+        "--pods-before",
+        metavar="FILE",
+        help="The pods that ran on the nodes of BEFORE.",
+        rich_help_panel=INPUT,
     ),
 ]
 ListedResumeOption = Annotated[

@@ -76,13 +76,12 @@ app = command_group()
 HELP = """List the nodes of a fleet, and find the odd ones.
 
 Nodes that a kubelet could not tell apart are one group: the same CPUs, NUMA nodes, caches, huge pages,
-kubelet release and settings, and memory within 1 %. Every group but the largest is compared with the larger
-one that is most like it, difference by difference. With pods (-f, -T), each group is tried: are they placed
-otherwise there?
+kubelet version and settings, and memory within 1 %. Every group but the largest is compared with the most
+similar larger one. With pods (-f, -T), each group is tried: are they placed differently there?
 
-MACHINE is sockets, NUMA nodes, cores a socket and CPUs a core, POLICIES are those of the CPU, Topology and
-Memory Manager, FREE the CPUs that containers can still get exclusively, LARGEST how many of them one
-container can get on a single NUMA node.
+MACHINE is sockets, NUMA nodes, cores per socket and CPUs per core; POLICIES are those of the CPU, Topology
+and Memory Manager; FREE is the number of CPUs that containers can still get exclusively; LARGEST, how many of
+them one container can get on a single NUMA node.
 
 Examples:
 
@@ -97,8 +96,8 @@ Examples:
   cpuctl fleet list must-gather/ --kubelet-version 1.37
   cpuctl fleet list recordings/ -o nrt            # as exporters would publish
 
-Exit codes: 0 every recording was read, 2 usage, 4 a recording or another input cannot be used (all others
-are answered; with --exit-zero 0 where recordings are concerned), 130 interrupted.
+Exit codes: 0 every recording was read, 2 usage, 4 a recording or another input cannot be used (all others are
+answered; with --exit-zero 0 for recordings), 130 interrupted.
 """
 
 
@@ -107,8 +106,8 @@ ListingOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format; jsonl is one node a line, written as it is answered, prom Prometheus' "
-        "text format, nrt a List of the NodeResourceTopologies that exporters would publish.",
+        help="Output format; jsonl is one node a line, written as it is answered, prom Prometheus' text "
+        "format, nrt a List of the NodeResourceTopologies that exporters would publish.",
         rich_help_panel=OUTPUT,
     ),
 ]

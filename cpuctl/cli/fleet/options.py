@@ -31,9 +31,8 @@ NodesOption = Annotated[
     typer.Option(
         "--nodes",
         metavar="FILE",
-        help="Nodes, as kubectl get nodes -o json prints them: they tell the release of kubelets whose "
-        "recordings do not. Each recording is called as its node: node7.tar.xz, or any name in a directory "
-        "node7.",
+        help="Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A "
+        "recording is named after its node: node7.tar.xz, or any name in a directory node7.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -43,7 +42,7 @@ JobsOption = Annotated[
         "-j",
         "--jobs",
         metavar="N",
-        help="Use N processes; by default one for each CPU.",
+        help="Number of processes. Default: one per CPU.",
         min=0,
         show_default=False,
     ),
@@ -53,7 +52,7 @@ ResumeOption = Annotated[
     typer.Option(
         "--resume",
         metavar="FILE",
-        help="Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.",
+        help="Reuse the answers in FILE, written by an earlier run with -o jsonl, and ask only the rest.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -62,7 +61,7 @@ TopologiesOption = Annotated[
     typer.Option(
         "--nrt",
         metavar="FILE",
-        help="NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.",
+        help="NodeResourceTopologies (kubectl get noderesourcetopologies -o json).",
         rich_help_panel=INPUT,
     ),
 ]
@@ -71,8 +70,7 @@ FleetPodsOption = Annotated[
     typer.Option(
         option_names.PODS,
         metavar="FILE",
-        help="The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a "
-        "node do not count.",
+        help="The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -81,7 +79,7 @@ SchedulerOption = Annotated[
     typer.Option(
         option_names.DASK_SCHEDULER,
         metavar="ADDRESS",
-        help="Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this "
+        help="Use the workers of a Dask scheduler, e.g. tcp://host:8786, or local for workers on this "
         "machine (pip install 'cpuctl[fleet]').",
     ),
 ]

@@ -45,32 +45,31 @@ app = command_group()
 
 HELP = """Dry-run pods on a fleet: where they go, and who rejects them.
 
-For each pod: where the scheduler sends it, and whether the kubelet there admits it. The scheduler is the
-default one. It goes by Node objects (--nodes): allocatable resources, taints and labels; without them, by
-what the kubelet of each recording would report, as if no node had taints or labels. Nodes also tell the
-release of a kubelet whose recording does not. What runs on the nodes is told by --pods; without it, only what
-state files hold is taken.
+For each pod: where the scheduler sends it, and whether the kubelet there admits it. The default scheduler
+decides by Node objects (--nodes): allocatable resources, taints and labels; without them, by what the kubelet
+of each recording would report, without taints and labels. Nodes also give the kubelet version if a recording
+does not have it. Running pods come from --pods; without it, only those in state files count.
 
-Pods that a kubelet rejects come first: why, what happens next, and which nodes would have admitted them. A
-DaemonSet makes a pod for every node that it selects and tolerates, before other pods of the same priority,
-unless one runs there already. Pods that name their node (nodeName) go to its kubelet at once. Replicas are
-spread over nodes and zones as the scheduler does it by default. Affinity to other pods, topology spread
-constraints of pods, Services that spread pods without a controller, host ports, volumes, images and
-preemption are not looked at. Pods with resource claims go where these can be allocated: -f holds
-ResourceClaims, DeviceClasses and ResourceSlices, too, and --driver-args are the flags of the driver dra.cpu.
+Pods that a kubelet rejects are listed first: why, what happens next, and which nodes would have admitted
+them. A DaemonSet adds a pod to every node that it selects and tolerates, before other pods of the same
+priority, unless one runs there. Pods with a nodeName go straight to its kubelet. Replicas are spread over
+nodes and zones as by default. Not considered: affinity to other pods, topology spread constraints, Services
+that spread pods without a controller, host ports, volumes, images and preemption. Pods with resource claims
+go where these can be allocated: -f also takes ResourceClaims, DeviceClasses and ResourceSlices; --driver-args
+are the flags of the driver dra.cpu.
 
 --scheduler-plugin adds NodeResourceTopologyMatch, which filters and scores nodes by their
-NodeResourceTopologies (--nrt), without these by what the resource topology exporter would publish, anew after
-every pod. Pods come first, then, that it keeps from a node whose kubelet would admit them, or lets through to
-one that rejects them. After the name, with commas: strategy=LeastAllocated (the default), MostAllocated,
-BalancedAllocation or LeastNUMANodes; weights as cpu=3; cache=reserve for the reserve cache, which takes what
-a pod requests off every zone of its node. With --nrt and --nodes, and no recordings, the answer is the
-scheduler's alone.
+NodeResourceTopologies (--nrt); without these, by what the resource topology exporter would publish, updated
+after every pod. Pods that it keeps from a node whose kubelet would admit them, or lets through to one that
+rejects them, are then listed first. Options follow the name, separated by commas: strategy=LeastAllocated
+(the default), MostAllocated, BalancedAllocation or LeastNUMANodes; weights such as cpu=3; cache=reserve for
+the reserve cache, which subtracts a pod's requests from every zone of its node. With --nrt and --nodes but no
+recordings, only the scheduler decides.
 
-With --policy, a policy that no kubelet has chooses CPUs in the place of all kubelets. The order of pods is
-the scheduler's, and a policy that evicts pods is refused.
+With --policy, a policy (plug-in) chooses CPUs instead of all kubelets. The scheduler sets the order of pods;
+a policy that evicts pods is an error.
 
-A plan is one for all nodes: an interrupt leaves nothing of it, so that there is nothing to resume.
+A plan covers all nodes together: an interrupted one cannot be resumed.
 
 Examples:
 
@@ -89,8 +88,8 @@ Examples:
   cpuctl fleet plan --nodes nodes.json --nrt nrt.json -f pods.yaml \\
       --scheduler-plugin noderesourcetopologymatch,strategy=MostAllocated
 
-Exit codes: 0 every pod is admitted (scheduled), 3 one is not (with --exit-zero 0), 2 usage, 4 a recording or
-another input cannot be used (the plan is made for all others), 130 interrupted.
+Exit codes: 0 every pod is admitted (scheduled), 3 a pod is not (with --exit-zero 0), 2 usage, 4 a recording
+or another input cannot be used (all others are planned), 130 interrupted.
 """
 
 DrainOption = Annotated[
@@ -98,8 +97,8 @@ DrainOption = Annotated[
     typer.Option(
         "--drain",
         metavar="NODE",
-        help="Drain a node: leave it out, and plan its pods elsewhere first, but for those of DaemonSets and "
-        "static ones.",
+        help="Drain a node: leave it out, and plan its pods elsewhere first, but for those of DaemonSets "
+        "and static ones.",
     ),
 ]
 WithoutOption = Annotated[

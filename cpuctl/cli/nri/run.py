@@ -59,8 +59,8 @@ AllocatingOption = Annotated[
     typer.Option(
         option_names.POLICY,
         metavar="POLICY",
-        help="Give CPUs away as containers come: static (the kubelet's), another NAME (cpuctl policies list "
-        "has them) or FILE.py:CLASS, and ,OPTION=VALUE for each of its options.",
+        help="Assign CPUs when containers are created: static (the kubelet's), another NAME (see cpuctl "
+        "policies list) or FILE.py:CLASS, with ,OPTION=VALUE for its options.",
     ),
 ]
 StateFileOption = Annotated[
@@ -80,14 +80,14 @@ IndexOption = Annotated[
     ),
 ]
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Only log what would be answered; containers pass untouched.")
+    bool, typer.Option("--dry-run", help="Only log what would be answered; containers are passed unchanged.")
 ]
 EventsOutputOption = Annotated[
     EventOutput,
     typer.Option(
         "-o",
         "--output",
-        help="log is lines on stderr; jsonl also writes every answer to stdout, a JSON object a line.",
+        help="log: lines on stderr; jsonl: also every answer on stdout, one JSON object per line.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -96,22 +96,22 @@ app = command_group()
 
 HELP = """Run as a plug-in of containerd or CRI-O that sets CPUs of containers.
 
-It registers on the runtime's socket (NRI), and answers when a container is created: with the CPUs and memory
-nodes that a plan gives it, known by namespace, pod and container; or, with a policy, with CPUs that are
-free then, as the kubelet's static policy or another would choose them. All other containers run in the pool
-that is left; it shrinks before a container gets CPUs of its own, and grows when that stops. Containers that
-run already are set right at once, and again when the runtime has restarted.
+Registers on the runtime's socket (NRI) and answers when a container is created: with the CPUs and memory
+nodes from a plan, by namespace, pod and container; or, with a policy, with CPUs that are free then, as the
+kubelet's static policy or another one would choose them. All other containers run in the remaining pool,
+which shrinks before a container gets CPUs of its own, and grows when that container stops. Running containers
+are corrected at once, and again when the runtime has restarted.
 
-A policy gives CPUs to containers of Guaranteed pods with a whole number of CPUs, by what their control groups
-are to have (shares, quota, limit of memory); where none are left, a container runs in the pool, and that is
-logged. It goes by the kubelet's settings (reserved CPUs, options, topology and memory managers) but for
+A policy gives CPUs to containers of Guaranteed pods with a whole number of CPUs, judging by the settings of
+their cgroups (shares, quota, memory limit); if no CPUs are left, a container runs in the pool, and that is
+logged. It uses the kubelet's settings (reserved CPUs, options, topology and memory managers) except
 cpuManagerPolicy.
 
-The runtime is never kept waiting: what is not decided within a tenth of its time-out passes untouched, which
-is logged, and is put right as soon as it can be. When it ends, containers keep the CPUs that they have.
+The runtime never waits: a container that is not decided within a tenth of its timeout is passed unchanged,
+which is logged, and corrected as soon as possible. When the plug-in ends, containers keep their CPUs.
 
-The kubelet's own static policy writes CPU sets, too: a node has it or the plug-in. Needs root, and protobuf:
-pip install 'cpuctl[nri]'.
+The kubelet's own static policy writes CPU sets as well: use one or the other on a node. Needs root, and
+protobuf: pip install 'cpuctl[nri]'.
 
 Examples:
 
@@ -124,8 +124,8 @@ Examples:
   sudo cpuctl nri run --policy static --kubelet-args '--reserved-cpus=0'
   sudo cpuctl nri run --policy koordinator,bind=spread --index 90
 
-Exit codes: 0 ended by SIGTERM, SIGINT or SIGHUP, 2 usage, 4 unusable input, or the plan is of another
-machine, 5 not root, no runtime listens, or another one uses the state file.
+Exit codes: 0 ended by SIGTERM, SIGINT or SIGHUP, 2 usage, 4 unusable input, or the plan is for another
+machine, 5 not root, no runtime listens, or the state file is in use by another plug-in.
 """
 
 

@@ -40,9 +40,9 @@ app = command_group()
 
 HELP = """Show what differs between two manifests, or for one on two kubelets.
 
-Compared are admission, QoS class, defaults, the scheduler's sums, cgroup files, OOM scores, exclusive CPUs
-and what autoscalers read. Pods are matched by name. On either side the API server is of the kubelet's
-release, unless --apiserver-version names one for both.
+Compares admission, QoS class, defaults, the scheduler's sums, cgroup files, OOM scores, exclusive CPUs and
+what autoscalers read. Pods are matched by name. On each side, the API server has the kubelet's version unless
+--apiserver-version sets one for both.
 
 Examples:
 

@@ -8,10 +8,10 @@ app = command_group()
 
 HELP = """List the policies that have names, shipped and installed ones.
 
-Shipped are those that come with cpuctl, installed those that other packages bring.
+Shipped policies come with cpuctl; installed ones, with other packages.
 
-Packages name theirs as entry points in the group cpuctl.policies. One in a file needs no name: it is
-FILE.py:CLASS wherever a policy is asked for.
+Packages register policies as entry points in the group cpuctl.policies. A policy in a file needs no name: use
+FILE.py:CLASS.
 
 Examples:
 

@@ -10,10 +10,10 @@ from cpuctl.cli.output import remember_written
 
 app = command_group()
 
-HELP = """Write a file to start a policy of one's own from, with every step.
+HELP = """Create a Python file with a policy of your own, with every step.
 
-It chooses what the kubelet chooses until a step is changed. The page docs/policies.md tells what steps are
-given and may answer.
+The new policy chooses what the kubelet would until you change a step. docs/policies.md explains the input and
+output of each step.
 
 Examples:
 

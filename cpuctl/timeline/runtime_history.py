@@ -7,7 +7,7 @@ writes nowhere stays unknown, and is named. Expected are the CPU sets that the k
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -189,7 +189,8 @@ class _HistoryWriter:
         self.reading, self.requests = reading, requests
         self.begin = requests[0].at
         self.moments: list[Moment] = []
-        self.present: set[str] = set()
+        self.present: dict[str, str] = {}
+        self.replaced: set[str] = set()
         self.started: set[tuple[str, str]] = set()
         self.assigned: dict[str, dict[str, CPUSet]] = {}
         self.running = 0
@@ -207,15 +208,18 @@ class _HistoryWriter:
         made = [each for uid, each in self.reading.pods.items() if uid not in self.given]
         return RuntimeHistory(
             moments=tuple(self.moments),
-            pods={each.pod.full_name: each for each in self.pods.values()},
+            pods={
+                **{each.pod.full_name: each for each in self.pods.values()},
+                **{name: self.pods[uid] for name, uid in self.present.items()},
+            },
             assigned=self.assigned,
             running=self.running,
-            made=tuple(each.name for each in made),
-            taken_as_init=tuple(
-                each.name for each in made if any(one.init for one in each.containers.values())
+            made=_names_of(made),
+            taken_as_init=_names_of(
+                each for each in made if any(one.init for one in each.containers.values())
             ),
-            without_memory=tuple(each.name for each in made if each.qos_class is QosClass.BURSTABLE),
-            capped=tuple(each.name for each in made if any(map(_is_capped, each.containers.values()))),
+            without_memory=_names_of(each for each in made if each.qos_class is QosClass.BURSTABLE),
+            capped=_names_of(each for each in made if any(map(_is_capped, each.containers.values()))),
             unseen=self.unseen,
         )
 
@@ -237,13 +241,13 @@ class _HistoryWriter:
         """Report a request; what is of no pod or of none that was seen is left out."""
         if request.name == "Synchronize":
             self._synchronize(request, self.reading.running[place])
-        elif (pod := self.reading.pod(request)) is None:
+        elif (pod := self.reading.pod(request)) is None or pod.uid in self.replaced:
             return
         elif request.name == "RunPodSandbox":
             self._admit(request, pod.uid)
         elif request.name in ("StopPodSandbox", "RemovePodSandbox"):
-            if place > pod.latest and pod.uid in self.present:
-                self.present.remove(pod.uid)
+            if place > pod.latest and pod.name in self.present:
+                del self.present[pod.name]
                 self._happen(request, Remove(pod.name))
         elif (name := self.reading.container(request)) in self._names(pod.uid):
             self._take_container(request, pod, name)
@@ -270,22 +274,34 @@ class _HistoryWriter:
     def _synchronize(self, request: RuntimeRequest, running: Sequence[tuple[str, Value]]) -> None:
         """Let containers run that did so when the plug-in came, at first on the CPUs that they had."""
         beginning = not self.moments
-        for uid, _ in running:
+        newest = {self.reading.pods[uid].name: uid for uid, _ in running}
+        self.replaced.update(uid for uid, _ in running if uid not in newest.values())
+        for uid in newest.values():
             self._admit(request, uid)
         if beginning:
             self.running = len(self.moments)
         for uid, found in running:
             name = text_of(member(found, "name"))
-            if (uid, name) in self.started or name not in self._names(uid):
+            if uid in self.replaced or (uid, name) in self.started or name not in self._names(uid):
                 continue
             if beginning and name in self.exclusive[uid] and (cpus := self._cpus(request, found)):
                 self.assigned.setdefault(uid, {})[name] = cpus
             self._start(request, uid, name, {})
 
     def _admit(self, request: RuntimeRequest, uid: str) -> None:
-        if uid not in self.present:
-            self.present.add(uid)
-            self._happen(request, Admit(self.pods[uid], start=False))
+        """Let a pod come; one of its name that still runs has been deleted by force, or none could come.
+
+        The kubelet takes that for gone from then on, although its containers have yet to end.
+        """
+        name = self.reading.pods[uid].name
+        before = self.present.get(name)
+        if before == uid:
+            return
+        if before is not None:
+            self.replaced.add(before)
+            self._happen(request, Remove(name))
+        self.present[name] = uid
+        self._happen(request, Admit(self.pods[uid], start=False))
 
     def _create(self, request: RuntimeRequest, pod: _LoggedPod, name: str) -> None:
         """Let a container start for the first time: later ones change nothing of who has which CPUs."""
@@ -333,6 +349,11 @@ class _HistoryWriter:
 
     def _place(self, request: RuntimeRequest) -> str:
         return f"{self.reading.source} line {request.line}"
+
+
+def _names_of(pods: Iterable[_LoggedPod]) -> tuple[str, ...]:
+    """Name pods, each once: one that was made anew has its name again."""
+    return tuple(dict.fromkeys(each.name for each in pods))
 
 
 def _exclusive(pod: Pod) -> Iterator[str]:

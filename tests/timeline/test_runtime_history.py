@@ -139,6 +139,37 @@ def test_restarts_and_new_sandboxes_leave_a_pod_where_it_is(tmp_path: Path) -> N
     assert (kinds.count(EntryKind.ADMITTED), kinds.count(EntryKind.REMOVED)) == (1, 0)
 
 
+@pytest.mark.parametrize("synchronized", [False, True])
+def test_a_pod_that_is_replaced_by_force_is_gone_when_the_other_comes(
+    tmp_path: Path, synchronized: bool
+) -> None:
+    """It is deleted in the API then, and its CPUs are the other's, while its containers still end."""
+    other = DB | {"uid": "uid-2", "id": "box2"}
+    again = MAIN | {"pod_sandbox_id": "box2", "id": "again"}
+    log = Log()
+    if synchronized:
+        first, second = MAIN | {"created_at": 5}, again | {"created_at": 7}
+        log.add("Synchronize", pods=[DB, other], containers=[first, second])
+    else:
+        log.run(DB, MAIN).run(other, again)
+    for name in ("StopContainer", "RemoveContainer"):
+        log.add(name, pod=DB, container=MAIN)
+    log.add("StopPodSandbox", pod=DB).add("RemovePodSandbox", pod=DB)
+    sources = Sources()
+    simulation = replay(load(tmp_path, log.written(), sources))
+    assert simulation.failures == []
+    kinds = [entry.kind for entry in simulation.world.entries if entry.pod]
+    comes = [EntryKind.ADMITTED, EntryKind.CONTAINER_STARTED]
+    if synchronized:
+        assert kinds[-2:] == comes
+        assert EntryKind.REMOVED not in kinds, "only one was ever there"
+    else:
+        assert kinds == [*comes, EntryKind.REMOVED, *comes]
+    assert containers_view(simulation.world)["default/db/main"]["cgroup"] == "1,5"
+    made = "made from what containers were given, without devices and pod-level resources: default/db; -f"
+    assert made in "\n".join(sources.warnings)
+
+
 def test_a_manifest_counts_where_there_is_one(tmp_path: Path) -> None:
     sources = Sources()
     (tmp_path / "pods.yaml").write_text(

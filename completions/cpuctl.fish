@@ -1484,7 +1484,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'Disable colour,
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 even if the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology watchevent'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nrievent nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology watchevent'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from cpuctl.answering import API_VERSION
 from cpuctl.answering.plan.nri_answer import linux_answer
 from cpuctl.phrases import few
 
@@ -18,6 +19,8 @@ _FEW = 4
 def event_document(name: str, answer: Answer, outcome: NRIOutcome, now: float) -> NRIEvent:
     """Report one answer, in the shape of the answers of ``plan -o nri``."""
     return {
+        "apiVersion": API_VERSION,
+        "kind": "NRIEvent",
         "time": datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
         "event": name,
         "outcome": outcome,

@@ -62,17 +62,24 @@ NRIOutcome = Literal["Answered", "DryRun", "Late", "Failed"]
 """How an event was answered; Late and Failed: what was asked about has passed untouched."""
 
 
+@final
 class NRIEvent(TypedDict):
     """What a plug-in that runs (``cpuctl nri run -o jsonl``) has answered, or has said by itself."""
 
+    apiVersion: ApiVersion
+    kind: Literal["NRIEvent"]
     time: str
+    """ISO 8601, in UTC."""
     event: str
     """The name that the protocol gives it; SYNCHRONIZE and UPDATE_CONTAINERS are about many containers."""
     outcome: NRIOutcome
     match: NRIMatch | None
+    """The container that comes; null where the event is about none, or about one that is there already."""
     adjust: NRIAdjustment
+    """Of the container that comes; empty where it is to pass untouched."""
     update: list[NRIUpdate]
     notes: list[str]
+    """What the log warns of, as far as this event is concerned."""
 
 
 @final

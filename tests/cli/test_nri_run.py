@@ -20,6 +20,7 @@ from cpuctl.machine.sources import read_machine
 from cpuctl.nri.schema import messages
 from tests.cli.conftest import ROOT, Cpuctl
 from tests.nri.runtime import FakeRuntime, Running, pod
+from tests.support.schemas import follow_schema
 
 TWO = str(ROOT / "fixtures/machines/2s-2numa-32cpu.tar.xz")
 NODE = (
@@ -81,6 +82,8 @@ def test_what_it_answers_is_what_the_plan_says(plan: Path, runtime: FakeRuntime,
         out, err = process.communicate(timeout=20)
     assert process.returncode == 0, err
     events = [json.loads(line) for line in out.splitlines()]
+    for each in events:
+        follow_schema(each, "nrievent")
     assert {each["outcome"] for each in events} == {"DryRun"}
     created = [each for each in events if each["event"] == "CREATE_CONTAINER"]
     assert [{name: each[name] for name in answers[0]} for each in created] == answers

@@ -165,7 +165,9 @@ def _seeds(many: int) -> Iterable[bytes]:
     return [b"%d" % number for number in range(many)]
 
 
-FOR_OTHERS = frozenset({"cgroupsplan", "devices", "nriplan", "nrireplay", "podresources", "timeline"})
+FOR_OTHERS = frozenset(
+    {"cgroupsplan", "devices", "nrievent", "nriplan", "nrireplay", "podresources", "timeline"}
+)
 """Schemas of what is never laid out for people: inputs, and plans for ``cgroups apply`` and runtimes."""
 
 LAYOUTS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -27,12 +27,14 @@ class StopSignal:
 
 
 @contextmanager
-def noted(stop: StopSignal | None = None) -> Iterator[StopSignal]:
-    """Only note signals that would end the process."""
+def noted(stop: StopSignal | None = None, then: Callable[[], object] | None = None) -> Iterator[StopSignal]:
+    """Only note signals that would end the process, and do what is to be *then*."""
     stop = StopSignal() if stop is None else stop
 
     def note(number: int, _frame: FrameType | None) -> None:
         stop.number = stop.number or number
+        if then is not None:
+            then()
 
     # What is ignored already (nohup) stays so.
     heeded = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
@@ -45,9 +47,11 @@ def noted(stop: StopSignal | None = None) -> Iterator[StopSignal]:
 
 
 @contextmanager
-def held_back(stop: StopSignal | None = None) -> Iterator[StopSignal]:
+def held_back(
+    stop: StopSignal | None = None, then: Callable[[], object] | None = None
+) -> Iterator[StopSignal]:
     """Only note them, and let a reader that goes away not end the process either."""
-    with noted(stop) as ending:
+    with noted(stop, then) as ending:
         before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         try:
             yield ending

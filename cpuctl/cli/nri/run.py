@@ -190,17 +190,9 @@ def _refuse_clash(plan: str, inputs: "PolicyInputs", index: str) -> None:
 @contextmanager
 def _ended_by_signals(plugin: "Plugin") -> Iterator[None]:
     """Let signals end the plug-in, which waits for the runtime most of the time, at the next moment."""
-    from cpuctl.cli.stop_signals import StopSignal, held_back
+    from cpuctl.cli.stop_signals import held_back
 
-    class Stop(StopSignal):
-        """Tells the plug-in when a signal has come."""
-
-        def __setattr__(self, name: str, value: int) -> None:
-            super().__setattr__(name, value)
-            if value:
-                plugin.stop()
-
-    with held_back(Stop()):
+    with held_back(then=plugin.stop):
         try:
             with plugin.woken_by_signals():
                 yield

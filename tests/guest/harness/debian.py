@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.guest.harness.errors import GuestError
 from tests.guest.harness.host_tools import tool_output
+from tests.guest.harness.image import one_at_a_time
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
@@ -19,16 +20,21 @@ _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 def debian_tree(cache: Path, release: str, packages: Sequence[str]) -> Path:
     """Return a folder in *cache* with the files of *packages*; fetch them where they are not there yet."""
     folder = cache / f"debian-{release}-{'-'.join(packages)}"
-    if not folder.exists():
-        with tempfile.TemporaryDirectory(dir=cache, prefix="debian-") as name:
-            work = Path(name)
-            words = _apt_words(work, release)
-            tool_output(["apt-get", *words, "update", "-q"], hint="the package registry may be out of reach")
-            tool_output(["apt-get", *words, "download", "-q", *packages], cwd=work)
-            for package in sorted(work.glob("*.deb")):
-                tool_output(["dpkg-deb", "--extract", package, work / "tree"])
-            shutil.move(work / "tree", folder)
+    with one_at_a_time(cache):
+        if not folder.exists():
+            _fetch(folder, release, packages)
     return folder
+
+
+def _fetch(folder: Path, release: str, packages: Sequence[str]) -> None:
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="debian-") as name:
+        work = Path(name)
+        words = _apt_words(work, release)
+        tool_output(["apt-get", *words, "update", "-q"], hint="the package registry may be out of reach")
+        tool_output(["apt-get", *words, "download", "-q", *packages], cwd=work)
+        for package in sorted(work.glob("*.deb")):
+            tool_output(["dpkg-deb", "--extract", package, work / "tree"])
+        shutil.move(work / "tree", folder)
 
 
 def _apt_words(work: Path, release: str) -> list[str]:

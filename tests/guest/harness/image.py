@@ -53,7 +53,7 @@ def guest_image() -> Image:
     cache = guest_cache()
     requirements = tomllib.loads(_PYPROJECT.read_text(encoding="utf-8"))["project"]["dependencies"]
     root = cache / f"root-{_fingerprint(requirements)}.cpio"
-    with _one_at_a_time(cache):
+    with one_at_a_time(cache):
         if not root.exists():
             _build(root, requirements)
         return Image(guest_kernel(cache), root)
@@ -68,7 +68,8 @@ def _fingerprint(requirements: Iterable[str]) -> str:
 
 
 @contextmanager
-def _one_at_a_time(cache: Path) -> Iterator[None]:
+def one_at_a_time(cache: Path) -> Iterator[None]:
+    """Let no other process work in the cache meanwhile."""
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

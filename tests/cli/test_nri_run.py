@@ -179,8 +179,9 @@ def test_a_policy_gives_cpus_away(runtime: FakeRuntime, tmp_path: Path) -> None:
     ]
 
 
-def refused(cpuctl: Cpuctl, *words: str) -> tuple[int, str]:
-    result = cpuctl("nri", "run", *words)
+def refused(cpuctl: Cpuctl, *words: str, socket: str = "/dev/null") -> tuple[int, str]:
+    """Run with words that are refused before anything is connected to: *socket* lets everybody in."""
+    result = cpuctl("nri", "run", *words, "--socket", socket)
     assert result.out == ""
     return result.code, result.err
 
@@ -196,9 +197,12 @@ def test_a_plan_of_another_machine_is_refused(plan: Path, cpuctl: Cpuctl) -> Non
     assert (code, "--machine: containers run on this machine" in err) == (2, True)
 
 
-def test_without_a_runtime_it_says_how_to_switch_nri_on(plan: Path, cpuctl: Cpuctl, tmp_path: Path) -> None:
-    words = ("--plan", str(plan), "-m", TWO, "--dry-run", "--socket", str(tmp_path / "none.sock"))
-    code, err = refused(cpuctl, *words)
+def test_without_a_runtime_it_says_how_to_switch_nri_on(
+    plan: Path, cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    words = ("--plan", str(plan), "-m", TWO, "--dry-run")
+    code, err = refused(cpuctl, *words, socket=str(tmp_path / "none.sock"))
     assert (code, "none.sock: there is no socket of a runtime" in err) == (5, True)
     assert "disable = false" in err
 
@@ -213,7 +217,7 @@ def test_protobuf_is_asked_for(plan: Path, cpuctl: Cpuctl, monkeypatch: pytest.M
 
 def test_others_than_root_are_sent_away(plan: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    code, err = refused(cpuctl, "--plan", str(plan))
+    code, err = refused(cpuctl, "--plan", str(plan), socket="/nowhere/nri.sock")
     assert (code, "only root" in err, "sudo" in err) == (5, True, True)
 
 

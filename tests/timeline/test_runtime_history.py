@@ -23,6 +23,7 @@ from tests.timeline.runtime_logged import Log, container, sandbox
 
 GI = 1 << 30
 STATIC = "--cpu-manager-policy=static --reserved-cpus=0,4"
+RECORDED = Path(__file__).parents[2] / "fixtures/logs/runtime-requests.log"
 WEB, DB, JOB = sandbox("web", "burstable"), sandbox("db"), sandbox("job")
 APP = container(WEB, "app", 500, 1000, cpus="0-7", memory=GI)
 MAIN = container(DB, "main", 2000, 2000, cpus="1,5", memory=GI)
@@ -33,7 +34,7 @@ def load(tmp_path: Path, text: str, sources: Sources | None = None, **more: Any)
     (tmp_path / "nri.log").write_text(text)
     words = TimelineInputs(
         str(tmp_path / "nri.log"),
-        "synthetic:1s1n4c2t",
+        more.pop("machine", "synthetic:1s1n4c2t"),
         kubelet=KubeletInputs(arguments=more.pop("arguments", STATIC), version="1.36"),
         **more,
     )
@@ -65,6 +66,29 @@ def test_the_kubelet_asked_for_what_the_engine_decides(tmp_path: Path) -> None:
     )
     assert "memory requests that nothing tells, taken as none: default/web" in told
     assert "hunter2" not in repr(timeline)
+
+
+def test_what_a_real_runtime_was_asked(tmp_path: Path) -> None:
+    """Recorded by nri-logger 0.6.1 with containerd 1.7.24, whose containers a plug-in gave CPUs by a plan.
+
+    Requests of which a replay takes nothing are left out (PostCreateContainer and its like).
+    """
+    simulation = replay(
+        load(
+            tmp_path,
+            RECORDED.read_text(),
+            machine="synthetic:2s2n4c2t,near",
+            arguments=STATIC.replace("4", "8"),
+        )
+    )
+    assert (simulation.failures, simulation.checked) == ([], 3)
+    told = {entry.kind: entry.text for entry in simulation.world.entries if entry.pod == "default/b"}
+    assert told[EntryKind.RESIZE_ACCEPTED] == "resize is accepted: b 1 to 1500m CPUs"
+    assert {name: each["cgroup"] for name, each in containers_view(simulation.world).items()} == {
+        "default/early/main": "0-1,8-15",  # until the next pass of the CPU Manager
+        "default/a/a": "2-5",
+        "default/b/b": "0-1,8-15",
+    }
 
 
 def test_other_cpus_than_the_engine_picks_are_a_difference(tmp_path: Path) -> None:

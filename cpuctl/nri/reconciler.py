@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
+_NOTHING = Setting()
+
+
 class Reconciler:
     """Keeps containers where a placer wants them; one call comes after the other, never two at once."""
 
@@ -41,7 +44,8 @@ class Reconciler:
         self._creating.add(container.id)
         notes = [*self._placer.arrive(container)]
         place = self._placer.place(container)
-        adjust = _setting(place)
+        # What it comes with is not said once more: two that set the same would fail its creation.
+        adjust = _setting(place, container.setting)
         if place.why:
             notes.append(f"{container.full_name} {place.why}")
         if place.cpus == CPUSet():
@@ -146,6 +150,8 @@ def _uprooted(containers: Sequence[RuntimeContainer], updates: Sequence[Update])
             yield f"{each.full_name} ran on CPUs {had}, and is moved to CPUs {now}"
 
 
-def _setting(place: Place) -> Setting | None:
-    setting = Setting(str(place.cpus or ""), place.mems)
+def _setting(place: Place, present: Setting = _NOTHING) -> Setting | None:
+    """Return what is to be said of a place, if anything is, to who has some of that at *present*."""
+    cpus, mems = str(place.cpus or ""), place.mems
+    setting = Setting("" if cpus == present.cpus else cpus, "" if mems == present.mems else mems)
     return setting if any(setting) else None

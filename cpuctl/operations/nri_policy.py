@@ -168,7 +168,8 @@ def _started(
     if texts:
         sources.warnings.append(f"the state file does not go with this node, and is begun anew: {why}")
         return None
-    raise InputError(f"the policy would not start: {why}", where=option_names.POLICY, hint=_RESERVE)
+    hint = _RESERVE if "reserved" in why else ""
+    raise InputError(f"the policy would not start: {why}", where=option_names.POLICY, hint=hint)
 
 
 def _put_in_place(policy: str, node: Node, source: MachineSource, kubelet: Kubelet) -> None:

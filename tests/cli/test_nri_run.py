@@ -10,12 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cpuctl.cpuset import CPUSet, union
 from cpuctl.machine.sources import read_machine
 from cpuctl.nri.schema import messages
 from tests.cli.conftest import ROOT, Cpuctl
@@ -109,7 +110,7 @@ def on_this_machine(plan: Path) -> tuple[Path, str]:
     return plan, str(every[0])
 
 
-def test_killed_at_any_moment_it_goes_on_where_it_was(plan: Path, runtime: FakeRuntime) -> None:
+def test_killed_it_goes_on_where_it_was(plan: Path, runtime: FakeRuntime) -> None:
     plan, own = on_this_machine(plan)
     words = ("--plan", str(plan), "--socket", str(runtime.path))
     with running(*words) as process:
@@ -128,6 +129,37 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(plan: Path, runtime: FakeR
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=20)
     assert (process.returncode, "<6>" in err) == (0, False)
+
+
+def test_killed_amid_an_answer_it_leaves_no_overlap(runtime: FakeRuntime, tmp_path: Path) -> None:
+    """Before it has saved, after that, or once it has answered: whichever of these it is."""
+    state = tmp_path / "state"
+    # A release that starts on this host whichever version of control groups it has.
+    kubelet = ("--kubelet-args", "--reserved-cpus=0", "--kubelet-version", "1.33")
+    words = ("--policy", "static", *kubelet, "--state-file", str(state), "--socket", str(runtime.path))
+    for number, moment in enumerate((0, 0.01, 0.1)):
+        sandbox = runtime.run_pod(pod(f"pod{number}", parent=f"/kubepods/pod{number}"))
+        new = Running(f"new{number}", "main", sandbox, shares=1024, quota=100_000, memory=1 << 30)
+        with running(*words) as process:
+            runtime.accept()
+            request = messages()["ContainerEvent"](pod=sandbox, container=new.message())
+            runtime.send(runtime.packed("CreateContainer", request.SerializeToString()))
+            time.sleep(moment)
+            process.kill()
+            with suppress(EOFError, ConnectionError):
+                payload = runtime.reply().payload
+                new.apply(
+                    messages()["CreateContainerResponse"].FromString(payload).adjust.linux.resources.cpu
+                )
+        runtime.containers[new.id] = new
+    with running(*words):
+        runtime.accept()
+        sets = {name: CPUSet.parse(each.cpus) for name, each in runtime.containers.items()}
+    own = [sets.pop(each["id"]) for each in json.loads(state.read_bytes())["containers"]]
+    assert own, "the machine has a CPU besides the reserved one"
+    assert sum(map(len, own)) == len(union(own)) == len(own)
+    assert not union(own) & union(sets.values())
+    assert all(sets.values())
 
 
 def test_the_journal_is_told_what_matters(plan: Path, runtime: FakeRuntime, tmp_path: Path) -> None:

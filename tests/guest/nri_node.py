@@ -244,12 +244,12 @@ class Scenarios:
         self.note(fact)
 
     def conflict(self) -> None:
-        with plugin("rival", *PLAN, "--index", "20"):
+        with plugin("rival", "--plan", "/out/rival.json", "--index", "20"):
             assert logged("rival", "synchronizing"), "the rival is not synchronized"
             time.sleep(2)  # it takes part in what comes after that
             self.facts["conflict"] = ""
             try:
-                self.pods.create("rivals", "main")
+                self.pods.create("rivals", "rivals")
             except CpuctlError as error:
                 self.facts["conflict"] = str(error)
         wait_until(lambda: self.alone("after"))
@@ -278,15 +278,15 @@ class Scenarios:
             self.note("policy again")
 
 
-def plan(file: Path) -> None:
-    """Plan three pods on this node."""
+def plan(file: Path, *more: str) -> None:
+    """Plan three pods on this node, and others after them."""
     kubelet = (
         "--kubelet-version",
         "1.36",
         "--kubelet-args",
         "--cpu-manager-policy=static --reserved-cpus=0,8",
     )
-    pods = ("-T", "a=4/4,16Mi", "-T", "b=1/2,16Mi", "-T", "c=2/2,16Mi")
+    pods = ("-T", "a=4/4,16Mi", "-T", "b=1/2,16Mi", "-T", "c=2/2,16Mi", *more)
     command = [sys.executable, "-m", "cpuctl", "plan", "-q", *kubelet, *pods, "-o", "json"]
     file.write_bytes(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
@@ -304,6 +304,7 @@ def main() -> None:
         words = ["ctr", "-n", "k8s.io", "images", "import", "--snapshotter", "native", str(image)]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
         plan(OUT / "plan.json")
+        plan(OUT / "rival.json", "-T", "rivals=2/2,16Mi")
         scenarios.by_plan()
         scenarios.by_the_same_plan_again()
         scenarios.by_policy()

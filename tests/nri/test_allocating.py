@@ -213,8 +213,13 @@ def test_two_plugins_never_share_a_state(places: Places) -> None:
 
 
 def test_settings_under_which_no_kubelet_starts_are_refused(places: Places) -> None:
-    with pytest.raises(InputError, match="the policy would not start"):
+    with pytest.raises(InputError, match="the policy would not start") as raised:
         places(kubelet=KubeletInputs(version="1.36"))
+    assert "--reserved-cpus=0" in raised.value.hint
+    arguments = "--reserved-cpus=0 --cpu-manager-policy-options=full-pcpus-onl=true"
+    with pytest.raises(InputError, match="the policy would not start") as raised:
+        places(kubelet=KubeletInputs(arguments=arguments, version="1.36"))
+    assert raised.value.hint == ""
 
 
 class Saved:

@@ -132,6 +132,19 @@ def test_whoever_else_chooses_cpus_is_overruled_and_named(play: Play) -> None:
     assert scene.heard.says("shop/web/app is asked to run on CPUs 0-7 and stays on 2-5")
 
 
+def test_what_a_container_comes_with_is_not_set_again(play: Play) -> None:
+    """A second plug-in with the same plan, started by mistake, keeps no container from being created."""
+    scene = play(PlannedPlaces(PLAN))
+    adjusts = []
+    for given in (("2-5", "0"), ("2-5", ""), ("0-7", "0")):
+        new = Running("new", "app", pod("web", "shop"), *given)
+        request = messages()["ContainerEvent"](pod=new.pod, container=new.message())
+        answer = scene.runtime.call("CreateContainer", request, "CreateContainerResponse")
+        cpu = answer.adjust.linux.resources.cpu
+        adjusts.append((answer.HasField("adjust"), cpu.cpus, cpu.mems))
+    assert adjusts == [(False, "", ""), (True, "", "0"), (True, "2-5", "")]
+
+
 def test_a_dry_run_says_the_same_and_changes_nothing(play: Play, tmp_path: Path) -> None:
     runtime = running(tmp_path)
     scene = play(PlannedPlaces(PLAN), runtime, dry_run=True)
@@ -193,6 +206,7 @@ def test_updates_that_a_later_answer_has_are_not_sent(play: Play) -> None:
     app = runtime.create(web, "app")
     again = messages()["ContainerEvent"](pod=pod("web", "shop", number=1), container=app.message())
     again.container.id = "again"
+    again.container.linux.Clear()
     gone = messages()["StateChangeEvent"](event=2, pod=web)
     del runtime.containers[app.id]
     both = runtime.packed("StateChange", gone.SerializeToString())

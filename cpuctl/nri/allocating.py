@@ -106,13 +106,16 @@ class AllocatedPlaces:
         trial.state.default &= ~taken
         trial.state.assign(pod.uid, container.name, taken)
         known, trial.sources_ready = trial.copy(), True
-        admission = trial.admit_once(pod)
-        if not isinstance(admission.verdict, Admitted):
+        verdict, why = trial.admit_once(pod).verdict, ""
+        if not isinstance(verdict, Admitted):
+            why = f", though: {_reason(verdict)}"
+        elif container.setting.mems not in ("", _mems(trial, pod.uid, container.name)):
+            why = f", with its memory on nodes {container.setting.mems}"
+        if why:
             # What runs is not moved for the sake of rules under which it did not come.
             trial = known
             trial.active[pod.uid] = pod
         self._node, self._held[_key(container)] = trial, container.id
-        why = "" if isinstance(admission.verdict, Admitted) else f", though: {_reason(admission.verdict)}"
         yield f"{container.full_name} runs on CPUs {has} already, and keeps them as its own{why}"
 
     def arrive(self, container: RuntimeContainer) -> Iterator[str]:
@@ -161,12 +164,9 @@ class AllocatedPlaces:
         uid, name = _key(container)
         if self._held.get((uid, name)) != container.id:
             return Place(self.pool)
-        mems = self._mems(uid, name)
+        mems = _mems(self._node, uid, name)
         own = self._node.state.assigned(uid, name)
         return Place(self.pool, mems) if own is None else Place(CPUSet(own), mems, own=True)
-
-    def _mems(self, uid: str, name: str) -> str:
-        return cpuset_mems(self._node.memory.state.assigned(uid, name) or ())
 
     def _release(self, key: ContainerKey) -> None:
         del self._held[key]
@@ -192,6 +192,10 @@ class AllocatedPlaces:
                 parts.setdefault(name, Container(name=name, resources=resources))
         pod = Pod(name=new.pod.name, namespace=new.pod.namespace, uid=uid, containers=tuple(parts.values()))
         return stored_pod(pod, self._rules)
+
+
+def _mems(node: Node, uid: str, name: str) -> str:
+    return cpuset_mems(node.memory.state.assigned(uid, name) or ())
 
 
 def _reason(verdict: Verdict) -> str:

@@ -307,6 +307,16 @@ class Plugin:
         if not future.cancelled() and (error := future.exception()) is not None:
             self._journal.say(Level.ERROR, _internal(error))
 
+    def _tell_late(self, future: Future[Answer]) -> None:
+        """Say what was to be noted of an answer that nobody waits for any more."""
+        self._tell_failure(future)
+        if not future.cancelled() and future.exception() is None:
+            self._warn(future.result())
+
+    def _warn(self, answer: Answer) -> None:
+        for note in answer.notes:
+            self._journal.say(Level.WARNING, note)
+
     def _settle(self, decide: Callable[[], Answer]) -> None:
         """Decide without anybody waiting for it: what comes of it is sent when it is there.
 
@@ -337,15 +347,14 @@ class Plugin:
         if outcome == "Answered":
             self._learn(partial(self._reconciler.delivered, answer))
             outcome = "DryRun" if self._dry_run else outcome
-        for note in answer.notes:
-            self._journal.say(Level.WARNING, note)
+        self._warn(answer)
         self._journal.event(name, answer, outcome)
 
     def _decided(self, name: str, decide: Callable[[], Answer]) -> tuple[Answer, NRIOutcome]:
         self._latest += 1
         future = self._worker.submit(decide)
         if not wait([future], self._budget).done:
-            future.add_done_callback(self._tell_failure)
+            future.add_done_callback(self._tell_late)
             self._journal.say(
                 Level.WARNING,
                 f"{name}: no answer within {self._budget:g} s: it passes untouched, and is put right later",

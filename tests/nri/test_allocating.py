@@ -156,19 +156,38 @@ def test_a_dry_run_goes_by_the_state_and_leaves_it_to_whoever_works_with_it(
     assert list(tmp_path.iterdir()) == []
 
 
+WITH_MEMORY = (
+    "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+    "reservedSystemCPUs: 0,8\nmemoryManagerPolicy: Static\ntopologyManagerPolicy: single-numa-node\n"
+    "systemReserved: {memory: 900Mi}\n"
+    "reservedMemory: [{numaNode: 0, limits: {memory: 1000Mi}}]\n"
+)
+
+
 def test_memory_nodes_come_with_a_static_memory_manager(play: Play, places: Places, tmp_path: Path) -> None:
     config = tmp_path / "kubelet.yaml"
-    config.write_text(
-        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
-        "reservedSystemCPUs: 0,8\nmemoryManagerPolicy: Static\ntopologyManagerPolicy: single-numa-node\n"
-        "systemReserved: {memory: 900Mi}\n"
-        "reservedMemory: [{numaNode: 0, limits: {memory: 1000Mi}}]\n"
-    )
+    config.write_text(WITH_MEMORY)
     scene = play(places(kubelet=KubeletInputs(config=str(config), version="1.36")))
     app = scene.runtime.create(pod("web", parent=GUARANTEED), "app", **resources(4))
     big = scene.runtime.create(pod("big", parent=GUARANTEED), "app", **resources(8))
     assert (app.cpus, app.mems) == ("1-2,9-10", "0")
     assert (big.cpus, big.mems) == ("4-7,12-15", "1")
+
+
+def test_without_its_state_it_leaves_memory_where_it_is(play: Play, places: Places, tmp_path: Path) -> None:
+    config = tmp_path / "kubelet.yaml"
+    config.write_text(WITH_MEMORY)
+    runtime = FakeRuntime(tmp_path / "nri.sock")
+    for name, given, nodes in (("near", "1-2", "0"), ("far", "5-6", "0")):
+        sandbox = runtime.run_pod(pod(name, parent=GUARANTEED))
+        runtime.containers[name] = Running(name, "main", sandbox, given, nodes, **resources(2))
+    scene = play(places(kubelet=KubeletInputs(config=str(config), version="1.36")), runtime)
+    assert [(each.cpus, each.mems) for each in runtime.containers.values()] == [("1-2", "0"), ("5-6", "0")]
+    (event,) = scene.heard.told(1)
+    assert event[1].notes == (
+        "default/near/main runs on CPUs 1-2 already, and keeps them as its own",
+        "default/far/main runs on CPUs 5-6 already, and keeps them as its own, with its memory on nodes 0",
+    )
 
 
 def test_another_policy_chooses(play: Play, places: Places) -> None:

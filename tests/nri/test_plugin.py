@@ -180,6 +180,8 @@ def test_a_slow_decision_lets_the_container_pass_and_puts_it_right_later(play: P
     assert app.cpus == ""
     scene.runtime.serve(1.0)
     assert (app.cpus, log.cpus) == ("2-5", "0-1,6-15")
+    scene.runtime.create(pod("zoo"), "app")
+    assert scene.heard.says("default/zoo/app is not in the plan, and runs in the pool")
     assert scene.heard.says(
         "CREATE_CONTAINER: no answer within 0.2 s: it passes untouched, and is put right later"
     )

@@ -94,7 +94,7 @@ class AllocatedPlaces:
             wanted |= has
             candidates.append((each, asked, has))
         for each, asked, has in candidates:
-            if not has & claimed:
+            if not has & claimed and _key(each) not in self._held:
                 yield from self._leave_to(each, asked, has)
 
     def _leave_to(

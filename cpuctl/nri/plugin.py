@@ -300,7 +300,7 @@ class Plugin:
             self._settle(lambda: self._reconciler.pod_gone(pod))
 
     def _learn(self, work: Callable[[], object]) -> None:
-        """Let the keeper know of something; nobody waits for that."""
+        """Let the reconciler know of something; nobody waits for that."""
         self._worker.submit(work).add_done_callback(self._tell_failure)
 
     def _tell_failure(self, future: Future[Any]) -> None:

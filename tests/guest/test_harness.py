@@ -5,11 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.guest.harness import debian
 from tests.guest.harness.errors import GuestError, GuestTimeoutError
 from tests.guest.harness.guest import run_in_guest
 from tests.guest.harness.machine import GuestMachine, GuestNode
@@ -73,3 +77,20 @@ def test_a_kernel_that_cannot_start_is_given_up_after_three_boots(tmp_path: Path
 def test_hardware_that_cannot_be_is_refused_in_the_words_of_qemu(tmp_path: Path) -> None:
     with pytest.raises(GuestError, match=r"QEMU ended with 1: .*node-id"):
         run_in_guest("true", replace(SMALL, nodes=(GuestNode("0", 200),) * 2), tmp_path)
+
+
+def test_packages_are_fetched_once_for_all_that_want_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes that fetch at once would move one tree into the other."""
+    fetched = []
+
+    def fetch(folder: Path, release: str, packages: Sequence[str]) -> None:
+        fetched.append((release, *packages))
+        time.sleep(0.2)
+        folder.mkdir()
+
+    monkeypatch.setattr(debian, "_fetch", fetch)
+    with ThreadPoolExecutor() as pool:
+        found = set(pool.map(lambda _: debian.debian_tree(tmp_path, "trixie", ["runc"]), range(4)))
+    assert (found, fetched) == ({tmp_path / "debian-trixie-runc"}, [("trixie", "runc")])

@@ -112,6 +112,21 @@ def test_without_its_state_it_moves_nobody_who_has_cpus_of_its_own(
     ]
 
 
+def test_of_two_that_go_by_one_name_one_has_cpus_of_its_own(
+    play: Play, places: Places, tmp_path: Path
+) -> None:
+    """As where a container is created anew while the old one is still ending."""
+    runtime = FakeRuntime(tmp_path / "nri.sock")
+    sandbox = runtime.run_pod(pod("a", parent=GUARANTEED))
+    for name, given in (("old", "1-2"), ("new", "4-5")):
+        runtime.containers[name] = Running(name, "main", sandbox, given, "", **resources(2))
+    log = runtime.containers["log"] = Running("log", "main", runtime.run_pod(pod("log", parent=BURSTABLE)))
+    play(places(), runtime)
+    sets = {CPUSet.parse(each.cpus) for each in runtime.containers.values()}
+    own, pool = sorted(sets, key=len)
+    assert (len(own), pool, log.cpus) == (2, CPUSet.parse("0-15") - own, str(pool))
+
+
 def test_what_runs_stays_where_the_policy_would_not_have_put_it(
     play: Play, places: Places, tmp_path: Path
 ) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
 from cpuctl.documents.files import STDIN
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.records import replace
 

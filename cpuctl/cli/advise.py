@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -19,7 +20,6 @@ from cpuctl.cli.stop_signals import StopSignal, noted
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
 from cpuctl.exports.outcomes import failure_text
-from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import Planning, read_planning

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import command_group
 from cpuctl.cli.notes import print_unreadable
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption
 from cpuctl.cli.output import Output, Style, emit, remember_written
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 
 if TYPE_CHECKING:
     from cpuctl.capture.archive import Capture

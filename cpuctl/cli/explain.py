@@ -159,10 +159,11 @@ def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
     from cpuctl.answering.explain.explain_answer import explained_document, not_started_document
     from cpuctl.answering.plan.plan_document import planning_header
     from cpuctl.cli.progress import ProgressBar
-    from cpuctl.operations.explain import Explained, explain_pod
+    from cpuctl.operations.explain import Explained, choose_explained, explain_pod
 
+    choice = choose_explained(planning, text)
     with ProgressBar(style) as progress:
-        found = explain_pod(planning, text, progress)
+        found = explain_pod(planning, choice, progress)
     if not isinstance(found, Explained):
         return not_started_document(found, {**planning_header(planning)}, check_command(planning.inputs))
     return explained_document(planning, found)

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.output import ListOutput, Output
 from cpuctl.cli.panels import INPUT, KUBELET, OUTPUT
-from cpuctl.inputs import option_names
 from cpuctl.kubelet.version import RELEASES
 
 PolicyOption = Annotated[

@@ -79,7 +79,7 @@ class _FormerOption(TyperOption):
 
 def _former_options(params: Iterable[Any]) -> list[_FormerOption]:
     """Return the names that a command's options had, but those that mean something else by now."""
-    from cpuctl.inputs.option_names import FORMER_NAMES
+    from cpuctl.option_names import FORMER_NAMES
 
     options = {name: each for each in params for name in each.opts}
     return [

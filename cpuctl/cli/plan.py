@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -28,7 +29,6 @@ from cpuctl.cli.publishing import PublisherOption, emit_topology, refuse_publish
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.ordering import PodOrder
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
@@ -28,7 +29,6 @@ from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.pictures import SVG, Pictures
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.records import replace
 from cpuctl.visible_text import printable

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -26,7 +27,6 @@ from cpuctl.cli.planning_options import ResizingCommand, planning_inputs
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError

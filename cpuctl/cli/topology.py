@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, VerbGroup, command_group
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -27,7 +28,6 @@ from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.publishing import PublisherOption, refuse_publisher, show_topology
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice

@@ -20,11 +20,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import finalize
 
-from cpuctl import __version__
+from cpuctl import __version__, option_names
 from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.fleet.asking import contents
 from cpuctl.fleet.collection import Recording, file_digest
-from cpuctl.inputs import option_names
 from cpuctl.machine.sources import SYNTHETIC
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ A kubelet that runs takes all of them, and the newest release may have dropped s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.inputs.configuration import any_flags, load_setup
@@ -24,31 +24,34 @@ def load_assumed(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
     That is one with all flags of the node's kubelet and all gates; what no release knows does not count.
     Raise ConfigRefusedError as ``load_setup`` does.
     """
-    setup = _with_all_flags(setup, sources)
+    from cpuctl.kubelet.flags.table import flag_of
+
+    own = _own_flags(setup.arguments)
+    setup = _with_all_flags(setup, own, sources)
     warnings_before = len(sources.warnings)
     loaded = load_setup(setup, sources)
-    minor = next(minors_with(_gates(loaded), setup.version.minor, _with_flags_of(setup)), None)
+    release = setup.version.minor
+    known = [name for name in own if flag_of(name, release)]
+    minor = next(minors_with(_gates(loaded), release, _minors_with(known, release)), None)
     if minor is None:
         return loaded
     # These are told again, by the release that is assumed in its place.
     del sources.warnings[warnings_before:]
-    gone = gates_gone(_gates(loaded), setup.version.minor, minor)
+    gone = gates_gone(_gates(loaded), release, minor)
     where = loaded.configuration.origin("featureGates", gone[0]).place
     why = f"{where}: kubelet {setup.version} has no feature gate {', '.join(gone)}"
     return load_setup(_assume(setup, minor, why, "with all of these gates", sources), sources)
 
 
-def _with_all_flags(setup: KubeletSetup, sources: Sources) -> KubeletSetup:
+def _with_all_flags(setup: KubeletSetup, own: Sequence[str], sources: Sources) -> KubeletSetup:
     from cpuctl.kubelet.flags.table import flag_of
 
-    own, version = _own_flags(setup.arguments), setup.version
-    gone = ", ".join(f"--{name}" for name in own if flag_of(name, version.minor) is None)
-    minor = next(
-        (each for each in other_minors(version.minor) if all(flag_of(name, each) for name in own)), None
-    )
+    version = setup.version
+    gone = [name for name in own if flag_of(name, version.minor) is None]
+    minor = next(_minors_with(own, version.minor), None)
     if not gone or minor is None:
         return setup
-    why = f"{setup.arguments.where}: kubelet {version} has no {gone}"
+    why = f"{setup.arguments.where}: kubelet {version} has no {', '.join(f'--{name}' for name in gone)}"
     return _assume(setup, minor, why, "with all of these flags", sources)
 
 
@@ -68,12 +71,11 @@ def _assume(setup: KubeletSetup, minor: int, why: str, which: str, sources: Sour
     return replace(setup, version=KubeletVersion(minor))
 
 
-def _with_flags_of(setup: KubeletSetup) -> Iterator[int]:
-    """Yield the minors of other releases that have all flags of the node's kubelet that this one has."""
+def _minors_with(flags: Collection[str], minor: int) -> Iterator[int]:
+    """Yield the minors of other releases than *minor* that have all of these flags."""
     from cpuctl.kubelet.flags.table import flag_of
 
-    own = [name for name in _own_flags(setup.arguments) if flag_of(name, setup.version.minor)]
-    return (minor for minor in other_minors(setup.version.minor) if all(flag_of(name, minor) for name in own))
+    return (each for each in other_minors(minor) if all(flag_of(name, each) for name in flags))
 
 
 def _gates(loaded: LoadedKubelet) -> set[str]:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError, unreadable
-from cpuctl.inputs import option_names
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:

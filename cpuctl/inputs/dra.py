@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.cpuset import CPUSet
 from cpuctl.dra.driver import DeviceMode, DriverMachine, DriverSettings, GroupBy
 from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs import option_names
 
 if TYPE_CHECKING:
     from cpuctl.inputs.configuration import KubeletInputs

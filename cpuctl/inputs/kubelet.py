@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from cpuctl import option_names
 from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.errors import CpuctlError, InputError, UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.user_defaults import version_default

@@ -6,8 +6,8 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine

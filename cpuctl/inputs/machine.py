@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
 from cpuctl.errors import CpuctlError, UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.user_defaults import machine_default
 from cpuctl.records import replace

@@ -6,8 +6,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE
 
 if TYPE_CHECKING:

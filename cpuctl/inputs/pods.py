@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from cpuctl import option_names
 from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs import option_names
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:

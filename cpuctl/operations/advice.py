@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.capacity.service import Service, service_of, unbeaten
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, KubeletFault, Undetermined
 from cpuctl.engine.start import Started
 from cpuctl.errors import CpuctlError, PolicyError, UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.starting_state import StartingState

@@ -6,8 +6,8 @@ import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from cpuctl import option_names
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.lints import lint_configuration
@@ -13,7 +14,6 @@ from cpuctl.engine.start import Started, check_start
 from cpuctl.engine.state_start import start_on
 from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.golang.text import GoError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, flags_of, load_setup
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.records import Record, replace
 
@@ -51,33 +51,40 @@ class Explained(Record):
         return self.explanation.replay.admission
 
 
+def choose_explained(planning: Planning, text: str = "") -> PodChoice | None:
+    """Find the pod that *text* names, without one the pod that was rejected last, where events are given.
+
+    None where neither is said. Raise UsageError where there is no such pod, or more than one.
+    """
+    from cpuctl.inputs.pods import choose_pod
+
+    if text:
+        return choose_pod(text, planning.incoming, planning.initial.running, planning.past.ended)
+    return _last_rejected(planning) if planning.past.rejections else None
+
+
 def explain_pod(
-    planning: Planning, text: str, progress: Progress, *, together: bool = True
+    planning: Planning, choice: PodChoice | None, progress: Progress, *, together: bool = True
 ) -> Explained | NotStarted:
-    """Explain the pod that *text* names, else the first that is not admitted, or the only one.
+    """Explain the pod that is chosen, else the first that is not admitted, or the only one.
 
     Unless pods come *together*, they come one by one, and a policy has no say in their order.
-    Where events are given it is, without a name, the one that was rejected last. Raise UsageError where there
-    is no such pod, or more than one.
     """
     from cpuctl.engine.explain.explanation import explain
     from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario
-    from cpuctl.inputs.pods import PodChoice, choose_pod
+    from cpuctl.inputs.pods import PodChoice
 
-    if planning.past.rejections and not text:
-        text = _last_rejected(planning)
-    last = PodChoice(len(planning.incoming) - 1)
-    choice = (
-        choose_pod(text, planning.incoming, planning.initial.running, planning.past.ended) if text else last
-    )
+    chosen = choice or PodChoice(len(planning.incoming) - 1)
     runs = SearchBudget(tick=lambda: progress("trying changes", 0, 0))
-    replay = replay_scenario(_scenario(planning, choice, together=together), runs, REMEMBERED if text else 1)
+    replay = replay_scenario(
+        _scenario(planning, chosen, together=together), runs, REMEMBERED if choice else 1
+    )
     if isinstance(replay, Replay):
         # From here on it is replayed without its warnings, which have been heard, and as the release that is
         # assumed, if one is: all others come to the same start.
         kubelet = replace(replay.scenario.kubelet, released=True)
         quiet = replay.scenario._replace(start=partial(planning.start, sources=Sources()), kubelet=kubelet)
-        if text:
+        if choice:
             replay = replay._replace(scenario=quiet)
         else:
             place = _first_refused(replay.admissions)
@@ -91,10 +98,10 @@ def explain_pod(
     return Explained(
         explanation=explain(replay, runs.tick),
         name=_unmistakable(pod, (*planning.incoming, *planning.initial.running)),
-        container=choice.container,
+        container=chosen.container,
         pages=tuple(_more_pages(planning, replay, runs, stale=stale)),
         state_in_the_way=stale,
-        resize=_pending_resize(planning, pod.uid) if choice.running else None,
+        resize=_pending_resize(planning, pod.uid) if chosen.running else None,
         rejection=next(
             (event for event in planning.past.rejections if event.is_of(pod.uid, pod.full_name)), None
         ),
@@ -104,7 +111,8 @@ def explain_pod(
 def explain_now(started: StartedNode, pod: StoredPod) -> tuple[Planning, Explained | NotStarted]:
     """Explain the decision on a pod of a node, or what it would be now, and by which planning."""
     planning = started.planning_for(pod)
-    return planning, explain_pod(planning, pod.uid, lambda _what, _done, _total: None, together=False)
+    choice = choose_explained(planning, pod.uid)
+    return planning, explain_pod(planning, choice, lambda _what, _done, _total: None, together=False)
 
 
 def _pending_resize(planning: Planning, uid: str) -> Pending | None:
@@ -114,17 +122,17 @@ def _pending_resize(planning: Planning, uid: str) -> Pending | None:
     return pending_resize(planning, uid)
 
 
-def _last_rejected(planning: Planning) -> str:
-    """Return the UID of the pod that was rejected last among those that come.
+def _last_rejected(planning: Planning) -> PodChoice:
+    """Return the pod that was rejected last among those that come.
 
     Raise UsageError where events tell of others only: what these ask for does not stand in events.
     """
-    from cpuctl.inputs.pods import few_names
+    from cpuctl.inputs.pods import PodChoice, few_names
 
     for event in planning.past.rejections:
-        for pod in planning.incoming:
+        for place, pod in enumerate(planning.incoming):
             if event.is_of(pod.uid, pod.full_name):
-                return pod.uid
+                return PodChoice(place)
     names = list(dict.fromkeys(event.full_name for event in planning.past.rejections))
     namespace, _, name = names[0].partition("/")
     raise UsageError(

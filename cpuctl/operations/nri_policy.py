@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import finalize
 
+from cpuctl import option_names
 from cpuctl.errors import InputError, NodeAccessError, unwritable
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.starting_state import start_from, starting_state_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
 from cpuctl.departures import POD_DEFAULTS
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_devices, load_machine, with_memory, with_storage

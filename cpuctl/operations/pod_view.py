@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.kubelet import kubelet_gates, load_cgroup_version, load_kubelet, server_gates
 from cpuctl.inputs.machine import load_machine, load_memory, load_runtime

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.policies.answering import Question, Server, constructed, option_defaults
-from cpuctl.policies.catalogue import OPTION, Plugin, find, known
+from cpuctl.policies.catalogue import Plugin, find, known
 from cpuctl.policies.what_if import Description, PolicyInPlace, Setting, describe
 from cpuctl.policies.worker import BUDGET, Worker
 
@@ -98,7 +99,7 @@ def choose_for_many(text: str) -> ChosenPolicy:
     if "post_filter" in chosen.description.steps:
         raise UsageError(
             "it may evict pods (post_filter), and what becomes of these elsewhere or later is not followed",
-            where=f"{OPTION} {chosen.plugin.name}",
+            where=f"{option_names.POLICY} {chosen.plugin.name}",
             hint="cpuctl plan follows evictions on one node",
         )
     return chosen

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
 from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.records import Record, replace

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
 from cpuctl.documents.files import STDIN
-from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.resize_inputs import ResizeInputs, RunningNode, start_running
 from cpuctl.records import Record, replace

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.records import Record, replace
 from cpuctl.state_names import ACTUATED_FILE, ALLOCATED_FILE

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.errors import InputError, UsageError, unreadable
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from cpuctl.policies.model import Policy
 
 GROUP = "cpuctl.policies"
-OPTION = "--policy"
 BUDGET = "budget"
 """The option that every policy has: seconds for each question."""
 
@@ -64,7 +64,9 @@ def find(text: str) -> Plugin:
         return _with_options(plugin, found["options"] or "")
     if _LOST.fullmatch(text):
         raise UsageError(
-            "the name of a class is missing", where=f"{OPTION} {text}", hint="write FILE.py:CLASS"
+            "the name of a class is missing",
+            where=f"{option_names.POLICY} {text}",
+            hint="write FILE.py:CLASS",
         )
     name, _, options = text.partition(",")
     return _with_options(_named(name), options)
@@ -82,7 +84,7 @@ def _named(name: str) -> Plugin:
     if len(found) > 1:
         raise UsageError(
             f"{len(found)} policies are called {name}: {', '.join(each.where for each in found)}",
-            where=f"{OPTION} {name}",
+            where=f"{option_names.POLICY} {name}",
             hint="name one by its file: FILE.py:CLASS",
         )
     if not found:
@@ -91,7 +93,7 @@ def _named(name: str) -> Plugin:
         names = sorted({each.name for each in known()})
         meant = nearest(name, names)
         hint = f"did you mean {meant}?" if meant else f"there are {', '.join(names)}, and FILE.py:CLASS"
-        raise UsageError(f"there is no policy {name!r}", where=OPTION, hint=hint)
+        raise UsageError(f"there is no policy {name!r}", where=option_names.POLICY, hint=hint)
     return found[0]
 
 
@@ -158,7 +160,7 @@ def _with_options(plugin: Plugin, text: str) -> Plugin:
     options: dict[str, str] = {}
     for part in text.split(",") if text else ():
         name, equals, value = part.partition("=")
-        where = f"{OPTION} {plugin.name}"
+        where = f"{option_names.POLICY} {plugin.name}"
         if not (name and equals):
             raise UsageError(f"expected OPTION=VALUE, found {part!r}", where=where)
         if name in options:
@@ -175,5 +177,5 @@ def _seconds(text: str, name: str) -> float:
         seconds = -1.0
     if not 0 < seconds <= 3600:
         problem = f"{BUDGET}: expected seconds, more than 0 and at most 3600, found {text!r}"
-        raise UsageError(problem, where=f"{OPTION} {name}")
+        raise UsageError(problem, where=f"{option_names.POLICY} {name}")
     return seconds

@@ -13,6 +13,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from cpuctl import option_names
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import CPURequest, StaticPolicy
 from cpuctl.engine.cpu.picking.packed import not_enough
@@ -36,7 +37,6 @@ from cpuctl.engine.provider import Candidate
 from cpuctl.errors import CpuctlError, PolicyError, UsageError
 from cpuctl.pods.qos import pod_qos
 from cpuctl.policies.answering import Answer, Question
-from cpuctl.policies.catalogue import OPTION
 from cpuctl.policies.model import STEPS, Alignment, ContainerView, Elements, PodView, Step
 from cpuctl.policies.worker import Worker
 from cpuctl.records import replace
@@ -351,7 +351,7 @@ def no_say_in_resizes() -> UsageError:
     """Return the error for a resize that exclusive CPUs would follow: the steps have nothing of that."""
     return UsageError(
         "a policy has no say in resizes, and exclusive CPUs would follow (KEP-5554)",
-        where=OPTION,
+        where=option_names.POLICY,
         hint="leave out the policy, or the gate InPlacePodVerticalScalingExclusiveCPUs",
     )
 

@@ -19,8 +19,8 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.errors import PolicyError, UsageError
-from cpuctl.policies.catalogue import OPTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ class Worker:
         if "error" in answer:
             self.stop()
             if answer.get("usage"):
-                raise UsageError(str(answer["error"]), where=f"{OPTION} {self.name}")
+                raise UsageError(str(answer["error"]), where=f"{option_names.POLICY} {self.name}")
             raise PolicyError(f"policy {self.name}: {answer['error']}", where=str(answer.get("at", "")))
         return answer
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import app
 from cpuctl.cli.command_table import COMMANDS
-from cpuctl.inputs import option_names
 
 ROOT = Path(__file__).parents[2]
 NAMED_WITH = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from cpuctl.cli.completion.command_tree import Option, command_tree
-from cpuctl.inputs.option_names import FORMER_NAMES
+from cpuctl.option_names import FORMER_NAMES
 from tests.cli.conftest import Cpuctl
 
 MACHINE = ("-m", "synthetic:1s2n8c1t", "--kubelet-version", "1.36")

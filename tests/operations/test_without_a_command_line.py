@@ -13,7 +13,7 @@ from cpuctl.engine.resize.outcome import ResizeResult
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.operations.explain import Explained, explain_pod
+from cpuctl.operations.explain import Explained, choose_explained, explain_pod
 from cpuctl.operations.plan import Planner
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 from cpuctl.operations.resize import Resizes, resize_pods
@@ -40,7 +40,7 @@ def test_a_refused_pod_is_explained(capfd: pytest.CaptureFixture[str]) -> None:
     )
     plan = Planner(planning).plan(planning.kubelet, planning.sources)
     assert plan.refused is not None
-    found = explain_pod(planning, plan.refused.name, lambda *_step: None)
+    found = explain_pod(planning, choose_explained(planning, plan.refused.name), lambda *_step: None)
     assert isinstance(found, Explained)
     assert (found.name, found.admission.verdict) == ("default/big", plan.admissions[1].verdict)
     assert capfd.readouterr() == ("", "")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.command_lines import planning_command
 from cpuctl.answering.memory_answer import memory_left
@@ -22,7 +23,6 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
-from cpuctl.inputs import option_names
 from cpuctl.operations.plan_inputs import claims_of
 from cpuctl.pods.manifest import owner_of
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
@@ -20,7 +21,6 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit, emit_after_change
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.progress import ProgressBar
-from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:

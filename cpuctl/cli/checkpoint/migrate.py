@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
 from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import CommitOptions, answering_unloaded, commit
 from cpuctl.cli.checkpoint.options import (
@@ -30,7 +31,6 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import CheckpointInputs

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import UsageError
-from cpuctl.inputs import option_names
 from cpuctl.kubelet.version import RELEASES
 
 StateArgument = Annotated[

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
@@ -21,7 +22,6 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.cli.subjects import Subject, about
-from cpuctl.inputs import option_names
 from cpuctl.inputs.kubelet import load_cgroup_version
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice

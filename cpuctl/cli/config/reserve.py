@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
@@ -23,7 +24,6 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve import Spread
 from cpuctl.errors import UsageError
 from cpuctl.exports.outcomes import failure_text
-from cpuctl.inputs import option_names
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.config.check import CheckedStateOption
 from cpuctl.cli.notes import print_sources
@@ -24,7 +25,6 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.subjects import Subject, about
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.pods import load_pods

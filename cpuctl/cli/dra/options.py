@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.panels import DRIVER
 from cpuctl.dra.driver import DeviceMode, GroupBy
-from cpuctl.inputs import option_names
 
 DeviceModeOption = Annotated[
     DeviceMode,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.asking import (
     FleetSelection,
@@ -21,7 +22,6 @@ from cpuctl.cli.options import ExitCodeOption, ExitZeroOption, NoColorOption, Qu
 from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs import option_names
 from cpuctl.records import replace
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.panels import INPUT, OUTPUT
-from cpuctl.inputs import option_names
 
 RecordingsArgument = Annotated[
     list[str],

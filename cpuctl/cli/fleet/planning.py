@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs, tell_assumed
 from cpuctl.cli.fleet.options import (
@@ -31,7 +32,6 @@ from cpuctl.cli.output import ListOutput, Style, emit, note
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.pods import read_rounds
 from cpuctl.inputs.sources import Sources
 from cpuctl.records import replace

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
@@ -21,7 +22,6 @@ from cpuctl.cli.output import Style
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.services import read_by_journal
 from cpuctl.errors import UsageError, os_reason
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.visible_text import printable

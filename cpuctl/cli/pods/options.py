@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.panels import INPUT
-from cpuctl.inputs import option_names
 
 MachineOrNoneOption = Annotated[
     str,

@@ -14,13 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.cgroups.applying import Applier, Guard, Outcome, carry_out
 from cpuctl.cgroups.group_files import GroupFiles, locked, stray_threads
 from cpuctl.cgroups.hierarchies import CGROUPS
 from cpuctl.cgroups.writes import CPUS, PlannedWrite
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, NodeAccessError, os_reason, unwritable
-from cpuctl.inputs import option_names
 from cpuctl.machine.kernel_text import parse_cpu_list
 from cpuctl.operations.cgroups.preparation import PreparedWrites, below, digests
 

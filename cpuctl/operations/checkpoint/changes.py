@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from cpuctl import option_names
 from cpuctl.capture.kubelet.running import RunningKubelet, kubelets_using
 from cpuctl.checkpoints.inspection import Inspection, inspect_state
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError
-from cpuctl.inputs import option_names
 from cpuctl.machine.recording_layout import STATE_FILES
 from cpuctl.records import Record
 

@@ -317,6 +317,7 @@ def test_the_library_has_no_way_of_its_own() -> None:
         "cpuctl.errors",
         "cpuctl.exports.outcomes",
         "cpuctl.kubelet.configuration.refusal",
+        "cpuctl.records",
         "typing",
     }
 

@@ -352,7 +352,7 @@ def test_where_releases_differ_over_a_file_each_is_named(
     }
     assert document.get("summary", {}).get("error", 0) == 0
     told = cpuctl(*asked[:-2], columns=400).out
-    assert "Whether the kubelet would start cannot be said: its release is not known" in told
+    assert "Whether the kubelet would start cannot be said: its release is unknown" in told
 
 
 STATE = '{"policyName":"static","defaultCpuSet":"0-3","checksum":1}'

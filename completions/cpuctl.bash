@@ -14,7 +14,7 @@ _cpuctl_verbs() {
         'cgroups') verbs='show apply' ;;
         'nri') verbs='run' ;;
         'dra') verbs='slices allocate' ;;
-        'fleet') verbs='list check diff plan' ;;
+        'fleet') verbs='list check diff plan report' ;;
         *) verbs='' ;;
     esac
 }
@@ -72,6 +72,7 @@ _cpuctl_options() {
         'fleet check') options='--nrt --pods --nodes --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --dask-scheduler --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet diff') options='--nodes --nodes-before --pods --pods-before --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --dask-scheduler --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --driver-args --skip-apiserver --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat --policy -j --jobs --dask-scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet report') options='-f --filename -T --template --pods --nodes --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --html --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'schema') options='-h --help' ;;
         'completion') options='-h --help' ;;
         *) options='' ;;
@@ -237,7 +238,13 @@ _cpuctl_value() {
         'fleet plan:--nrt' | \
         'fleet plan:--devices' | \
         'fleet plan:--kubelet-config' | \
-        'fleet plan:...') value='file' ;;
+        'fleet plan:...' | \
+        'fleet report:-f' | \
+        'fleet report:--filename' | \
+        'fleet report:--pods' | \
+        'fleet report:--nodes' | \
+        'fleet report:--kubelet-config' | \
+        'fleet report:...') value='file' ;;
         'plan:-T' | \
         'plan:--template' | \
         'plan:--driver-args' | \
@@ -363,7 +370,12 @@ _cpuctl_value() {
         'fleet plan:--without' | \
         'fleet plan:-j' | \
         'fleet plan:--jobs' | \
-        'fleet plan:--dask-scheduler') value='nothing' ;;
+        'fleet plan:--dask-scheduler' | \
+        'fleet report:-T' | \
+        'fleet report:--template' | \
+        'fleet report:--kubelet-args' | \
+        'fleet report:-j' | \
+        'fleet report:--jobs') value='nothing' ;;
         'plan:-m' | \
         'plan:--machine' | \
         'explain:-m' | \
@@ -482,7 +494,9 @@ _cpuctl_value() {
         'fleet list:--config-dir' | \
         'fleet check:--config-dir' | \
         'fleet diff:--config-dir' | \
-        'fleet plan:--config-dir') value='directory' ;;
+        'fleet plan:--config-dir' | \
+        'fleet report:--config-dir' | \
+        'fleet report:--html') value='directory' ;;
         'plan:--kubelet-version' | \
         'explain:--kubelet-version' | \
         'advise:--kubelet-version' | \
@@ -519,7 +533,8 @@ _cpuctl_value() {
         'fleet list:--kubelet-version' | \
         'fleet check:--kubelet-version' | \
         'fleet diff:--kubelet-version' | \
-        'fleet plan:--kubelet-version') value='words 1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' ;;
+        'fleet plan:--kubelet-version' | \
+        'fleet report:--kubelet-version') value='words 1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' ;;
         'plan:--feature-gates' | \
         'explain:--feature-gates' | \
         'advise:--feature-gates' | \
@@ -553,7 +568,8 @@ _cpuctl_value() {
         'fleet list:--feature-gates' | \
         'fleet check:--feature-gates' | \
         'fleet diff:--feature-gates' | \
-        'fleet plan:--feature-gates') value='gates' ;;
+        'fleet plan:--feature-gates' | \
+        'fleet report:--feature-gates') value='gates' ;;
         'plan:--policy' | \
         'explain:--policy' | \
         'resize:--policy' | \
@@ -611,7 +627,9 @@ _cpuctl_value() {
         'dra allocate:-o' | \
         'dra allocate:--output' | \
         'capture:-o' | \
-        'capture:--output') value='words table wide json yaml' ;;
+        'capture:--output' | \
+        'fleet report:-o' | \
+        'fleet report:--output') value='words table wide json yaml' ;;
         'explain:1') value='pod' ;;
         'advise:--keep') value='words cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes' ;;
         'resize:--set') value='resize' ;;
@@ -673,7 +691,7 @@ _cpuctl_value() {
         'fleet list:--output') value='words table wide json yaml jsonl prom nrt' ;;
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
-        'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nrievent nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology watchevent' ;;
+        'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan fleetreport messages nrievent nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology watchevent' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

@@ -101,6 +101,7 @@ set -g __cpuctl_paths 'plan' \
     'fleet check' \
     'fleet diff' \
     'fleet plan' \
+    'fleet report' \
     'schema' \
     'completion'
 set -g __cpuctl_values 'plan:-f' \
@@ -655,7 +656,23 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet plan:--jobs' \
     'fleet plan:--dask-scheduler' \
     'fleet plan:-o' \
-    'fleet plan:--output'
+    'fleet plan:--output' \
+    'fleet report:-f' \
+    'fleet report:--filename' \
+    'fleet report:-T' \
+    'fleet report:--template' \
+    'fleet report:--pods' \
+    'fleet report:--nodes' \
+    'fleet report:--kubelet-config' \
+    'fleet report:--config-dir' \
+    'fleet report:--kubelet-args' \
+    'fleet report:--kubelet-version' \
+    'fleet report:--feature-gates' \
+    'fleet report:-j' \
+    'fleet report:--jobs' \
+    'fleet report:--html' \
+    'fleet report:-o' \
+    'fleet report:--output'
 
 complete -c cpuctl -f
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a plan -d 'Dry-run pods: which CPUs each container would get, and why.'
@@ -1388,6 +1405,7 @@ complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes o
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a check -d 'Check the nodes of a fleet, and show each finding once.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a diff -d 'Compare two collections of recordings: before and after.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Dry-run pods on a fleet: where they go, and who rejects them.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a report -d 'Write a page for every node of a fleet, and an index with the odd ones first.'
 complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
@@ -1484,7 +1502,27 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'Disable colour,
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 even if the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nrievent nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology watchevent'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -F
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l pods -r -F -d 'The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l nodes -r -F -d 'Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node: node7.tar.xz, or any name in a directory node7.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l kubelet-config -r -F -d 'KubeletConfiguration file. Default: the recorded kubelet\'s; with -m live, the running one\'s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory (its flag --config-dir).'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l kubelet-args -x -d 'The kubelet\'s flags, or @FILE with its command line; flags override files.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s version, 1.27 to 1.38: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Feature gates in addition to those of the configuration.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l ignore-unknown-gates -d 'Ignore feature gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -s j -l jobs -x -d 'Number of processes. Default: one per CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l html -x -a '(__fish_complete_directories)' -d 'Write index.html and a page for every node into this directory, which is made.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l force -d 'Overwrite existing files.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -s o -l output -x -a 'table wide json yaml' -d 'Output format.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l no-color -d 'Disable colour, as NO_COLOR does.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -l exit-zero -d 'Exit 0 even if the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "fleet report"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan fleetreport messages nrievent nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology watchevent'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

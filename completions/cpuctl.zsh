@@ -117,6 +117,7 @@ _cpuctl_commands() {
                 'check:Check the nodes of a fleet, and show each finding once.'
                 'diff:Compare two collections of recordings: before and after.'
                 'plan:Dry-run pods on a fleet: where they go, and who rejects them.'
+                'report:Write a page for every node of a fleet, and an index with the odd ones first.'
             )
             ;;
     esac
@@ -1054,10 +1055,33 @@ _cpuctl_run() {
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[RECORDINGS]...:_files'
             ;;
+        'fleet report')
+            _arguments \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
+                '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
+                '(--html)'--html='[Write index.html and a page for every node into this directory, which is made.]:DIR:_files -/' \
+                '(--force)'--force'[Overwrite existing files.]' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '*:RECORDINGS...:_files'
+            ;;
         'schema')
             _arguments \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '1::[NAME]:(advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nrievent nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology watchevent)'
+                '1::[NAME]:(advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan fleetreport messages nrievent nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay report resize timeline top topology watchevent)'
             ;;
         'completion')
             _arguments \

@@ -54,7 +54,8 @@ class ReportInputs(Record):
 
     ``planning`` has the node, what its kubelet is told, who runs there, and the pods that are to come;
     ``timeline`` is a file that is replayed, ``pod_resources`` where the kubelet is asked. ``now`` is the
-    time, for a node that is live (RFC 3339).
+    time, for a node that is live (RFC 3339). ``coming`` and ``listed`` are pods that have been read already:
+    those to come, and those that run there.
     """
 
     name: str
@@ -62,6 +63,8 @@ class ReportInputs(Record):
     pod_resources: str = ""
     timeline: str = ""
     now: str = ""
+    coming: tuple[GivenPods, PastPods] | None = None
+    listed: tuple[Pod, ...] | None = None
 
 
 def report_document(inputs: ReportInputs, sources: Sources, progress: Progress) -> answers.Report:
@@ -76,8 +79,11 @@ def report_document(inputs: ReportInputs, sources: Sources, progress: Progress) 
 
     words = inputs.planning
     _refuse_stdin(inputs)
-    coming = read_pods(words, sources, needed=False) if words.filenames or words.templates else None
-    listed = listed_pods(words.pods) if words.pods else None
+    coming, listed = inputs.coming, inputs.listed
+    if coming is None and (words.filenames or words.templates):
+        coming = read_pods(words, sources, needed=False)
+    if words.pods:
+        listed = listed_pods(words.pods)
     if listed is not None:
         running_pods(listed, PodRules(), words.pods)  # what is wrong with a named file is no gap of the node
     source = load_machine(words.machine, sources, shows_findings=True)

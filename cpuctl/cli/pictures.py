@@ -97,7 +97,7 @@ class Pictures(Record):
     def _save(self, path: Path, content: bytes) -> None:
         from cpuctl.capture.saving import save
 
-        save(path, lambda file: file.write(content), replace=self.replace, mode=0o666 & ~_umask())
+        save(path, lambda file: file.write(content), replace=self.replace, mode=0o666 & ~umask())
         remember_written(str(path))
 
     def write_machine(self, facts: Callable[[], MachineFacts]) -> None:
@@ -107,7 +107,7 @@ class Pictures(Record):
         self.write(SVG, lambda: machine_svg(facts()))
 
 
-def _umask() -> int:
+def umask() -> int:
     """Return the process's umask, which can be read only by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)

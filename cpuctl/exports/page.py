@@ -19,6 +19,8 @@ class StyledText(NamedTuple):
     tone: Tone = ""
     swatch: str = ""
     """Classes of a small box that it stands in, where it is the mark of something drawn."""
+    link: str = ""
+    """A file beside the page that it leads to."""
 
 
 class Sentences(NamedTuple):
@@ -185,4 +187,6 @@ def styled_markup(styled: StyledText) -> Markup:
     if not styled.text:
         return Markup("")
     content = element("bdi", {}, text(f"{MARKS[styled.tone]}{styled.text}"))
+    if styled.link:
+        return element("a", {"href": styled.link}, content)
     return element("span", {"class": f"swatch {styled.swatch}"}, content) if styled.swatch else content

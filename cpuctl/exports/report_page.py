@@ -154,8 +154,12 @@ def report_page(
     facts: Sequence[str],
     cards: Sequence[Card],
     chapters: Sequence[Chapter],
+    alone: str = "pod",
 ) -> Markup:
-    """Write the page; the same content gives the same text. *facts* stand below the title."""
+    """Write the page; the same content gives the same text.
+
+    *facts* stand below the title; *alone* is what can be shown by itself.
+    """
     top = element(
         "header",
         {},
@@ -168,7 +172,7 @@ def report_page(
     skip = element("a", {"class": "skip", "href": "#main"}, text("Skip to the parts"))
     bottom = element("footer", {}, text(f"Written by cpuctl {__version__}."))
     script = element("script", {}, Markup(SCRIPT))
-    body = element("body", {}, joined([skip, top, nav, _bar(), main, bottom, script], "\n"))
+    body = element("body", {}, joined([skip, top, nav, _bar(alone), main, bottom, script], "\n"))
     document = element("html", {"lang": "en"}, joined([_head(title), body], "\n"))
     return Markup(f"<!DOCTYPE html>\n{document}\n")
 
@@ -191,11 +195,11 @@ def _head(title: str) -> Markup:
     )
 
 
-def _bar() -> Markup:
+def _bar(alone: str) -> Markup:
     """Write the tools, which are shown by the script that serves them."""
     pod = joined(
         [
-            element("label", {"for": "pod"}, text("Show one pod")),
+            element("label", {"for": "pod"}, text(f"Show one {alone}")),
             text(" "),
             leaf("input", {"id": "pod", "type": "search", "list": "pod-names", "autocomplete": "off"}),
             element("datalist", {"id": "pod-names"}),

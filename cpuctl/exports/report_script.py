@@ -117,7 +117,8 @@ SCRIPT = """'use strict';
       hits += hit;
     });
     if (map) map.classList.toggle('some', Boolean(wanted));
-    told.textContent = wanted ? `${seen} entries and ${hits} CPUs of pods with this name` : '';
+    const of = map ? `${seen} entries and ${hits} CPUs of pods` : `${seen} entries of nodes`;
+    told.textContent = wanted ? `${of} with this name` : '';
   };
   const choose = (cell) => {
     const mine = owners.find((each) => marks(each).some((mark) => marks(cell).includes(mark)));

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from cpuctl.exports.answer_text import pod_name
 from cpuctl.exports.outcomes import is_served, pod_counts_text
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.findings import FindingCounts, Found, Graded
     from cpuctl.answers.plan import NotStartedPlan, StartedPlan
     from cpuctl.answers.replay import Replay
-    from cpuctl.answers.report import Report, ReportPart
+    from cpuctl.answers.report import Report, ReportPart, ReportSummary
     from cpuctl.answers.start import Start
     from cpuctl.answers.topology import Topology
 
@@ -46,7 +46,7 @@ _WORST: Final[tuple[Tone, ...]] = ("bad", "unknown", "warn", "good", "")
 class PlacedFinding(NamedTuple):
     """A finding of any part, what it is about, and the pod that it is about, if any."""
 
-    part: str
+    part: ReportPart | Literal["machine"]
     about: str
     pod: str
     finding: Finding
@@ -73,6 +73,12 @@ def verdict(report: Report) -> StyledText:
             f"Nothing wrong was found in what could be looked at{_not_known(unknown, '; ')}", "unknown"
         )
     return StyledText("Nothing wrong was found", "good")
+
+
+def is_clean(summary: ReportSummary) -> bool:
+    """Tell whether nothing is wrong with a node, and nothing unknown."""
+    wrong = summary["error"] or summary["warning"] or summary["notAdmitted"] or summary["unmet"]
+    return summary["start"] == "Started" and not wrong and not summary["unknown"]
 
 
 def _wrong(report: Report) -> Iterator[tuple[str, Tone]]:
@@ -226,16 +232,16 @@ def _findings(report: Report) -> Iterator[PlacedFinding]:
     names, source = pod_names(report), report["sources"].get("machine")
     recording = f"{source['value']}: " if source is not None else ""
     for unusual in report["machine"]["findings"]:
-        yield PlacedFinding("Machine", unusual["file"], "", unusual)
+        yield PlacedFinding("machine", unusual["file"], "", unusual)
     for remark in report["configuration"]["findings"]:
         about = ": ".join(filter(None, (remark["setting"], (remark["where"] or "").removeprefix(recording))))
-        yield PlacedFinding(PARTS["configuration"], about, "", remark)
+        yield PlacedFinding("configuration", about, "", remark)
     for wrong in report["state"]["findings"] if "state" in report else ():
         uid = wrong["podUID"] or ""
-        yield PlacedFinding(PARTS["state"], wrong["file"], names.get(uid, uid), wrong)
+        yield PlacedFinding("state", wrong["file"], names.get(uid, uid), wrong)
     for found in report["audit"]["findings"] if "audit" in report else ():
         uid = found["uid"] or ""
-        yield PlacedFinding(PARTS["audit"], found["subject"], names.get(uid, uid), found)
+        yield PlacedFinding("audit", found["subject"], names.get(uid, uid), found)
 
 
 def pod_names(report: Report) -> dict[str, str]:

@@ -87,12 +87,16 @@ def _summary(nodes: Sequence[Node], findings: Sequence[FleetFinding]) -> FleetCh
 
 def fleet_findings(nodes: Iterable[CheckedNode]) -> list[FleetFinding]:
     """Put findings together that are the same, the worst first, then those of most nodes."""
+    return same_findings((node["node"], each) for node in nodes for each in node["findings"])
+
+
+def same_findings(findings: Iterable[tuple[str, NodeFinding]]) -> list[FleetFinding]:
+    """Put findings with the names of their nodes together, as ``fleet_findings`` does."""
     found: dict[tuple[str, ...], list[tuple[str, NodeFinding]]] = {}
-    for node in nodes:
-        for each in node["findings"]:
-            texts = (skeleton(each[member]) for member in ("about", "message"))
-            key = (each["check"], each["severity"], each["code"], *texts)
-            found.setdefault(key, []).append((node["node"], each))
+    for node, each in findings:
+        texts = (skeleton(each[member]) for member in ("about", "message"))
+        key = (each["check"], each["severity"], each["code"], *texts)
+        found.setdefault(key, []).append((node, each))
     answers = (_together(members) for members in found.values())
     return sorted(answers, key=lambda each: (_SEVERITIES.index(each["severity"]), -len(each["nodes"])))
 

@@ -40,7 +40,9 @@ class Driver:
 
     def open(self, page: Path, width: int = 1200, height: int = 900, scheme: str = "light") -> None:
         """Show a page as wide as that, to somebody who prefers light or dark."""
-        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        # A page that scrolls smoothly is elsewhere by the time of a click.
+        wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+        media = {"features": [{"name": name, "value": value} for name, value in wishes.items()]}
         self.cdp("Emulation.setEmulatedMedia", media)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.cdp("Emulation.setDeviceMetricsOverride", size)

@@ -165,6 +165,7 @@ OTHER_ARGUMENTS = {
     "cgroups apply": "[NS/POD/CONTAINER=CPUS]...",
     "pods diff": "[OLD]",
     "fleet list": "RECORDINGS...",
+    "fleet report": "RECORDINGS...",
     "fleet plan": "[RECORDINGS]...",
     **dict.fromkeys((f"checkpoint {verb}" for verb in ("dump", "verify", "migrate", "repair")), "[STATE]"),
 }
@@ -292,6 +293,8 @@ READERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("fleet check", "--pods"): (str(RECORDED), "--nrt", str(ROOT / "fixtures/fleet/nrt.json")),
     ("fleet diff", "--pods"): (str(RECORDED), str(RECORDED), "--check", "audit"),
     ("fleet plan", "-f"): (str(RECORDED),),
+    ("fleet report", "-f"): (str(RECORDED),),
+    ("fleet report", "--pods"): (str(RECORDED),),
     ("fleet plan", "--pods"): (str(RECORDED), "-T", "a=1/1"),
 }
 

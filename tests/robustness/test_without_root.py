@@ -44,6 +44,7 @@ LIVE = {
     "fleet diff": "fixtures/nodes/v2-2-numa/node.tar.xz fixtures/nodes/v2-2-numa/node.tar.xz",
     "fleet list": "fixtures/nodes/v2-2-numa/node.tar.xz",
     "fleet plan": "fixtures/nodes/v2-2-numa/node.tar.xz -T a=1/1,1Gi",
+    "fleet report": "fixtures/nodes/v2-2-numa/node.tar.xz",
     "nri run": "--plan fixtures/timelines/case-a.yaml",
     "plan": "-T a=1/1,1Gi",
     "pods diff": "fixtures/pods fixtures/pods",

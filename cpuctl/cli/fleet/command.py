@@ -12,6 +12,7 @@ VERBS = {
     "check": "fleet.checking",
     "diff": "fleet.comparing",
     "plan": "fleet.planning",
+    "report": "fleet.reporting",
 }
 
 app = verb_group("fleet", HELP, VERBS)

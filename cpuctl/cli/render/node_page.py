@@ -124,7 +124,7 @@ def _findings(report: Report) -> Iterator[Fact]:
         yield Fact(
             severity=each["severity"],
             tone=_TONES[each["severity"]],
-            code=f"{part}: {each['code']}",
+            code=f"{'Machine' if part == 'machine' else PARTS[part]}: {each['code']}",
             about=about,
             message=each["message"],
             detail=", ".join(compared),

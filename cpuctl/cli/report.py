@@ -116,6 +116,7 @@ def report(
 ) -> None:
     """Ask the node everything, write the page, answer."""
     from cpuctl.answering.report_answer import ReportInputs, report_document
+    from cpuctl.exports.report_words import is_clean
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pictures = Pictures.asked({HTML: html}, style, replace=force)
@@ -143,7 +144,7 @@ def report(
         document = report_document(inputs, sources, progress)
     print_sources(sources, style)
     _write(document, pictures, style)
-    if not exit_zero and not is_clean(document):
+    if not exit_zero and not is_clean(document["summary"]):
         raise typer.Exit(EXIT_NO)
 
 
@@ -156,7 +157,7 @@ def _read_once(kubelet: "KubeletInputs") -> "KubeletInputs":
 
 def _write(document: "Report", pictures: Pictures, style: Style) -> None:
     if pictures:
-        from cpuctl.cli.report.page import node_page
+        from cpuctl.cli.render.node_page import node_page
 
         pictures.write(HTML, lambda: node_page(document))
     if pictures.instead:
@@ -164,10 +165,3 @@ def _write(document: "Report", pictures: Pictures, style: Style) -> None:
     emit(document, style)
     if style.for_people and not pictures:
         note("note: --html FILE writes all of it as a page", style)
-
-
-def is_clean(document: "Report") -> bool:
-    """Tell whether nothing is wrong with a node, and nothing unknown."""
-    summary = document["summary"]
-    wrong = summary["error"] or summary["warning"] or summary["notAdmitted"] or summary["unmet"]
-    return summary["start"] == "Started" and not wrong and not summary["unknown"]

@@ -1,0 +1,235 @@
+"""``cpuctl fleet report``: a page for every node of a fleet, and an index with the odd ones first."""
+
+import zlib
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.fleet.asking import (
+    FleetSelection,
+    ask_fleet,
+    fleet_inputs,
+    pods_of,
+    releases_of,
+    tell_strange_pods,
+)
+from cpuctl.cli.fleet.options import FleetPodsOption, JobsOption, NodesOption, RecordingsArgument
+from cpuctl.cli.kubelet_options import KubeletCommand
+from cpuctl.cli.options import (
+    ExitZeroOption,
+    ForceOption,
+    NoColorOption,
+    OutputOption,
+    PodFilesOption,
+    QuietOption,
+    TemplateOption,
+)
+from cpuctl.cli.output import Output, Style, emit, note, remember_written
+from cpuctl.cli.panels import OUTPUT
+from cpuctl.cli.pictures import umask
+from cpuctl.errors import InputError, UsageError, unwritable
+from cpuctl.fleet.asking import KubeletFiles
+from cpuctl.fleet.facts import content_digest
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.plan_inputs import PastPods, PlanningInputs, read_pods
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpuctl.answers.fleet import NodeFinding
+    from cpuctl.answers.fleet_report import FleetReport, ReportedNode
+    from cpuctl.cli.fleet.asking import FleetAnswers
+    from cpuctl.fleet.collection import Recording
+    from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.inputs.pods import GivenPods
+    from cpuctl.pods.model import Pod
+
+app = command_group()
+
+HELP = """Write a page for every node of a fleet, and an index with the odd ones first.
+
+Each page is what cpuctl report writes about one node. The index has the nodes in the order in which they have
+to be looked at: those that cannot be read or whose kubelet would not start, those with errors, odd ones (as
+cpuctl fleet list groups them), and the rest; below, what is found on them, each finding once.
+
+Without --html the index is printed, and no page is written. Nothing is changed on the nodes.
+
+Examples:
+
+\b
+  cpuctl fleet report recordings/ --html reports    # reports/index.html
+  cpuctl fleet report recordings/ --nodes nodes.json --pods pods.json
+  cpuctl fleet report recordings/ -f new.yaml --html reports --force
+  cpuctl fleet report recordings/ -o json | jq '.nodes[].verdict'
+
+Exit codes: 0 nothing wrong was found on any node, and all is known, 3 otherwise (with --exit-zero 0), 2
+usage, 4 a recording or another input cannot be used (all others are reported; with --exit-zero 0 where
+recordings are concerned), 130 interrupted.
+"""
+
+DirectoryOption = Annotated[
+    str,
+    typer.Option(
+        "--html",
+        metavar="DIR",
+        help="Write index.html and a page for every node into this directory, which is made.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+class NodeReporter(KubeletFiles):
+    """Reports on one node after the other, with the text of its page where one is wanted."""
+
+    def __init__(
+        self,
+        kubelet: "KubeletInputs",
+        releases: "Mapping[str, str]",
+        pods: "Mapping[str, Sequence[Pod]] | None",
+        coming: "tuple[GivenPods, PastPods] | None",
+        *,
+        paged: bool,
+    ) -> None:
+        self._kubelet, self._releases = kubelet, releases
+        self._pods, self._coming, self._paged = pods or {}, coming, paged
+
+    def asks(self, name: str) -> str:
+        """Name the question: a page has its node's name, so that no two nodes share one."""
+        there = content_digest(self._pods.get(name))
+        return f"report {name} {self._asks_kubelet(name)} {there} {self._coming is not None} {self._paged}"
+
+    def __call__(self, recording: "Recording") -> "dict[str, Any]":
+        """Read a recording and report on it; raise CpuctlError where it cannot be used."""
+        from cpuctl.answering.report_answer import ReportInputs, report_document
+        from cpuctl.exports.report_words import verdict
+        from cpuctl.fleet.listing import NodeLister
+        from cpuctl.fleet.report_answer import node_findings
+
+        name, source = recording.name, recording.source
+        inputs = ReportInputs(
+            name=name,
+            planning=PlanningInputs(machine=source, kubelet=self._inputs_of(name)),
+            coming=self._coming,
+            listed=tuple(self._pods[name]) if name in self._pods else None,
+        )
+        report = report_document(inputs, Sources(), lambda *_: None)
+        row: dict[str, Any] = {
+            "node": name,
+            "source": source,
+            "answerKey": None,
+            "outcome": "Read",
+            "verdict": verdict(report).text,
+            "summary": report["summary"],
+            "page": _page_name(name) if self._paged else None,
+            "listed": NodeLister(self._kubelet, self._releases)(recording),
+            "findings": list(node_findings(report)),
+        }
+        if self._paged:
+            from cpuctl.cli.render.node_page import node_page
+            from cpuctl.exports.markup import as_bytes
+
+            # It waits here until the index is made: of a thousand nodes, that is a lot of text.
+            row["text"] = zlib.compress(as_bytes(node_page(report)))
+        return row
+
+
+def _page_name(node: str) -> str:
+    """Name a page after its node, in letters that every file system and address takes, none like another."""
+    from cpuctl.object_names import as_object_name
+
+    plain = as_object_name(node)
+    if plain == node and plain != "index":
+        return f"{plain}.html"
+    return f"{plain}-{sha256(node.encode(errors='surrogateescape')).hexdigest()[:8]}.html"
+
+
+@app.command(name="report", help=HELP, cls=KubeletCommand)
+def report(
+    context: typer.Context,
+    recordings: RecordingsArgument,
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    template: TemplateOption = [],  # noqa: B006
+    pods: FleetPodsOption = "",
+    nodes: NodesOption = "",
+    jobs: JobsOption = 0,
+    html: DirectoryOption = "",
+    force: ForceOption = False,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
+) -> None:
+    """Ask every node everything, write the pages, answer."""
+    from cpuctl.exports.report_words import is_clean
+
+    style = Style(output, color=not no_color, quiet=quiet)
+    kubelet = fleet_inputs(context, *recordings, *filename, pods, nodes)
+    directory = _directory(html, force=force) if html else None
+    given = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
+    coming = read_pods(given, Sources(), needed=True) if filename or template else None
+    there = pods_of(pods)
+    reporter = NodeReporter(kubelet, releases_of(nodes), there, coming, paged=bool(html))
+    asked = ask_fleet(FleetSelection(recordings, jobs), reporter, style)
+    if not asked.stopped:
+        tell_strange_pods({row["node"] for row in asked.rows}, there, style)
+    document = _document(asked)
+    if directory is not None:
+        _write(directory, asked.rows, document, force=force)
+    emit(document, style)
+    if style.for_people and not html:
+        note("note: --html DIR writes a page for every node", style)
+    if asked.stopped:
+        raise typer.Exit(asked.stopped)
+    if exit_zero:
+        return
+    if asked.unreadable:
+        raise typer.Exit(InputError.exit_code)
+    if not all(is_clean(cast("ReportedNode", node)["summary"]) for node in document["nodes"]):
+        raise typer.Exit(EXIT_NO)
+
+
+def _directory(name: str, *, force: bool) -> Path:
+    """Make the directory; raise UsageError where it has something in it that nobody wants replaced."""
+    directory = Path(name)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if not force and any(directory.iterdir()):
+            raise UsageError("is not empty", where=name, hint="name another, or replace pages with --force")
+    except OSError as error:
+        raise unwritable(error, name) from None
+    return directory
+
+
+def _document(asked: "FleetAnswers") -> "FleetReport":
+    from cpuctl.fleet.report_answer import fleet_report_document
+
+    findings: list[tuple[str, NodeFinding]] = [
+        (row["node"], each) for row in asked.rows for each in row.get("findings", ())
+    ]
+    nodes = [{name: row[name] for name in row if name not in ("findings", "text")} for row in asked.rows]
+    return fleet_report_document(
+        cast("Any", nodes), findings, passed_over=asked.passed_over, complete=not asked.stopped
+    )
+
+
+def _write(
+    directory: Path, rows: "Sequence[Mapping[str, Any]]", document: "FleetReport", *, force: bool
+) -> None:
+    """Write the pages, and the index last: where it is there, all are that it leads to."""
+    from cpuctl.cli.render.fleet_page import fleet_page
+    from cpuctl.exports.markup import as_bytes
+
+    for row in rows:
+        if row["outcome"] == "Read":
+            _save(directory / row["page"], zlib.decompress(row["text"]), force=force)
+    _save(directory / "index.html", as_bytes(fleet_page(document)), force=force)
+    remember_written(str(directory / "index.html"))
+
+
+def _save(path: Path, content: bytes, *, force: bool) -> None:
+    from cpuctl.capture.saving import save
+
+    save(path, lambda file: file.write(content), replace=force, mode=0o666 & ~umask())

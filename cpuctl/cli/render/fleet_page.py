@@ -1,0 +1,107 @@
+"""What stands on the index of a fleet's reports: nodes with links to their pages, groups, findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.render.layouts.fleetreport import nodes_table, oddities, opening
+from cpuctl.cli.render.page_parts import page_parts, styled_text
+from cpuctl.exports.fleet import fleet_svg
+from cpuctl.exports.page import Figure, Grid, Sentences, StyledText
+from cpuctl.exports.report_page import Card, Chapter, Fact, Facts, report_page
+from cpuctl.phrases import counted, few
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cpuctl.answers.fleet import FleetList, FleetNode
+    from cpuctl.answers.fleet_report import FleetReport
+    from cpuctl.exports.markup import Markup
+    from cpuctl.exports.page import Tone
+    from cpuctl.exports.report_page import Item
+
+_TONES: dict[str, Tone] = {"error": "bad", "warning": "warn", "note": ""}
+
+
+def fleet_page(report: FleetReport) -> Markup:
+    """Write the index."""
+    return report_page(
+        "Fleet",
+        styled_text(opening(report)),
+        [f"not read: {few(report['passedOver'])}"] if report["passedOver"] else [],
+        list(_cards(report)),
+        list(_chapters(report)),
+        alone="node",
+    )
+
+
+def _cards(report: FleetReport) -> Iterator[Card]:
+    summary = report["summary"]
+    wrong: Tone = "bad" if summary["wrong"] or summary["unreadable"] else "good"
+    told = f"{summary['wrong']} of {counted(summary['nodes'], 'node')} with something wrong"
+    if summary["unreadable"]:
+        told += f", {summary['unreadable']} unreadable"
+    yield Card("Nodes", StyledText(told, wrong), "nodes")
+    odd: Tone = "warn" if summary["odd"] else "good"
+    groups = f"{counted(len(report['groups']), 'group')}, {counted(summary['odd'], 'odd node')}"
+    yield Card("Groups", StyledText(groups, odd), "groups")
+    if report["findings"]:
+        yield Card("Findings", StyledText(counted(len(report["findings"]), "finding")), "findings")
+
+
+def _chapters(report: FleetReport) -> Iterator[Chapter]:
+    yield Chapter("nodes", "Nodes", (_nodes(report),))
+    yield Chapter("groups", "Groups", tuple(_groups(report)))
+    if report["findings"]:
+        yield Chapter("findings", "Findings", (Facts(tuple(_findings(report))),))
+
+
+def _nodes(report: FleetReport) -> Grid:
+    (grid,) = page_parts([nodes_table(report)])
+    assert isinstance(grid, Grid)
+    rows = []
+    for node, row in zip(report["nodes"], grid.rows, strict=True):
+        page = node["page"] if node["outcome"] == "Read" else None
+        rows.append((row[0]._replace(link=page or ""), *row[1:]))
+    about = tuple({"data-pod": node["node"]} for node in report["nodes"])
+    return grid._replace(rows=tuple(rows), about=about)
+
+
+def _groups(report: FleetReport) -> Iterator[Item]:
+    lines = tuple(styled_text(each) for each in oddities(report["groups"]))
+    if lines:
+        yield Sentences(lines)
+    nodes: list[FleetNode] = [
+        node["listed"] if node["outcome"] == "Read" else node for node in report["nodes"]
+    ]
+    fleet: FleetList = {
+        "apiVersion": report["apiVersion"],
+        "kind": "FleetList",
+        "complete": report["complete"],
+        "passedOver": report["passedOver"],
+        "summary": {
+            "nodes": report["summary"]["nodes"],
+            "groups": len(report["groups"]),
+            "odd": report["summary"]["odd"],
+            "wouldNotStart": 0,
+            "undetermined": 0,
+            "unreadable": report["summary"]["unreadable"],
+        },
+        "groups": report["groups"],
+        "nodes": nodes,
+    }
+    yield Figure(fleet_svg(fleet, "CPUs that are free for exclusive use"))
+
+
+def _findings(report: FleetReport) -> Iterator[Fact]:
+    for each in report["findings"]:
+        yield Fact(
+            severity=each["severity"],
+            tone=_TONES[each["severity"]],
+            code=f"{each['check']}: {each['code']}",
+            about=each["about"],
+            message=each["message"],
+            detail=f"on {counted(len(each['nodes']), 'node')}: {', '.join(each['nodes'])}",
+            fix=each["fix"],
+            pod=" ".join(each["nodes"]),
+        )

@@ -1,0 +1,82 @@
+"""How a report on a fleet looks to people: a row a node, those first that have to be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.findings import STYLES
+from cpuctl.phrases import counted, few
+
+if TYPE_CHECKING:
+    from cpuctl.answers.fleet import FleetFinding, FleetGroup, UnreadableNode
+    from cpuctl.answers.fleet_report import FleetReport, ReportedNode
+
+NAMES = ("NODE", "ERRORS", "WARNINGS", "NOT KNOWN", "GROUP", "STANDING")
+_NUMBERS = frozenset(NAMES[1:5])
+
+
+def blocks(document: FleetReport, *, wide: bool) -> Iterator[Block]:
+    """Lay out a report on a fleet; wide names all nodes of a finding."""
+    yield Lines((opening(document),))
+    if document["nodes"]:
+        yield nodes_table(document)
+    if lines := tuple(oddities(document["groups"])):
+        yield Lines(lines)
+    if document["findings"]:
+        yield Lines(tuple(_finding(each, wide=wide) for each in document["findings"]))
+
+
+def opening(document: FleetReport) -> Cell:
+    """Count nodes by what there is to look at."""
+    summary = document["summary"]
+    counts = {
+        "unreadable": summary["unreadable"],
+        "with something wrong": summary["wrong"],
+        "odd": summary["odd"],
+        "not known in all": summary["unknown"],
+    }
+    parts = [f"{count} {words}" for words, count in counts.items() if count]
+    missing = "" if document["complete"] else "; interrupted: nodes are missing"
+    text = f"{counted(summary['nodes'], 'node')}: {', '.join(parts) or 'nothing wrong was found'}{missing}"
+    bad = summary["wrong"] or summary["unreadable"]
+    return Cell(text, "red" if bad else "yellow" if parts or missing else "green")
+
+
+def nodes_table(document: FleetReport) -> Table:
+    """Show a row a node."""
+    places = {node: place for place, group in enumerate(document["groups"], 1) for node in group["nodes"]}
+    rows = tuple(_row(node, places.get(node["node"], 0)) for node in document["nodes"])
+    return Table(tuple(Column(name, "right" if name in _NUMBERS else "left") for name in NAMES), rows)
+
+
+def _row(node: ReportedNode | UnreadableNode, place: int) -> tuple[Cell, ...]:
+    if node["outcome"] == "Unreadable":
+        return (Cell(node["node"]), *(Cell("-"),) * 4, Cell(f"unreadable: {node['error']}", "red"))
+    summary = node["summary"]
+    bad = summary["error"] or summary["notAdmitted"] or summary["start"] in ("Refused", "KubeletFault")
+    style = "red" if bad else "yellow" if summary["warning"] or summary["unknown"] else "green"
+    return (
+        Cell(node["node"]),
+        Cell(str(summary["error"]), "red" if summary["error"] else ""),
+        Cell(str(summary["warning"]), "yellow" if summary["warning"] else ""),
+        Cell(str(summary["unknown"])),
+        Cell(str(place), "yellow" if place > 1 else ""),
+        Cell(node["verdict"], style),
+    )
+
+
+def oddities(groups: list[FleetGroup]) -> Iterator[Cell]:
+    """Say of every group but the largest what makes it odd."""
+    for place, group in enumerate(groups, 1):
+        if group["comparedWith"] is not None:
+            facts = few([each["fact"] for each in group["differences"]])
+            who = f"group {place} ({few(group['nodes'])})"
+            yield Cell(f"{who} differs from {group['comparedWith']} in {facts}", "yellow")
+
+
+def _finding(finding: FleetFinding, *, wide: bool) -> Cell:
+    nodes = ", ".join(finding["nodes"]) if wide else few(finding["nodes"])
+    text = ": ".join(filter(None, (finding["severity"], finding["about"], finding["message"])))
+    return Cell(f"{text} ({nodes})", STYLES[finding["severity"]])

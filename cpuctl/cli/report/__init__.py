@@ -1,1 +1,0 @@
-"""``cpuctl report``: all that is known of a node, on one page."""

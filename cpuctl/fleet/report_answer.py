@@ -1,0 +1,93 @@
+"""The answer of ``cpuctl fleet report``: nodes in the order in which they have to be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.exports.report_words import findings_of, is_clean
+from cpuctl.fleet.check_answer import same_findings
+from cpuctl.fleet.grouping import group_answers, groups_of
+
+if TYPE_CHECKING:
+    from cpuctl.answers.fleet import FleetCheckName, NodeFinding, UnreadableNode
+    from cpuctl.answers.fleet_report import FleetReport, FleetReportSummary, ReportedNode
+    from cpuctl.answers.report import Report
+
+    Node = ReportedNode | UnreadableNode
+
+_CHECKS: Mapping[str, FleetCheckName] = {"configuration": "config", "state": "state", "audit": "audit"}
+"""The parts of a report whose findings are those of checks; what is odd about machines groups tell."""
+
+
+def node_findings(report: Report) -> Iterator[NodeFinding]:
+    """Yield what is found on a node, as checks of fleets tell it."""
+    for place in findings_of(report):
+        if place.part not in _CHECKS:
+            continue
+        each = place.finding
+        yield {
+            "check": _CHECKS[place.part],
+            "severity": each["severity"],
+            "code": each["code"],
+            "about": place.about,
+            "where": "",
+            "expected": each["expected"],
+            "detected": each["detected"],
+            "message": each["message"],
+            "fix": each["fix"],
+        }
+
+
+def fleet_report_document(
+    nodes: Sequence[Node],
+    findings: Sequence[tuple[str, NodeFinding]],
+    *,
+    passed_over: Sequence[str] = (),
+    complete: bool = True,
+) -> FleetReport:
+    """Put nodes into one document; *findings* come with the names of their nodes."""
+    read = [node for node in nodes if node["outcome"] == "Read"]
+    groups = groups_of([node["listed"] for node in read])
+    odd = {node["node"] for group in groups[1:] for node in group.nodes}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "FleetReport",
+        "complete": complete,
+        "passedOver": list(passed_over),
+        "summary": _summary(nodes, read, len(odd)),
+        "groups": list(group_answers(groups)),
+        "findings": same_findings(findings),
+        "nodes": sorted(nodes, key=lambda node: _rank(node, odd=node["node"] in odd)),
+    }
+
+
+def is_wrong(node: ReportedNode) -> bool:
+    """Tell whether something is wrong with a node, whatever is not known."""
+    return not is_clean({**node["summary"], "unknown": 0})
+
+
+def _summary(nodes: Sequence[Node], read: Sequence[ReportedNode], odd: int) -> FleetReportSummary:
+    return {
+        "nodes": len(nodes),
+        "wrong": sum(map(is_wrong, read)),
+        "odd": odd,
+        "unknown": sum(node["summary"]["unknown"] > 0 for node in read),
+        "unreadable": len(nodes) - len(read),
+    }
+
+
+def _rank(node: Node, *, odd: bool) -> tuple[int, ...]:
+    """Tell how soon a node has to be looked at: what does not start, what is wrong, what is odd, the rest."""
+    if node["outcome"] == "Unreadable":
+        return (0,)
+    summary = node["summary"]
+    return (
+        {"Refused": 1, "KubeletFault": 1, "Undetermined": 2}.get(summary["start"], 3),
+        -summary["error"],
+        -(summary["notAdmitted"] or 0),
+        not odd,
+        -summary["warning"],
+        -summary["unknown"],
+    )

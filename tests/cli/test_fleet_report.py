@@ -1,0 +1,105 @@
+"""``cpuctl fleet report``: a page a node, and an index with those first that have to be looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import ROOT, Cpuctl
+
+FAULTY = ROOT / "fixtures/nodes/v2-2-numa/node.tar.xz"
+PODS = ROOT / "fixtures/nodes/v2-2-numa/pods.json"
+SMALL = "synthetic:1s1n4c2t"
+STATIC = ("--kubelet-version", "1.36", "--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> list[str]:
+    """Name a node with faults, two that are alike, and one that cannot be read."""
+    shutil.copy(FAULTY, tmp_path / "faulty.tar.xz")
+    (tmp_path / "broken.tar.xz").write_text("no archive")
+    return [str(tmp_path / "faulty.tar.xz"), str(tmp_path / "broken.tar.xz"), SMALL, f"{SMALL},nosmt"]
+
+
+def answer(cpuctl: Cpuctl, *words: str, code: int = 4) -> dict[str, Any]:
+    result = cpuctl("fleet", "report", *words, "-q", "-o", "json")
+    assert result.code == code, result
+    document: dict[str, Any] = json.loads(result.out)
+    return document
+
+
+def test_those_to_look_at_come_first(fleet: list[str], cpuctl: Cpuctl) -> None:
+    document = answer(cpuctl, *fleet, SMALL.replace("4c", "2c"))
+    assert [each["node"] for each in document["nodes"]][:2] == ["broken", "faulty"]
+    assert document["summary"]["nodes"] == 5
+    assert (document["summary"]["unreadable"], document["summary"]["wrong"]) == (1, 1)
+    assert document["nodes"][1]["summary"]["start"] == "Refused"
+    assert {node for each in document["findings"] for node in each["nodes"]} == {"faulty"}
+    severities = [each["severity"] for each in document["findings"]]
+    assert severities == sorted(severities, key=["error", "warning", "note"].index)
+
+
+def test_a_node_stands_as_in_its_own_report(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """With the pods that the API server has of it, which are found by its name."""
+    (name,) = {pod["spec"]["nodeName"] for pod in json.loads(PODS.read_text())["items"]}
+    node = str(shutil.copy(FAULTY, tmp_path / f"{name}.tar.xz"))
+    for pods in ((), ("--pods", str(PODS))):
+        alone = json.loads(cpuctl("report", node, *pods, "-q", "-o", "json").out)
+        (row,) = answer(cpuctl, node, *pods, code=3)["nodes"]
+        assert (row["node"], row["summary"]) == (name, alone["summary"])
+
+
+def test_pods_are_planned_on_every_node(cpuctl: Cpuctl) -> None:
+    document = answer(cpuctl, SMALL, SMALL.replace("4c", "8c"), *STATIC, "-T", "web=10/10,1Gi", code=3)
+    refused = {each["source"]: each["summary"]["notAdmitted"] for each in document["nodes"]}
+    assert refused == {SMALL: 1, SMALL.replace("4c", "8c"): 0}
+    assert document["nodes"][0]["source"] == SMALL
+
+
+def test_pages_are_written_beside_an_index_that_leads_to_them(
+    fleet: list[str], cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    directory = tmp_path / "new" / "pages"
+    result = cpuctl("fleet", "report", *fleet, "--html", str(directory), "-q")
+    assert result.code == 4
+    index = (directory / "index.html").read_text("ascii")
+    pages = sorted(path.name for path in directory.iterdir())
+    assert len(pages) == 4
+    assert sorted(set(re.findall(r'href="([^"#]+)"', index))) == [
+        each for each in pages if each != "index.html"
+    ]
+    faulty = (directory / "faulty.html").read_text("ascii")
+    alone = cpuctl("report", fleet[0], "--html", "-", "-q")
+    assert faulty == alone.out
+    again = cpuctl("fleet", "report", *fleet, "--html", str(directory), "-q")
+    assert (again.code, again.out) == (2, "")
+    assert "is not empty" in again.err
+    assert cpuctl("fleet", "report", *fleet, "--html", str(directory), "--force", "-q").code == 4
+    assert (directory / "index.html").read_text("ascii") == index
+
+
+def test_names_of_nodes_are_no_paths_and_no_markup(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    name = "a<b>&..\u202e"
+    (tmp_path / name).mkdir()
+    shutil.copy(FAULTY, tmp_path / name / f"{name}.tar.xz")
+    shutil.copy(FAULTY, tmp_path / "index.tar.xz")
+    nodes = [str(tmp_path / name / f"{name}.tar.xz"), str(tmp_path / "index.tar.xz")]
+    assert cpuctl("fleet", "report", *nodes, "--html", str(tmp_path / "pages"), "-q").code == 3
+    pages = {path.name for path in (tmp_path / "pages").iterdir()}
+    assert len(pages) == 3
+    assert all(re.fullmatch(r"[a-z0-9.-]+\.html", page) for page in pages)
+    index = (tmp_path / "pages/index.html").read_text("ascii")
+    assert "<b>&" not in index
+    assert "&#8238;" not in index
+
+
+def test_without_pages_the_index_is_printed(fleet: list[str], cpuctl: Cpuctl) -> None:
+    result = cpuctl("fleet", "report", *fleet, columns=200)
+    assert result.out.startswith("4 nodes: 1 unreadable, 1 with something wrong, ")
+    assert result.err.endswith("note: --html DIR writes a page for every node\n")
+    assert cpuctl("fleet", "report", *fleet, "--exit-zero").code == 0

@@ -92,6 +92,10 @@ def os_reason(error: OSError) -> str:
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
+MISSING = f"cannot be read: {_REASONS[errno.ENOENT]}"
+"""What is said of a file that is not there."""
+
+
 def unreadable(error: OSError, where: str, *, hint: str = "") -> CpuctlError:
     """Make the error for something at *where* that cannot be read: the node's refusal, or bad input."""
     message = f"cannot be read: {os_reason(error)}"

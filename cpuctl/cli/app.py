@@ -16,7 +16,7 @@ from cpuctl import __version__
 from cpuctl.cli.command_table import COMMANDS, GROUPS
 from cpuctl.cli.output import complain, forget_written, unanswered
 from cpuctl.cli.panels import PanelledCommand
-from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
+from cpuctl.errors import MISSING, CpuctlError, InputError, UsageError, unreadable
 from cpuctl.visible_text import printable
 
 EXIT_INTERNAL = 1
@@ -166,7 +166,7 @@ def run(arguments: Sequence[str]) -> int:
         code = command.main(list(arguments) or ["--help"], prog_name="cpuctl", standalone_mode=False)
         sys.stdout.flush()
     except CpuctlError as error:
-        return _report(error)
+        return _report(error, _meant(error, arguments))
     except typer.TyperException as error:
         return _report_usage(error)
     except KeyboardInterrupt:
@@ -192,12 +192,22 @@ def _refuse_second_machine(arguments: Sequence[str]) -> None:
         raise UsageError("two machines are named, expected one", where=named[1])
 
 
-def _report(error: CpuctlError) -> int:
+def _meant(error: CpuctlError, arguments: Sequence[str]) -> str:
+    """Return a hint at the file that was meant by a name of the command line that none has."""
+    if error.message != MISSING or not any(word.endswith(error.where or "?") for word in arguments):
+        return ""
+    from cpuctl.documents.files import nearest_path
+
+    found = nearest_path(error.where)
+    return f"did you mean {found}?" if found else ""
+
+
+def _report(error: CpuctlError, meant: str = "") -> int:
     complain(f"error: {error}")
     for later in getattr(error, "others", ()):
         complain(f"error: {later} (once the first is fixed)")
-    if error.hint:
-        complain(f"hint: {error.hint}")
+    if hint := meant or error.hint:
+        complain(f"hint: {hint}")
     return error.exit_code
 
 

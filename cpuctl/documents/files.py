@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from contextlib import suppress
+from itertools import islice
 from typing import BinaryIO
 
 from cpuctl.errors import InputError, unreadable
@@ -15,6 +17,9 @@ MAX_INPUT_BYTES = 256 << 20
 """The largest file read: all pods of a large cluster as JSON have about that."""
 
 _CHUNK = 1 << 20
+_LIKE = 0.7
+"""How alike two names of files are, without their extensions, that one slip of the hand apart."""
+_MOST_NAMES = 2000
 _NULL = os.makedev(1, 3)
 _TERMINALS = frozenset({4, 5, *range(136, 144), 188, 204, 229})
 """Major numbers of consoles, pseudo terminals and serial lines (*Documentation/admin-guide/devices.txt*)."""
@@ -33,6 +38,32 @@ def read_input(name: str) -> bytes:
     except ValueError:  # NUL, or what has no bytes
         raise InputError("no file can have this name", where=source_name(name)) from None
     return _within_bounds(data, name)
+
+
+def nearest_path(path: str) -> str:
+    """Return the path that was probably meant by one that is not there; nothing where none is like it.
+
+    Names that differ in a number are those of different things: ``node7`` is not a misspelt ``node8``.
+    """
+    from pathlib import Path
+
+    from cpuctl.spelling import nearest
+
+    given = Path(path)
+    missing = next((each for each in (*reversed(given.parents), given) if not os.path.lexists(each)), None)
+    if missing is None:
+        return ""
+    numbers = re.findall("[0-9]+", missing.name)
+    with suppress(OSError), os.scandir(missing.parent) as entries:
+        names = [each.name for each in islice(entries, _MOST_NAMES)]
+        known = {
+            name.partition(".")[0]: name for name in sorted(names) if re.findall("[0-9]+", name) == numbers
+        }
+        if stem := nearest(missing.name.partition(".")[0], known, _LIKE):
+            found = missing.with_name(known[stem])
+            whole = found / given.relative_to(missing)
+            return str(whole if whole.exists() else found)
+    return ""
 
 
 def read_member(path: str) -> bytes:

@@ -201,7 +201,8 @@ def read_requests(
         uid, name = request.desired.uid, request.desired.full_name
         if uid not in running.node.active and uid not in running.never_stored:
             why = running.outside.get(uid, f"{name} is not admitted here")
-            raise InputError(f"{why}, so it cannot be resized", hint="cpuctl explain tells more")
+            hint = f"cpuctl explain {name}, with the same machine, configuration and pods, shows why"
+            raise InputError(f"{why}, so it cannot be resized", hint=hint)
     return requests
 
 

@@ -111,3 +111,15 @@ def test_a_message_that_nobody_knows_has_a_next_step_too(cpuctl: Cpuctl) -> None
     ]
     known = cpuctl("explain", "-q", "--message", "checkpoint is corrupted", columns=80)
     assert (known.code, "Ask otherwise" in known.out) == (0, False)
+
+
+def test_a_misspelt_file_is_one_error_with_the_file_that_was_meant(cpuctl: Cpuctl) -> None:
+    machine = "fixtures/machine/2s-2numa-32cpu.tar.xz"
+    for words, name, meant in (
+        (("-m", machine, "-T", "a=1/1"), machine, "fixtures/machines/2s-2numa-32cpu.tar.xz"),
+        (("-m", "synthetic:2c", "-f", "fixtures/podz"), "fixtures/podz", "fixtures/pods"),
+    ):
+        result = cpuctl("plan", *words, "-q")
+        assert (result.code, result.out) == (4, "")
+        message = f"error: {name}: cannot be read: no such file or directory"
+        assert result.err == f"{message}\nhint: did you mean {meant}?\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.documents import files
-from cpuctl.documents.files import read_input, read_member
+from cpuctl.documents.files import nearest_path, read_input, read_member
 from cpuctl.errors import InputError
 
 
@@ -38,3 +38,22 @@ def test_standard_input_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(bytes((1 << 20) + 1))))
     with pytest.raises(InputError, match=r"^<stdin>: is larger than 1 MiB$"):
         read_input("-")
+
+
+def test_a_misspelt_path_is_recognized(tmp_path: Path) -> None:
+    """In any part of it; names that differ in a number, or only in their beginning, are not meant."""
+    (tmp_path / "machines").mkdir()
+    for name in ("node7.tar.xz", "kubelet.yaml", "a.yaml"):
+        (tmp_path / "machines" / name).touch()
+    meant = {
+        "machines/kubelte.yaml": "machines/kubelet.yaml",
+        "machines/kubelet.yml": "machines/kubelet.yaml",
+        "machine/node7.tar.xz": "machines/node7.tar.xz",
+        "machine/nothing.like": "machines",
+        "machines/node8.tar.xz": "",
+        "machines/b.yaml": "",
+        "machines/kubelet.yaml": "",
+        "elsewhere/kubelet.yaml": "",
+    }
+    found = {path: nearest_path(str(tmp_path / path)) for path in meant}
+    assert found == {path: str(tmp_path / name) if name else "" for path, name in meant.items()}

@@ -80,3 +80,5 @@ def _closing(document: FleetCheck) -> Iterator[Cell]:
     )
     if not document["complete"]:
         yield Cell("Interrupted: nodes are missing.", "yellow")
+    if document["unchecked"] and not document["findings"]:
+        yield Cell("Next, on each node that was not wholly checked: sudo cpuctl capture NODE.tar.gz")

@@ -54,7 +54,7 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     yield Lines.of(*node_lines(document["node"], document["kubelet"], driver="driver" in document))
     yield pods_table(document["pods"], wide=wide, masks=True)
     yield from claims_blocks(document["pods"], wide=wide)
-    remarks = notes(document["warnings"], document["pods"], document.get("explain"))
+    remarks = notes(document["warnings"], document["pods"])
     if lines := (*remarks, *_policy_fix(document)):
         yield Lines(lines)
     if wide and (items := tuple(_downward_items(document["pods"]))):
@@ -67,6 +67,8 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
         yield devices_table(document["after"]["devices"])
     yield Lines.of(*closing_lines(document))
     yield from headroom_blocks(document, wide=wide)
+    if explain := document.get("explain"):
+        yield Lines.of(f"Next, why and what would help: {explain}")
 
 
 def claims_blocks(pods: Sequence[Pod], *, wide: bool) -> Iterator[Block]:

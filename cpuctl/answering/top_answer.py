@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.node_parts import owner_answer
 from cpuctl.cpuset import CPUSet
+from cpuctl.live.counters import TICKS
 
 if TYPE_CHECKING:
     from cpuctl.answers import top as answers
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 _DIGITS = 4
 _MOST_INTERRUPTS = 5
+_A_TICK_OR_TWO = 0.02
+_LEAST_OF_KERNEL = 0.001
+"""The part of a CPU from which on a kernel thread counts: each CPU has some that look around now and then."""
 _TIMERS = ("LOC", "arch_timer")
 """The local timer of x86, and what it is called among the numbered interrupts of Arm."""
 
@@ -66,7 +70,8 @@ class _Rates:
         self._shares = {
             cpu: shares
             for cpu, after in window.cpus.after.items()
-            if (before := window.cpus.before.get(cpu)) and (shares := _shares(before, after))
+            if (before := window.cpus.before.get(cpu))
+            and (shares := _shares(before, after, window.cpus.seconds))
         }
         self.cpus = dict(self._each_cpu())
 
@@ -167,8 +172,9 @@ class _Rates:
     def _foreign(self, watched: WatchedContainer) -> list[answers.ForeignThread] | None:
         if self._window.foreign is None:
             return None
-        seen = [each for each in self._window.foreign if each.cpu in watched.cpus]
-        return [_foreign(each) for each in sorted(seen, key=lambda each: -each.ran)]
+        found = (_foreign(each) for each in self._window.foreign if each.cpu in watched.cpus)
+        seen = [each for each in found if not each["kernel"] or each["ran"] >= _LEAST_OF_KERNEL]
+        return sorted(seen, key=lambda each: -each["ran"])
 
     def _interrupts(self, cpus: CPUSet) -> answers.Interrupts | None:
         span = self._window.interrupts
@@ -232,24 +238,30 @@ _NOTHING: answers.Shares = {
 }
 
 
-def _shares(before: CPUTimes, after: CPUTimes) -> answers.Shares | None:
-    """Return what a CPU has spent its time on; None where no time has passed.
+def _shares(before: CPUTimes, after: CPUTimes, seconds: float) -> answers.Shares | None:
+    """Return what a CPU has spent its time on; None where no time has passed for it.
 
-    Idle time may go back by a tick, as the kernel says of it.
+    Idle time is exact wherever ticks stop while a CPU idles (``get_idle_time`` in *fs/proc/stat.c*); the rest
+    is counted by ticks, which see little of threads that sleep again before the next one. So what is not idle
+    is busy, and ticks say only on what, as the kernel itself splits the times of processes
+    (``cputime_adjust``). Idle time may go back by a tick.
     """
     spent = [max(new - old, 0) for old, new in zip(before, after, strict=True)]
-    user, nice, system, _, iowait, irq, softirq, steal = spent
-    total = sum(spent)
-    if not total:
+    user, nice, system, idle, iowait, irq, softirq, steal = spent
+    if not sum(spent):
         return None
-    busy = user + nice + system + irq + softirq
+    time = max(seconds * TICKS, idle + iowait + steal)
+    busy = (time - idle - iowait - steal) / time
+    ticks = user + nice + system + irq + softirq
+    share = busy / ticks if ticks else 0.0
+    told = ticks > 0 or busy < _A_TICK_OR_TWO
     return {
-        "busy": _rounded(busy / total),
-        "user": _rounded((user + nice) / total),
-        "system": _rounded(system / total),
-        "irq": _rounded((irq + softirq) / total),
-        "iowait": _rounded(iowait / total),
-        "steal": _rounded(steal / total),
+        "busy": _rounded(busy),
+        "user": _rounded((user + nice) * share) if told else None,
+        "system": _rounded(system * share) if told else None,
+        "irq": _rounded((irq + softirq) * share) if told else None,
+        "iowait": _rounded(iowait / time),
+        "steal": _rounded(steal / time),
     }
 
 

@@ -61,8 +61,8 @@ class Container(Owner):
     used: Rate | None
     """The CPU time that the container has had, in CPUs."""
     others: Rate | None
-    """The time that its CPUs have spent on somebody else, in CPUs. It is a difference of two accounts, one of
-    which goes by ticks: a few hundredths mean nothing.
+    """The time that its CPUs have spent on somebody else, in CPUs: what they were busy, but for interrupts,
+    less what it has used. Exact to a hundredth or two; null where it shares CPUs with another container.
     """
     steal: Rate | None
     """What the hypervisor has taken from its CPUs, in CPUs."""
@@ -78,8 +78,9 @@ class Container(Owner):
     migrations: Rate | None
     """How often one of its threads went to another CPU."""
     foreign: list[ForeignThread] | None
-    """Threads that are not its own and have run on its CPUs. It takes some seconds to look at all threads of
-    a node in turn: who stays a moment may go unseen, but not the time it has taken (others).
+    """Threads that are not its own and have run on its CPUs; those of the kernel only where they took a
+    thousandth of one. With --once all threads are looked at, else in turn, which takes some seconds: who
+    stays a moment may go unseen, but not the time it has taken (others).
     """
     interrupts: Interrupts | None
     numaMisses: Rate | None
@@ -161,7 +162,7 @@ class Shares(TypedDict):
     """What a CPU has spent its time on; null where nothing tells."""
 
     busy: Rate | None
-    """On anything: user, system and irq together."""
+    """On anything: what is not idle, nor stolen. Ticks tell how much of it was user, system and irq."""
     user: Rate | None
     system: Rate | None
     irq: Rate | None

@@ -143,7 +143,7 @@ def top(
     if replay:
         _replay(replay, style, interval, once=once, on_screen=on_screen)
         return
-    with _running(inputs, style) as (node, sources), _recorder(record, style) as recorder:
+    with _running(inputs, style, thorough=once) as (node, sources), _recorder(record, style) as recorder:
         if on_screen:
             capture = partial(_capture, root, node.top.hostname)
             _show(_LiveFeed(node, sources, recorder), interval, style, capture)
@@ -169,11 +169,13 @@ def _refuse_form(output: TopOutput | None, *, once: bool, interval: float, sampl
 
 
 @contextmanager
-def _running(inputs: "NodeInputs", style: Style) -> "Iterator[tuple[RunningNode, Sources]]":
+def _running(
+    inputs: "NodeInputs", style: Style, *, thorough: bool
+) -> "Iterator[tuple[RunningNode, Sources]]":
     from cpuctl.operations.top import load_running_node
 
     sources = Sources()
-    node = load_running_node(inputs, sources)
+    node = load_running_node(inputs, sources, thorough=thorough)
     print_sources(sources, style)
     node.keep_off()
     try:

@@ -19,6 +19,8 @@ _MOST_OPEN = 3072
 _SPARE = 64
 """Descriptors that are left to everything else of the process."""
 _CHUNK = 1 << 16
+TICKS = 100
+"""What the kernel counts a second in ``stat`` files (USER_HZ, the same wherever kubelets run)."""
 _MOST_BYTES = 32 << 20
 
 

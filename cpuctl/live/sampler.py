@@ -38,6 +38,8 @@ N = TypeVar("N", int, float)
 _CPUS_A_SECOND = 128
 """Up to so many CPUs, interrupts and run queues are read each time, of twice as many every second time."""
 _LIST_THREADS_EVERY = 5
+_SHARE, _ALL = 64, 1 << 22
+"""Processes that are looked at each time, besides new ones and suspects: some, or as many as there can be."""
 
 
 class WatchedContainer(NamedTuple):
@@ -135,12 +137,17 @@ class _Track(Generic[T]):
 
 
 class Sampler:
-    """Reads the counters of what is watched; *clock* tells seconds that only go forward."""
+    """Reads the counters of what is watched; *clock* tells seconds that only go forward.
 
-    def __init__(self, files: CounterFiles, watched: Watched, clock: Callable[[], float]) -> None:
+    *thorough*: all threads are looked at each time, not in turn.
+    """
+
+    def __init__(
+        self, files: CounterFiles, watched: Watched, clock: Callable[[], float], *, thorough: bool = False
+    ) -> None:
         self._files = files
         self._clock = clock
-        self._foreign = ForeignThreads(files)
+        self._foreign = ForeignThreads(files, _ALL if thorough else _SHARE)
         self._count = 0
         self._cpus: _Track[dict[int, CPUTimes]] = _Track()
         self._delays: _Track[dict[int, int]] = _Track()

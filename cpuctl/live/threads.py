@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from cpuctl.capture.node.processes import deciding_cgroup
-from cpuctl.live.counters import CounterFiles
+from cpuctl.live.counters import TICKS, CounterFiles
 
 MOST_THREADS = 256
 """Threads of one container that are looked at each second; those of larger ones less often."""
@@ -96,8 +96,6 @@ class _Stat(NamedTuple):
     cpu: int
 
 
-_TICK = 10_000_000
-"""Nanoseconds of the unit of times in ``stat`` (USER_HZ is 100 wherever kubelets run)."""
 _SUSPECT = 30.0
 """Seconds for which one that was found is looked at each time."""
 
@@ -108,7 +106,7 @@ class ForeignThreads:
     Each time *share* processes are looked at in turn, besides new ones and suspects.
     """
 
-    def __init__(self, files: CounterFiles, share: int = 64) -> None:
+    def __init__(self, files: CounterFiles, share: int) -> None:
         self._files = files
         self._share = share
         self._threads: dict[int, _Seen] = {}
@@ -220,4 +218,4 @@ def _parse_stat(text: bytes) -> _Stat | None:
     except ValueError:
         return None
     name = head.partition(b"(")[2].decode(errors="replace")
-    return _Stat(name, bool(flags & _KERNEL_THREAD), (user + system) * _TICK, cpu)
+    return _Stat(name, bool(flags & _KERNEL_THREAD), (user + system) * (1_000_000_000 // TICKS), cpu)

@@ -48,10 +48,12 @@ class TopNode(NamedTuple):
 class RunningNode:
     """A node that runs, and its counters.
 
-    *clock* tells seconds that only go forward.
+    *clock* tells seconds that only go forward. *thorough*: all threads are looked at each time, not in turn.
     """
 
-    def __init__(self, node: LiveNode, root: str, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, node: LiveNode, root: str, clock: Callable[[], float], *, thorough: bool = False
+    ) -> None:
         self._node = node
         self._clock = clock
         self._root = root.rstrip("/")
@@ -59,7 +61,7 @@ class RunningNode:
         self._hostname = (self._files.read("proc/sys/kernel/hostname", keep=False) or b"").decode().strip()
         self.top = self._discover()
         self._discovered = clock()
-        self._sampler = Sampler(self._files, self.top.watched, clock)
+        self._sampler = Sampler(self._files, self.top.watched, clock, thorough=thorough)
 
     def take(self) -> Window | None:
         """Read the counters; None where there is nothing to compare them with yet.
@@ -119,10 +121,10 @@ class RunningNode:
         )
 
 
-def load_running_node(inputs: NodeInputs, sources: Sources) -> RunningNode:
+def load_running_node(inputs: NodeInputs, sources: Sources, *, thorough: bool = False) -> RunningNode:
     """Read who has which CPUs of the live node, or of the one whose file system is mounted at a root.
 
-    Raise UsageError for a recording, in which nothing runs.
+    *thorough*: all threads are looked at each time. Raise UsageError for a recording, in which nothing runs.
     """
     node = load_node(inputs, sources, goes_without=True)
     if not (node.known.live or inputs.root):
@@ -131,7 +133,7 @@ def load_running_node(inputs: NodeInputs, sources: Sources) -> RunningNode:
             where=f"-m {inputs.machine}",
             hint="cpuctl audit looks at that moment; --replay FILE plays what --record FILE has written",
         )
-    return RunningNode(node, inputs.root, time.monotonic)
+    return RunningNode(node, inputs.root, time.monotonic, thorough=thorough)
 
 
 def _rows(snapshot: NodeSnapshot) -> list[tuple[Owner, WatchedContainer]]:

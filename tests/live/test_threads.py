@@ -59,7 +59,7 @@ def names(found: list[ForeignThread] | None) -> list[tuple[int, int, float]]:
 def test_only_who_runs_there_and_does_not_belong_is_found(procs: Procs) -> None:
     procs.put(11, 4, 1.0)
     procs.put(30, 3, 1.0, group=f"{OWN}/below")
-    watch = ForeignThreads(procs.files)
+    watch = ForeignThreads(procs.files, share=64)
     assert watch.look(1.0, HOLDERS) == []
     for tid, cpu, group in ((10, 0, "/other"), (20, 3, OWN), (30, 3, f"{OWN}/below")):
         procs.put(tid, cpu, 1.5, group=group)
@@ -71,14 +71,14 @@ def test_only_who_runs_there_and_does_not_belong_is_found(procs: Procs) -> None:
 
 
 def test_one_that_slept_there_all_the_time_disturbs_nobody(procs: Procs) -> None:
-    watch = ForeignThreads(procs.files)
+    watch = ForeignThreads(procs.files, share=64)
     procs.put(11, 4, 1.0)
     watch.look(1.0, HOLDERS)
     assert watch.look(2.0, HOLDERS) == []
 
 
 def test_new_processes_and_threads_are_looked_at_at_once(procs: Procs) -> None:
-    watch = ForeignThreads(procs.files)
+    watch = ForeignThreads(procs.files, share=64)
     watch.look(1.0, HOLDERS)
     procs.put(40, 4, 0.5)
     procs.put(41, 3, 0.25, pid=10)
@@ -88,14 +88,14 @@ def test_new_processes_and_threads_are_looked_at_at_once(procs: Procs) -> None:
 def test_a_kernel_without_schedstat_is_read_by_its_ticks(tmp_path: Path) -> None:
     procs = Procs(tmp_path)
     procs.put(10, 3, 1.0, told=False)
-    watch = ForeignThreads(procs.files)
+    watch = ForeignThreads(procs.files, share=64)
     watch.look(1.0, HOLDERS)
     procs.put(10, 3, 1.5, told=False)
     assert names(watch.look(2.0, HOLDERS)) == [(10, 3, 0.5)]
 
 
 def test_another_container_s_thread_is_foreign_too(procs: Procs) -> None:
-    watch = ForeignThreads(procs.files)
+    watch = ForeignThreads(procs.files, share=64)
     watch.look(1.0, HOLDERS)
     procs.put(20, 3, 2.0, group="/kubepods/pod1/c1x")
     assert names(watch.look(2.0, HOLDERS)) == [(20, 3, 1.0)]
@@ -124,7 +124,7 @@ def test_a_share_of_all_is_looked_at_each_time_and_suspects_always(procs: Procs)
 def test_who_has_ended_is_forgotten(procs: Procs, tmp_path: Path) -> None:
     import shutil
 
-    watch = ForeignThreads(procs.files)
+    watch = ForeignThreads(procs.files, share=64)
     watch.look(1.0, HOLDERS)
     shutil.rmtree(tmp_path / "proc" / "10")
     watch.look(2.0, HOLDERS)
@@ -132,4 +132,4 @@ def test_who_has_ended_is_forgotten(procs: Procs, tmp_path: Path) -> None:
 
 
 def test_without_procfs_nothing_is_known(tmp_path: Path) -> None:
-    assert ForeignThreads(CounterFiles(Root(tmp_path))).look(1.0, HOLDERS) is None
+    assert ForeignThreads(CounterFiles(Root(tmp_path)), share=64).look(1.0, HOLDERS) is None

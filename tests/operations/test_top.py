@@ -43,6 +43,8 @@ def test_a_busy_and_disturbed_container(running: Running) -> None:
     running.ran[500], running.on[500] = 0.8, 1
     running.came = {"24": {5: 400, 0: 6}, "LOC": {1: 500}}
     running.waited, running.moved = {90: 0.5, 91: 0.1}, {91: 4}
+    for tid, ran in ((15, 1.0001), (30, 1.5)):
+        running.ran[tid], running.on[tid] = ran, 5
     running.missed += 10
     running.stalled += 1.0
     running.write()
@@ -67,7 +69,8 @@ def test_a_busy_and_disturbed_container(running: Running) -> None:
             "cpu": 1,
             "kernel": False,
             "ran": 0.4,
-        }
+        },
+        {"tid": 30, "pid": 30, "comm": "kswapd0", "cgroup": "/", "cpu": 5, "kernel": True, "ran": 0.25},
     ]
     assert container["numaMisses"] == 10.0 / 2 * len(CPUSet.parse(container["numaNodes"]))
     assert container["pressure"] == {"some": 0.5, "full": 0.0, "average": 0.015}
@@ -75,6 +78,24 @@ def test_a_busy_and_disturbed_container(running: Running) -> None:
     assert document["reserved"]["interrupts"] == 3.0
     assert document["unknown"] == []
     assert [each["owner"] for each in document["cpus"]] == ["reserved", "exclusive", "shared", "shared"] * 2
+
+
+@pytest.mark.parametrize("thorough", [True, False])
+def test_among_many_processes_a_stray_one_is_found_at_once_or_in_turn(
+    thorough: bool, running: Running
+) -> None:
+    for pid in range(1000, 1100):
+        running.tree.process(pid, "worker", "/system.slice/backup.service", "0-7")
+    node, looks = running.start(thorough=thorough), 0
+    seen: list[Any] = []
+    while not seen:
+        looks += 1
+        running.pass_time(1)
+        running.ran[1099], running.on[1099] = 1.0 + looks, 5
+        running.write()
+        seen = told(node)["containers"][0]["foreign"]
+    assert ([each["tid"] for each in seen], looks) == ([1099], 1 if thorough else 2)
+    assert seen[0]["ran"] == 1.0
 
 
 def test_what_a_kernel_does_not_tell_is_null_and_said(tmp_path: Path) -> None:
@@ -95,6 +116,22 @@ def test_what_a_kernel_does_not_tell_is_null_and_said(tmp_path: Path) -> None:
     assert [each["runQueueDelay"] for each in document["cpus"]] == [None] * 8
     told_of = " ".join(each["what"] for each in document["unknown"])
     assert all(word in told_of for word in ("pressure", "runQueueDelay", "interrupts", "used")), told_of
+
+
+def test_ticks_that_see_nothing_of_a_busy_cpu(running: Running) -> None:
+    """A thread that sleeps whenever the tick comes: the CPU is busy, and nobody knows with what."""
+    node = running.start()
+    running.pass_time(1, {1: {"user": 0.3}, 5: {"user": 0.4}})
+    running.spent[1]["user"] = 0
+    running.spent[5]["user"] /= 2
+    running.used += 0.3
+    running.write()
+    document = told(node)
+    first, second = document["cpus"][1], document["cpus"][5]
+    assert (first["busy"], first["user"]) == (0.3, None)
+    assert (second["busy"], second["user"], second["system"]) == (0.4, 0.4, 0.0)
+    (container,) = document["containers"]
+    assert (container["loads"], container["used"], container["others"]) == ([0.3, 0.4], 0.3, None)
 
 
 def test_groups_of_version_1(tmp_path: Path) -> None:

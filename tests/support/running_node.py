@@ -55,12 +55,12 @@ class Running:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
 
-    def start(self) -> RunningNode:
+    def start(self, *, thorough: bool = False) -> RunningNode:
         """Look at it for the first time."""
         self.write()
         (self.root / "pods.json").write_text(json.dumps(PODS))
         inputs = NodeInputs(root=str(self.root), pods=str(self.root / "pods.json"))
-        node = load_running_node(inputs, Sources())
+        node = load_running_node(inputs, Sources(), thorough=thorough)
         node._clock = lambda: self.now
         node._sampler._clock = lambda: self.now
         node._discovered = self.now

@@ -223,5 +223,5 @@ DOCUMENTS = {
         _reading(run_log),
         files("logs/kubelet-*"),
     ),
-    "requests": Target(_reading(run_requests), files("logs/runtime-*", largest=1 << 16)),
+    "requests": Target(_reading(run_requests), files("logs/runtime-*", largest=1 << 17)),
 }

@@ -380,9 +380,9 @@ def _unloaded(refused: ConfigRefusedError, sources: Sources) -> NotStartedPlan:
     from cpuctl.answering.config.parts import unloaded_header
     from cpuctl.answering.plan.plan_answer import not_started_document
 
-    head = unloaded_header(sources)
+    header = unloaded_header(sources)
     return not_started_document(
-        refused.whole_refusal, {"sources": head["sources"], "kubelet": head["kubelet"]}
+        refused.whole_refusal, {"sources": header["sources"], "kubelet": header["kubelet"]}
     )
 
 

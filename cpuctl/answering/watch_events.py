@@ -25,14 +25,14 @@ SpeltOut = Callable[[str], str]
 """What lets a proposed command ask with the options that were given."""
 
 
-def watch_events(seen: Seen, moment: float, spelt_out: SpeltOut) -> Iterator[answers.WatchEvent]:
+def watch_events(observation: Seen, moment: float, spelt_out: SpeltOut) -> Iterator[answers.WatchEvent]:
     """Yield all that is new at a *moment*, in seconds since 1970."""
     time = _time(moment)
-    if seen.failure:
-        yield _event("AuditFailed", time, f"the audit failed: {seen.failure}")
-    if seen.remark:
-        yield _event("Sampling", time, seen.remark)
-    for change in seen.changes:
+    if observation.failure:
+        yield _event("AuditFailed", time, f"the audit failed: {observation.failure}")
+    if observation.remark:
+        yield _event("Sampling", time, observation.remark)
+    for change in observation.changes:
         yield _TOLD[change.thing.kind](change, time, spelt_out)
 
 

@@ -203,8 +203,8 @@ def _note_policy(timeline: "Timeline", style: Style) -> None:
         from cpuctl.answering.replay_answer import policy_of
         from cpuctl.exports.outcomes import what_if_sentence
 
-        if (told := policy_of(timeline).get("policy")) is not None:
-            note(what_if_sentence(told), style)
+        if (policy := policy_of(timeline).get("policy")) is not None:
+            note(what_if_sentence(policy), style)
 
 
 def play(timeline: "Timeline", style: Style) -> "Simulation":

@@ -120,7 +120,7 @@ def report(
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pictures = Pictures.asked({HTML: html}, style, replace=force)
-    words = PlanningInputs(
+    planning_inputs = PlanningInputs(
         filenames=filename,
         templates=template,
         machine=machine,
@@ -135,7 +135,7 @@ def report(
     )
     inputs = ReportInputs(
         name=node_name(machine) or "node",
-        planning=words,
+        planning=planning_inputs,
         pod_resources=pod_resources,
         timeline=timeline,
         now=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -170,12 +170,12 @@ def accounts_of(pod: Pod, rules: NodeRules, settings: CgroupSettings) -> Account
     )
     if not own + more:
         return None
-    seen, qos = rules.view(pod), pod_qos(rules.view(pod)).qos_class
+    view, qos = rules.view(pod), pod_qos(rules.view(pod)).qos_class
     return Accounts(
         claims=own + more,
         footprint=pod_requests(rules.known(pod)).get(CPU, _ZERO).nano,
-        pod=pod_cgroup(seen, qos, settings),
-        containers={each.name: container_cgroup(seen, each, qos, settings) for each in seen.all_containers},
+        pod=pod_cgroup(view, qos, settings),
+        containers={each.name: container_cgroup(view, each, qos, settings) for each in view.all_containers},
     )
 
 

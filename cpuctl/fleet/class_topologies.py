@@ -14,7 +14,7 @@ from cpuctl.fleet.topology_check import compared, publisher_of
 from cpuctl.fleet.topology_plugin import Topologies, plugin_refusal, with_reserved
 from cpuctl.operations.topology_publishing import Publisher, publish_node
 from cpuctl.scheduler.node_topology import topology_settings
-from cpuctl.scheduler.topology_match import Asking, TopologyScore, score_topology
+from cpuctl.scheduler.topology_match import TopologyRequest, TopologyScore, score_topology
 
 if TYPE_CHECKING:
     from cpuctl.engine.node import Node
@@ -84,23 +84,28 @@ class ClassTopologies:
         """Let the plug-in go by what it has cached, less what a pod requests, or by what comes anew."""
         if self.reserves:
             topology = self.topology(node_class)
-            after.topology, after.published = topology and with_reserved(topology, Asking.of(pod)), True
+            after.topology, after.published = (
+                topology and with_reserved(topology, TopologyRequest.of(pod)),
+                True,
+            )
         elif node_class.published and (node_class.topology is None or not node_class.starts):
             # Nobody publishes anew where no kubelet is known, or where no exporter runs.
             after.topology, after.published = node_class.topology, True
 
-    def refusal(self, node_class: NodeClass, asking: Asking) -> Unaligned | None:
+    def refusal(self, node_class: NodeClass, request: TopologyRequest) -> Unaligned | None:
         """Ask the plug-in's filter."""
-        return plugin_refusal(asking, self.topology(node_class), node_class.node.allocatable)
+        return plugin_refusal(request, self.topology(node_class), node_class.node.allocatable)
 
-    def scores(self, classes: Sequence[NodeClass], asking: Asking, shape: Hashable) -> list[TopologyScore]:
+    def scores(
+        self, classes: Sequence[NodeClass], request: TopologyRequest, shape: Hashable
+    ) -> list[TopologyScore]:
         """Score classes for a pod of a *shape*; a scheduler takes the only node left without."""
         if sum(len(each.members) for each in classes) == 1:
             return [TopologyScore(0)]
         for node_class in classes:
             if shape not in node_class.scores:
                 node_class.scores[shape] = score_topology(
-                    asking, self.topology(node_class), self._options.scoring
+                    request, self.topology(node_class), self._options.scoring
                 )
         return [each.scores[shape] for each in classes]
 

@@ -35,7 +35,7 @@ from cpuctl.scheduler.decisions import (
 )
 from cpuctl.scheduler.model import Load, NodeObject
 from cpuctl.scheduler.spreading import HOSTNAME, ZONE, Siblings, siblings_of, spread_scores
-from cpuctl.scheduler.topology_match import Asking, Unaligned
+from cpuctl.scheduler.topology_match import TopologyRequest, Unaligned
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import PlannedNode
@@ -271,7 +271,7 @@ class FleetPlanner:
     ) -> Placed:
         reasons = filter_reasons(needs, node_class.node, node_class.load)
         if not reasons and self._plugin is not None:
-            refusal = self._plugin.refusal(node_class, Asking.of(pod))
+            refusal = self._plugin.refusal(node_class, TopologyRequest.of(pod))
             reasons = (refusal.message,) if refusal else ()
         reasons = reasons or self._claim_fit(node_class, pod).reasons
         if reasons:
@@ -436,15 +436,15 @@ class FleetPlanner:
         needs: PodNeeds,
     ) -> Placed:
         """Choose among the nodes that the plug-in lets pass, too, and compare it with the kubelets."""
-        asking = Asking.of(pod)
-        refusals = {each: refusal for each in passed if (refusal := plugin.refusal(each, asking))}
-        view = self._filtered_by(plugin, refusals, asking, pod, needs)
+        request = TopologyRequest.of(pod)
+        refusals = {each: refusal for each in passed if (refusal := plugin.refusal(each, request))}
+        view = self._filtered_by(plugin, refusals, request, pod, needs)
         classes = [each for each in passed if each not in refusals]
         if view.crash or not classes:
             all_reasons = [*reasons, *(((refusal.message,), count) for refusal, count in view.filtered)]
             message = view.crash or no_node_message(all_reasons, len(self._nodes))
             return Placed(pod, message=message, plugin=view)
-        added = plugin.scores(classes, asking, shape_of(pod))
+        added = plugin.scores(classes, request, shape_of(pod))
         if failure := next((each.failure for each in added if each.failure), ""):
             return Placed(pod, message=failure, plugin=view)
         own = self._totals(classes, [passed[each] for each in classes], pod, needs)
@@ -452,7 +452,7 @@ class FleetPlanner:
         placed = self._chosen(node_class, classes, pod, needs)
         if placed.admission is not None and not placed.admitted:
             why = why_passed(
-                placed.admission.verdict, asking, plugin.topology(node_class), plugin.now(node_class)
+                placed.admission.verdict, request, plugin.topology(node_class), plugin.now(node_class)
             )
             view = view._replace(wrongly_passed=why)
             if plugin.reserves:
@@ -463,7 +463,7 @@ class FleetPlanner:
         self,
         plugin: ClassTopologies,
         refusals: Mapping[NodeClass, Unaligned],
-        asking: Asking,
+        request: TopologyRequest,
         pod: StoredPod,
         needs: PodNeeds,
     ) -> PluginView:
@@ -479,7 +479,7 @@ class FleetPlanner:
         topology = plugin.topology(wrongly[0])
         assert topology is not None, "the plug-in filters by an object"
         now, reserves = plugin.now(wrongly[0]), plugin.reserves
-        why = why_filtered(refusals[wrongly[0]], asking, topology, now, reserves=reserves)
+        why = why_filtered(refusals[wrongly[0]], request, topology, now, reserves=reserves)
         return view._replace(wrongly_filtered=WronglyFiltered(len(names), names[:_SHOWN], why))
 
     def _reserve(self, node_class: NodeClass, pod: StoredPod) -> None:

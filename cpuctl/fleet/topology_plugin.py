@@ -13,10 +13,10 @@ from cpuctl.quantity import Quantity
 from cpuctl.scheduler.node_topology import topology_settings
 from cpuctl.scheduler.topology_match import (
     NANO,
-    Asking,
     PluginCrashError,
     Scoring,
     Strategy,
+    TopologyRequest,
     Unaligned,
     filter_topology,
 )
@@ -98,22 +98,22 @@ class PluginView(NamedTuple):
 
 
 def plugin_refusal(
-    asking: Asking, topology: NodeTopology | None, node_resources: Collection[str]
+    request: TopologyRequest, topology: NodeTopology | None, node_resources: Collection[str]
 ) -> Unaligned | None:
     """Ask the plug-in's filter; a crash of the scheduler is a refusal of all nodes."""
     try:
-        return filter_topology(asking, topology, node_resources)
+        return filter_topology(request, topology, node_resources)
     except PluginCrashError as crash:
         return Unaligned(f"the scheduler crashes: {crash}")
 
 
-def with_reserved(topology: NodeTopology, asking: Asking) -> NodeTopology:
+def with_reserved(topology: NodeTopology, request: TopologyRequest) -> NodeTopology:
     """Take what a pod requests off every zone, as the reserve cache does (``cache/store.go``)."""
     return topology._replace(
         zones=tuple(
             zone._replace(
                 resources=tuple(
-                    each._replace(available=_less(each.available, asking.whole.get(each.name, 0)))
+                    each._replace(available=_less(each.available, request.whole.get(each.name, 0)))
                     for each in zone.resources
                 )
             )
@@ -127,7 +127,12 @@ def _less(available: Quantity, nanos: int) -> Quantity:
 
 
 def why_filtered(
-    refusal: Unaligned, asking: Asking, topology: NodeTopology, now: NodeTopology | None, *, reserves: bool
+    refusal: Unaligned,
+    request: TopologyRequest,
+    topology: NodeTopology,
+    now: NodeTopology | None,
+    *,
+    reserves: bool,
 ) -> str:
     """Say why the plug-in filters a node whose kubelet would admit the pod.
 
@@ -156,8 +161,8 @@ def why_filtered(
         return f"the object is not true of the node: {_first_difference(topology, now)}"
     if name == "cpu" and not any(each.allocatable.sign for each in listing):
         return "every zone has 0 CPUs, as the kubelet's CPU Manager has the policy none"
-    asked = asking.whole if not refusal.container else _of(refusal.container, asking)
-    if name == "cpu" and any(part.requests.get("cpu", 0) % NANO for part in asking.parts):
+    asked = request.whole if not refusal.container else _of(refusal.container, request)
+    if name == "cpu" and any(part.requests.get("cpu", 0) % NANO for part in request.parts):
         amount = Quantity(asked.get(name, 0), -9)
         return (
             f"the plug-in looks for {amount.canonical()} CPUs on one NUMA node, and the kubelet does not "
@@ -170,12 +175,12 @@ def _listing(topology: NodeTopology, name: str) -> list[ZoneResource]:
     return [each for zone in topology.zones for each in zone.resources if each.name == name]
 
 
-def _of(container: str, asking: Asking) -> dict[str, int]:
-    return next((dict(part.requests) for part in asking.parts if part.name == container), {})
+def _of(container: str, request: TopologyRequest) -> dict[str, int]:
+    return next((dict(part.requests) for part in request.parts if part.name == container), {})
 
 
 def why_passed(
-    verdict: Verdict, asking: Asking, topology: NodeTopology | None, now: NodeTopology | None
+    verdict: Verdict, request: TopologyRequest, topology: NodeTopology | None, now: NodeTopology | None
 ) -> str:
     """Say why the plug-in lets a pod through that the kubelet rejects; empty where that is no rejection."""
     if not isinstance(verdict, Rejected):
@@ -191,7 +196,7 @@ def why_passed(
     policy = topology_settings(topology).policy
     if policy != "single-numa-node":
         return f"the plug-in filters for single-numa-node only, and the object says {policy}"
-    if asking.unseen:
+    if request.unseen:
         return "the plug-in does not look at BestEffort pods without devices"
     return _LOWEST
 

@@ -45,15 +45,15 @@ def read_thread(files: CounterFiles, tid: int) -> ThreadCounts | None:
 
 def group_threads(files: CounterFiles, directories: Iterable[str], version: int) -> list[int] | None:
     """List the threads of some control groups; None where none of the groups tells."""
-    name, told = "cgroup.threads" if version == 2 else "tasks", False
+    name, found_any = "cgroup.threads" if version == 2 else "tasks", False
     tids: list[int] = []
     for directory in directories:
         text = files.read(f"{directory}/{name}")
         if text is not None:
-            told = True
+            found_any = True
             # 0 is a thread of another PID namespace, of which nothing can be asked.
             tids.extend(int(word) for word in text.split() if word.isdigit() and word != b"0")
-    return tids if told else None
+    return tids if found_any else None
 
 
 class ForeignThread(NamedTuple):

@@ -62,7 +62,7 @@ class Part(NamedTuple):
     requests: Nanos
 
 
-class Asking(NamedTuple):
+class TopologyRequest(NamedTuple):
     """What the plug-in looks at of a pod; ``whole`` is what it asks for where the scope is the pod."""
 
     qos: QosClass
@@ -70,7 +70,7 @@ class Asking(NamedTuple):
     whole: Nanos
 
     @classmethod
-    def of(cls, pod: Pod) -> Asking:
+    def of(cls, pod: Pod) -> TopologyRequest:
         """Sum up a pod; pod-level resources count for its class alone."""
         parts = tuple(
             Part(
@@ -142,14 +142,14 @@ def numa_zones(topology: NodeTopology) -> list[NumaZone]:
 
 
 def filter_topology(
-    asking: Asking, topology: NodeTopology | None, node_resources: Collection[str]
+    request: TopologyRequest, topology: NodeTopology | None, node_resources: Collection[str]
 ) -> Unaligned | None:
     """Say why the plug-in filters a node, None where it lets the pod pass.
 
     *node_resources* are the names of what the Node has allocatable. Raise PluginCrashError where the plug-in
     crashes.
     """
-    if asking.unseen or topology is None:
+    if request.unseen or topology is None:
         return None
     settings = topology_settings(topology)
     if settings.policy != "single-numa-node":
@@ -157,15 +157,15 @@ def filter_topology(
     zones = numa_zones(topology)
     known = {name for name in node_resources if _counted(name)}.union(_ALWAYS_THERE)
     if settings.scope == "pod":
-        _, missing = _fitting_zone(asking.whole, asking.qos, zones, known)
+        _, missing = _fitting_zone(request.whole, request.qos, zones, known)
         return Unaligned("cannot align pod", resource=missing) if missing else None
-    for part in asking.parts:
-        number, missing = _fitting_zone(part.requests, asking.qos, zones, known)
+    for part in request.parts:
+        number, missing = _fitting_zone(part.requests, request.qos, zones, known)
         if missing:
             kind = "" if part.kind is ContainerKind.APP else f"{part.kind} "
             return Unaligned(f"cannot align {kind}container", part.name, missing)
         if part.kind is ContainerKind.APP:
-            _take(part.requests, asking.qos, [zone for zone in zones if zone.id == number])
+            _take(part.requests, request.qos, [zone for zone in zones if zone.id == number])
     return None
 
 
@@ -199,22 +199,24 @@ def _take(requests: Nanos, qos: QosClass, zones: Iterable[NumaZone]) -> None:
                 zone.available[name] -= amount
 
 
-def score_topology(asking: Asking, topology: NodeTopology | None, scoring: Scoring) -> TopologyScore:
+def score_topology(
+    request: TopologyRequest, topology: NodeTopology | None, scoring: Scoring
+) -> TopologyScore:
     """Score a node; there is no normalization afterwards."""
-    if asking.qos is not QosClass.GUARANTEED:
+    if request.qos is not QosClass.GUARANTEED:
         return TopologyScore(_BEST)
     if topology is None:
         return TopologyScore(0)
     try:
-        return _score(asking, topology, scoring)
+        return _score(request, topology, scoring)
     except PluginCrashError as crash:
         return TopologyScore(0, f"the scheduler crashes: {crash}")
 
 
-def _score(asking: Asking, topology: NodeTopology, scoring: Scoring) -> TopologyScore:
+def _score(request: TopologyRequest, topology: NodeTopology, scoring: Scoring) -> TopologyScore:
     settings = topology_settings(topology)
     by_pod = settings.scope == "pod"
-    requests = [asking.whole] if by_pod else [part.requests for part in asking.parts]
+    requests = [request.whole] if by_pod else [part.requests for part in request.parts]
     if scoring.strategy is Strategy.LEAST_NUMA_NODES:
         score = _least_numa_nodes(requests, numa_zones(topology), settings.most_numa_nodes)
         if score < 0:

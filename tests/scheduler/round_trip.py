@@ -35,7 +35,7 @@ from cpuctl.records import replace
 from cpuctl.scheduler.decisions import PodNeeds, bound_load, filter_reasons
 from cpuctl.scheduler.model import Load, NodeObject
 from cpuctl.scheduler.reading import read_node_topologies
-from cpuctl.scheduler.topology_match import Asking
+from cpuctl.scheduler.topology_match import TopologyRequest
 
 if TYPE_CHECKING:
     from cpuctl.engine.outcome import Verdict
@@ -159,7 +159,7 @@ def cases(name: str, planning: Planning, settings: Iterable[Setting] = SETTINGS)
                 stored = stored_pod(pod, rules_of_pods(kubelet))
                 if filter_reasons(PodNeeds.of(stored), seen, load):
                     continue  # the scheduler never sends it here, with the plug-in or without
-                refusal = plugin_refusal(Asking.of(stored), topology, seen.allocatable)
+                refusal = plugin_refusal(TopologyRequest.of(stored), topology, seen.allocatable)
                 verdict = node.copy().admit(stored).verdict
                 if not isinstance(verdict, Admitted | Rejected):
                     continue  # a kubelet that crashes agrees with nobody

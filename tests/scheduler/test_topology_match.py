@@ -13,11 +13,11 @@ from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirement
 from cpuctl.quantity import Quantity
 from cpuctl.scheduler.node_topology import NodeTopology, Zone, ZoneResource
 from cpuctl.scheduler.topology_match import (
-    Asking,
     NumaZone,
     PluginCrashError,
     Scoring,
     Strategy,
+    TopologyRequest,
     TopologyScore,
     Unaligned,
     fewest_zones,
@@ -96,13 +96,13 @@ def pod_of(case: Mapping[str, Any]) -> Pod:
 def test_filter_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
     told = TABLES["topologies"][case["topology"]]
     names = {name for zone in told["zones"] for name in zone["resources"]} | told.get("node", {}).keys()
-    found = filter_topology(Asking.of(pod_of(case)), table_topology(case["topology"]), names)
+    found = filter_topology(TopologyRequest.of(pod_of(case)), table_topology(case["topology"]), names)
     assert (found.message if found else None) == case.get("message")
 
 
 @named(TABLES["allocation"])
 def test_allocation_strategies_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
-    asking = Asking.of(pod_of(case))
+    asking = TopologyRequest.of(pod_of(case))
     scoring = Scoring(Strategy(case["strategy"]))
     scores = {
         name.removeprefix("default/"): score_topology(asking, table_topology(name, case["policy"]), scoring)
@@ -116,7 +116,7 @@ def test_allocation_strategies_of_the_plug_ins_tables(case: dict[str, Any]) -> N
 
 @named(TABLES["leastNUMANodes"])
 def test_least_numa_nodes_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
-    asking, scoring = Asking.of(pod_of(case)), Scoring(Strategy.LEAST_NUMA_NODES)
+    asking, scoring = TopologyRequest.of(pod_of(case)), Scoring(Strategy.LEAST_NUMA_NODES)
     scores = {
         name: score_topology(asking, table_topology(name, case.get("policy", "")), scoring).value
         for name in case["scores"]
@@ -158,7 +158,7 @@ NAMES = ("cpu", "memory")
 
 
 def verdict(case: Mapping[str, Any], policy: str = SINGLE, **changes: Any) -> Unaligned | None:
-    return filter_topology(Asking.of(pod_of(case)), topology_of(TWO, policy, **changes), NAMES)
+    return filter_topology(TopologyRequest.of(pod_of(case)), topology_of(TWO, policy, **changes), NAMES)
 
 
 def asks(cpu: str, memory: str = "1Gi") -> dict[str, str]:
@@ -180,7 +180,7 @@ def test_by_pod_the_largest_init_container_counts_and_sidecars_are_no_sum() -> N
 def test_overhead_counts_by_pod_alone() -> None:
     pod = pod_of({"containers": [asks("4")]})._replace(overhead=quantities({"cpu": "1"}))
     topologies = [topology_of(TWO, policy) for policy in (SINGLE, SINGLE_POD)]
-    found = [filter_topology(Asking.of(pod), each, NAMES) for each in topologies]
+    found = [filter_topology(TopologyRequest.of(pod), each, NAMES) for each in topologies]
     assert found == [None, ("cannot align pod", "", "cpu")]
 
 
@@ -199,7 +199,7 @@ def test_cpus_that_the_kubelet_does_not_align_are_aligned_by_the_plug_in() -> No
 def test_memory_that_no_zone_lists_fails_every_pod_that_requests_some() -> None:
     bare = [{**zone, "resources": {"cpu": ["8", "8"]}} for zone in TWO]
     pod = pod_of({"containers": [{"requests": {"memory": "1Mi"}}]})
-    assert filter_topology(Asking.of(pod), topology_of(bare, SINGLE), NAMES) == (
+    assert filter_topology(TopologyRequest.of(pod), topology_of(bare, SINGLE), NAMES) == (
         "cannot align container",
         "app0",
         "memory",
@@ -211,7 +211,7 @@ def sparse(*numbers: int) -> NodeTopology:
 
 
 def test_what_crashes_the_scheduler() -> None:
-    asking = Asking.of(pod_of({"containers": [asks("1")]}))
+    asking = TopologyRequest.of(pod_of({"containers": [asks("1")]}))
     assert score_topology(asking, sparse(0, 2), Scoring()) == (
         0,
         "the scheduler crashes: index out of range: NUMA node 2",
@@ -219,7 +219,7 @@ def test_what_crashes_the_scheduler() -> None:
     assert filter_topology(asking, sparse(0, 63, 65), NAMES) is None
     with pytest.raises(PluginCrashError, match="node-64"):
         filter_topology(asking, sparse(0, 64), NAMES)
-    twice = Asking.of(pod_of({"containers": [asks("1"), asks("4")]}))
+    twice = TopologyRequest.of(pod_of({"containers": [asks("1"), asks("4")]}))
     assert score_topology(twice, sparse(2, 3), Scoring(Strategy.LEAST_NUMA_NODES)) == (
         0,
         "the scheduler crashes: index out of range [2] with length 2",
@@ -228,11 +228,11 @@ def test_what_crashes_the_scheduler() -> None:
 
 def test_more_numa_nodes_than_are_allowed_make_a_score_that_is_refused() -> None:
     numbers = range(9)
-    fits = Asking.of(pod_of({"containers": [asks(str(4 * 8))]}))
+    fits = TopologyRequest.of(pod_of({"containers": [asks(str(4 * 8))]}))
     fewest = Scoring(Strategy.LEAST_NUMA_NODES)
     topology = topology_of([{**TWO[0], "name": f"node-{number}"} for number in numbers], SINGLE)
     assert score_topology(fits, topology, fewest).value > 0
-    more = Asking.of(pod_of({"containers": [asks(str(4 * 8 + 1))]}))
+    more = TopologyRequest.of(pod_of({"containers": [asks(str(4 * 8 + 1))]}))
     assert score_topology(more, topology, fewest) == (0, "the scheduler refuses the score: -2 is less than 0")
 
 
@@ -240,16 +240,16 @@ def test_pod_level_resources_make_scores_that_are_none() -> None:
     whole = ResourceRequirements(quantities(asks("2")), quantities(asks("2")))
     pod = Pod("a", (Container("c"),), resources=whole)
     topology = topology_of(TWO, SINGLE)
-    assert "divide by zero" in score_topology(Asking.of(pod), topology, Scoring()).failure
+    assert "divide by zero" in score_topology(TopologyRequest.of(pod), topology, Scoring()).failure
     one = Pod(
         "a", (Container("c", resources=ResourceRequirements(quantities({"cpu": "1"}))),), resources=whole
     )
-    balanced = score_topology(Asking.of(one), topology, Scoring(Strategy.BALANCED_ALLOCATION))
+    balanced = score_topology(TopologyRequest.of(one), topology, Scoring(Strategy.BALANCED_ALLOCATION))
     assert balanced == (0, "the scheduler refuses the score: the variance of one resource is no number")
 
 
 def test_weights_shift_a_score_and_one_below_1_is_1() -> None:
-    asking = Asking.of(pod_of({"containers": [asks("2", "4Gi")]}))
+    asking = TopologyRequest.of(pod_of({"containers": [asks("2", "4Gi")]}))
     topology = topology_of([{**TWO[0], "resources": {"cpu": ["8", "4"], "memory": ["8Gi", "16Gi"]}}], SINGLE)
 
     def score(*weights: tuple[str, int]) -> int:
@@ -259,6 +259,6 @@ def test_weights_shift_a_score_and_one_below_1_is_1() -> None:
 
 
 def test_fractions_round_up_in_scores() -> None:
-    asking = Asking.of(pod_of({"containers": [asks("1500m", "8Gi")]}))
+    asking = TopologyRequest.of(pod_of({"containers": [asks("1500m", "8Gi")]}))
     score = score_topology(asking, topology_of(TWO, SINGLE), Scoring(Strategy.MOST_ALLOCATED))
     assert score == TopologyScore((50 + 100) // 2)

@@ -80,8 +80,8 @@ def _chapters(report: Report) -> Iterator[Chapter]:
         yield Chapter("pods", PARTS["pods"], tuple(_pods(report, report["plan"])))
     if "timeline" in report:
         picture = Figure(timeline_svg(replay_facts(report["timeline"])))
-        told = tuple(_parts(replay_layout.blocks(report["timeline"], wide=False)))
-        yield Chapter("timeline", PARTS["timeline"], (picture, Fold(StyledText("In a table"), told)))
+        replayed = tuple(_parts(replay_layout.blocks(report["timeline"], wide=False)))
+        yield Chapter("timeline", PARTS["timeline"], (picture, Fold(StyledText("In a table"), replayed)))
     if "audit" in report:
         audit = report["audit"].copy()
         audit["findings"], audit["unchecked"] = [], []
@@ -110,8 +110,8 @@ def _kubelet(report: Report) -> Iterator[Chapter]:
 
 
 def _why_unknown(report: Report, part: str) -> Unknowns:
-    told = [each["what"] for each in report["unknown"] if each["part"] == part]
-    return Unknowns(tuple(told or ["not known"]))
+    unknown = [each["what"] for each in report["unknown"] if each["part"] == part]
+    return Unknowns(tuple(unknown or ["not known"]))
 
 
 def _findings(report: Report) -> Iterator[Fact]:

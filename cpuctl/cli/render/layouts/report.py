@@ -19,8 +19,8 @@ TONE_STYLES: dict[Tone, str] = {"good": "green", "warn": "yellow", "bad": "red",
 
 def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
     """Lay out a report; wide adds notes, and what to do about findings."""
-    told = verdict(document)
-    yield Lines((Cell(f"{document['node']}: {told.text}", TONE_STYLES[told.tone]),))
+    overall = verdict(document)
+    yield Lines((Cell(f"{document['node']}: {overall.text}", TONE_STYLES[overall.tone]),))
     rows = tuple(
         (Cell(each.title), Cell(each.told.text, TONE_STYLES[each.told.tone])) for each in standings(document)
     )
@@ -52,8 +52,8 @@ def _start(document: Report) -> Iterator[Lines]:
 
 def _finding(found: PlacedFinding, *, wide: bool) -> Iterator[Cell]:
     finding = found.finding
-    head = ": ".join(filter(None, (finding["severity"], found.about, finding["message"])))
-    yield Cell(head, STYLES[finding["severity"]])
+    prefix = ": ".join(filter(None, (finding["severity"], found.about, finding["message"])))
+    yield Cell(prefix, STYLES[finding["severity"]])
     if wide and finding["fix"]:
         yield Cell(f"  fix: {finding['fix']}")
 

@@ -79,13 +79,13 @@ def _pod(change: Change, time: str, _spelt_out: SpeltOut) -> answers.WatchEvent:
     pod = cast("WatchedPod", change.thing.value)
     if change.how is How.WENT:
         had = f"; it had {_cpus(pod.exclusive)}" if pod.exclusive else ""
-        event = _event("PodRemoved", time, f"pod {pod.name} removed{had}")
+        event = _event("PodRemoved", time, f"{pod.name} removed{had}")
     elif change.before is not None:
         before = cast("WatchedPod", change.before.value)
-        message = f"pod {pod.name} changed: {_cpus(pod.exclusive)}, before {_cpus(before.exclusive)}"
+        message = f"{pod.name} changed: {_cpus(pod.exclusive)}, before {_cpus(before.exclusive)}"
         event = _event("PodChanged", time, message)
     else:
-        event = _event("PodAdded", time, f"pod {pod.name} added{_got(pod)}")
+        event = _event("PodAdded", time, f"{pod.name} added{_got(pod)}")
     return {
         **event,
         "pod": {

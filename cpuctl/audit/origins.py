@@ -42,6 +42,7 @@ _AGENTS: Mapping[str, _Agent] = {
     "irqbalance": _Agent("irqbalance", "moves interrupts"),
 }
 """By the name of the process, of which the kernel keeps 15 characters."""
+AGENT_PROGRAMS = frozenset(_AGENTS)
 
 
 def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet | None) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cpuctl.audit.disturbers import may_be_moved
+from cpuctl.audit.origins import AGENT_PROGRAMS
 from cpuctl.capture.kubelet.running import PROGRAMS
 from cpuctl.capture.node.interrupts import DEFAULT_AFFINITY, INTERRUPTS, WORKQUEUES
 from cpuctl.capture.node.processes import deciding_cgroup
@@ -35,7 +36,11 @@ GROUP_FILES = (
     "cpu.max", "cpu.cfs_quota_us",
 )  # fmt: skip
 """What somebody may write into a control group that an audit looks at."""
-_EFFECTIVE = ("cpuset.cpus.effective", "cpuset.effective_cpus")
+_EFFECTIVE = (
+    "cpuset.cpus.effective", "cpuset.mems.effective", "cpuset.effective_cpus", "cpuset.effective_mems",
+)  # fmt: skip
+_NOTED = PROGRAMS | AGENT_PROGRAMS | {"irqbalance"}
+"""Programs of which each start is noticed, wherever they may run."""
 _KERNEL_THREAD, _NO_SETAFFINITY = 0x0020_0000, 0x0400_0000
 _FLAGS = 6
 """Place of a process's flags behind its name in /proc/PID/stat."""
@@ -44,10 +49,13 @@ _KERNEL = "kernel threads"
 
 
 class Sample(NamedTuple):
-    """Values to compare with those of another sample; ``groups`` is empty where notices tell of them."""
+    """Values to compare with those of another sample.
+
+    ``threads`` are control groups with CPUs that some of their threads may run on, and noted programs with
+    their processes. ``groups`` is empty where the kernel reports them.
+    """
 
     threads: frozenset[tuple[str, int]] = frozenset()
-    kubelets: frozenset[int] = frozenset()
     interrupts: frozenset[tuple[int, int, int, Sequence[str]]] = frozenset()
     settings: tuple[str | None, ...] = ()
     files: tuple[str | None, ...] = ()
@@ -104,10 +112,9 @@ class Sampler:
         """Look at the node."""
         pids = self._pids()
         self._known = {pid: known for pid, known in self._known.items() if pid in pids}
-        threads = frozenset(self._threads(pids, interest.exclusive.mask))
+        threads = {*self._threads(pids, interest.exclusive.mask), *self._noted()}
         return Sample(
-            threads=threads,
-            kubelets=frozenset(pid for pid, known in self._known.items() if known.comm in PROGRAMS),
+            threads=frozenset(threads),
             interrupts=frozenset(self._interrupts(interest.exclusive.mask)),
             settings=tuple(map(self._read, _SETTINGS)),
             files=tuple(map(self._read, interest.files)),
@@ -136,6 +143,10 @@ class Sampler:
                     yield group, mask
                 elif mask & exclusive:
                     yield group, mask & exclusive
+
+    def _noted(self) -> Iterator[tuple[str, int]]:
+        """Yield programs whose start alone is of interest, with their process."""
+        return ((known.comm, pid) for pid, known in self._known.items() if known.comm in _NOTED)
 
     def _meet(self, pid: int) -> _Known | None:
         """Read what a process is; a number that is used again within a sample's time is not noticed."""

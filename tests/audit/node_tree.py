@@ -131,7 +131,9 @@ class NodeTree:
         text = status(name, pid, cpus, **more)
         self.files[f"proc/{of}/task/{pid}/status"] = text
         if of == pid:
-            flags = 0x0400_0040 if fixed else 0x40
+            flags = (
+                0x40 | (0x0400_0000 if fixed else 0) | (0x0020_0000 if more.get("parent") in (0, 2) else 0)
+            )
             rest = " ".join(["0"] * 12)
             self.files[f"proc/{pid}/status"] = text
             self.files[f"proc/{pid}/stat"] = f"{pid} ({name}) S 1 1 1 0 -1 {flags} {rest} {pid * 10} 0"

@@ -9,14 +9,16 @@ import shutil
 import signal
 import socket
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 import pytest
 
+from cpuctl.answers.watch import WatchEvent, WatchEventName
+from cpuctl.cli.render.watch_lines import line
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import QosClass
 from tests.audit.node_tree import PODS, NodeTree, clean_node, with_kubelet_files
-from tests.cli.conftest import Cpuctl
+from tests.cli.conftest import ROOT, Cpuctl
 from tests.cli.test_audit import faulty
 from tests.cli.test_audit_metrics import read as read_metrics
 from tests.support.watched import watching
@@ -112,9 +114,12 @@ def test_every_change_is_told_once(disk: OnDisk) -> None:
 
         go(disk)
         went = watched.named("PodRemoved")
-        assert went["message"] == f"pod {CACHE} removed; it had exclusive CPUs 2,6 (worker)"
+        assert went["message"] == "shop/cache-0 removed; it had exclusive CPUs 2,6 (worker)"
         watched.until(lambda event: event["event"] == "StateFileWritten")
         assert watched.end(signal.SIGTERM) == 0
+    assert sorted(map(message, story())) == sorted(
+        message(line(cast("WatchEvent", each))) for each in watched.events
+    )
     assert sorted(watched.told) == sorted(
         [
             "Watching",
@@ -125,9 +130,33 @@ def test_every_change_is_told_once(disk: OnDisk) -> None:
     )
 
 
-def come(disk: OnDisk) -> None:
-    """Let a pod come that nobody names, with two CPUs of its own, as kubelet and runtime do it."""
+def story() -> list[str]:
+    """Return the lines that docs/watch.md shows."""
+    text = (ROOT / "docs" / "watch.md").read_text()
+    (block,) = re.findall(r"^```text\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return str(block).splitlines()
+
+
+def message(line: str) -> str:
+    """Return a line without its time."""
+    moment, rest = line[:24], line[24:]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", moment)
+    return rest
+
+
+def test_every_event_is_explained() -> None:
+    text = (ROOT / "docs" / "watch.md").read_text()
+    explained = [
+        name for row in re.findall(r"^\| (`[A-Z].*?) \|", text, re.MULTILINE) for name in row.split(", ")
+    ]
+    assert explained == [f"`{name}`" for name in get_args(WatchEventName)]
+
+
+def come(disk: OnDisk, *, named: bool = True) -> None:
+    """Let a pod come with two CPUs of its own, as kubelet and runtime do it."""
     node = disk.node
+    if named:
+        name(disk)
     entries = {**node.state.entries, CACHE: {"worker": CPUSet.parse("2,6")}}
     node.state = replace_state(node, entries, "0,3-4,7")
     node.cpuset(node.front, cpus="0,3-4,7")
@@ -137,6 +166,13 @@ def come(disk: OnDisk) -> None:
     node.cpuset(group, cpus="2,6", mems="0")
     node.process(99, "worker", group, "2,6", mems="0")
     disk.write()
+
+
+def name(disk: OnDisk) -> None:
+    """Link to the pod's log, as its kubelet does."""
+    logs = disk.root / "var/log/containers"
+    logs.mkdir(parents=True, exist_ok=True)
+    (logs / f"cache-0_shop_worker-{WORKER}.log").symlink_to("nowhere")
 
 
 def go(disk: OnDisk) -> None:
@@ -311,13 +347,12 @@ def test_what_makes_no_sense_is_refused(words: tuple[str, ...], said: str, cpuct
 
 def test_who_is_watched_is_named_by_uid_until_a_name_is_known(disk: OnDisk) -> None:
     """The kubelet's link to its log comes a moment after a container."""
-    logs = disk.root / "var/log/containers"
-    logs.mkdir(parents=True)
+    (disk.root / "var/log/containers").mkdir(parents=True)
     with watching("--root", str(disk.root), *QUICK, "--settle", "20s") as watched:
         watched.named("Watching")
-        come(disk)
+        come(disk, named=False)
         watched.named("StateFileWritten")
-        (logs / f"cache-0_shop_worker-{WORKER}.log").symlink_to("nowhere")
+        name(disk)
         pod = watched.named("PodAdded")["pod"]
         assert (pod["pod"], pod["uid"]) == ("shop/cache-0", CACHE)
         assert watched.end(signal.SIGTERM) == 0

@@ -35,7 +35,6 @@ _AT_NODE = (
 )
 _CLAIMS_COUNT = "DRANodeAllocatableResources"
 _REFERENCES = "PreventStaticPodAPIReferences"
-_MINDS_REFERENCES_SINCE = 34
 _MICROSECOND = 1000
 _DEFAULT_FACTOR = 0.9
 
@@ -71,18 +70,25 @@ def node_rules(gates: FeatureGates) -> NodeRules:
         counts_claims=gates.enabled(_CLAIMS_COUNT),
         writes_claims=gates.enabled(_CLAIMS_COUNT) and release.counts_claims_in_cgroups,
         static_claims=_refused_claims(gates) if release.refuses_claims_of_static_pods else "",
+        static_references=_minds_references(gates),
     )
+
+
+def _minds_references(gates: FeatureGates) -> bool:
+    """Return whether a kubelet refuses static pods with any reference; a gate decides in 1.34 to 1.36."""
+    if not gates.release.refuses_references_of_static_pods:
+        return False
+    return gates.stage(_REFERENCES) is None or gates.enabled(_REFERENCES)
 
 
 def _refused_claims(gates: FeatureGates) -> str:
-    """Return what a kubelet says of static pods with claims: one that checks all references has other words.
+    """Return what a kubelet says of static pods with claims: one that minds all references has other words.
 
-    Rule: kubelet ``pkg/kubelet/config/common.go``; a gate decides in 1.34 to 1.36.
+    Rule: kubelet ``pkg/kubelet/config/common.go``.
     """
-    minds_all = gates.minor >= _MINDS_REFERENCES_SINCE and (
-        gates.stage(_REFERENCES) is None or gates.enabled(_REFERENCES)
+    return "static pods may not " + (
+        "reference resourceclaims" if _minds_references(gates) else "use ResourceClaims"
     )
-    return "static pods may not " + ("reference resourceclaims" if minds_all else "use ResourceClaims")
 
 
 def tells_allocated(gates: FeatureGates) -> bool:

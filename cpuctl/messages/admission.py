@@ -242,6 +242,7 @@ ADMISSION = (
         speaker=Speaker.KUBELET,
         texts=(
             Text("static pods may not use ResourceClaims", 32),
+            Text("static pods may not use ClusterTrustBundle projected volume sources", 29),
             Text("static pods may not reference {objects:word}", 34),
         ),
         meaning="the kubelet does not take the manifest of a static pod that names objects of the API "

@@ -86,7 +86,8 @@ class NodeRules(Record):
     ``allocatedResources`` of its status, those of sidecars only if it ``resizes_sidecars``.
     ``counts_claims``: claims count as the node's resources at admission, ``writes_claims``: in cgroups and
     OOM scores, too (KEP-5517). ``static_claims`` is what it says of static pods with claims, whose
-    manifests it does not take; empty where it takes them.
+    manifests it does not take; empty where it takes them. ``static_references``: it takes none with any
+    reference to objects of the API server.
     """
 
     minor: int = 36
@@ -104,6 +105,7 @@ class NodeRules(Record):
     counts_claims: bool = False
     writes_claims: bool = False
     static_claims: str = ""
+    static_references: bool = False
 
     def view(self, pod: _Pod) -> _Pod:
         """Return the pod as far as this kubelet looks at it: without what it does not know."""

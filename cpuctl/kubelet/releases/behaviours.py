@@ -60,6 +60,7 @@ class Behaviours(Record):
     refuses_claims_of_static_pods: bool
     refuses_memory_resizes_beside_static_manager: bool
     refuses_overlapping_memory_groups: bool
+    refuses_references_of_static_pods: bool
     refuses_resizes_with_swap: bool
     rejects_pod_level_resources_switched_off: bool
     resizes_exclusive_cpus: bool

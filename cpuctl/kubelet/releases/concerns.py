@@ -21,6 +21,7 @@ from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.records import Record
 
 _DEFAULT_PERIOD = 100 * MILLISECOND
+_STATIC_PODS = frozenset({"staticPodPath", "staticPodURL"})
 _ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})
 
 
@@ -126,6 +127,7 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "merges_drop_ins_as_text": lambda use: use.drop_ins,
     "odd_requests_fit_caches": lambda use: PREFER_UNCORE in use.options,
     "refuses_claims_of_static_pods": lambda use: use.claims,
+    "refuses_references_of_static_pods": lambda use: bool(_STATIC_PODS & use.set_fields),
     "refuses_resizes_with_swap": lambda use: use.swap,
     "refuses_memory_resizes_beside_static_manager": lambda use: use.static_memory,
     "tells_how_many_cpus_are_missing": lambda use: use.static_cpus,

@@ -533,6 +533,15 @@ DIFFERENCES: Mapping[str, Difference] = {
         evidence=Evidence.DOCUMENTED,
         patches={32: 6, 33: 2},
     ),
+    "refuses_references_of_static_pods": Difference(
+        since=34,
+        area=Area.ADMISSION,
+        before="the kubelet takes static pods that name secrets, config maps or service accounts",
+        after="the kubelet refuses manifests of static pods that name objects of the API server",
+        source="131837",
+        evidence=Evidence.DOCUMENTED,
+        gate="PreventStaticPodAPIReferences",
+    ),
     "refuses_cgroup_v1_by_default": Difference(
         since=35,
         area=Area.CONFIGURATION,

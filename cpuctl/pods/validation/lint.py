@@ -15,13 +15,14 @@ from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.field_refs import check_assigned_support, check_known_containers
-from cpuctl.pods.validation.finding import Finding
+from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.objects import ManifestObject, objects_of, of_custom_resource
 from cpuctl.pods.validation.pod_level_support import check_pod_level_meaning, check_pod_level_support
 from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, member_of
 from cpuctl.pods.validation.reading import read_draft
 from cpuctl.pods.validation.server import check_at_server
 from cpuctl.pods.validation.shape import PodSchema
+from cpuctl.pods.validation.static_references import refused_reference
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -119,10 +120,11 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
         draft = draft._replace(pod=draft.pod._replace(static=True))
     pods = replace(rules.pods, server=rules.server)
     shapes = rules.shapes.check(sent.kind, sent.value, sent.place, sent.spec_steps)
-    checks = chain(shapes, read.findings, _checks(draft, rules, pods))
+    refused = _refused_references(sent, draft.spec, rules)
+    checks = chain(shapes, read.findings, _checks(draft, rules, pods), refused)
     findings = list(islice(checks, MOST_FINDINGS + 1))
-    refused = any(finding.severity is Severity.ERROR for finding in findings)
-    pod = None if refused else _stored(draft, pods, rules.limit_ranges)
+    is_refused = any(finding.severity is Severity.ERROR for finding in findings)
+    pod = None if is_refused else _stored(draft, pods, rules.limit_ranges)
     if pod is not None:
         findings += check_pod_level_meaning(pod, draft.spec, pods)
     if item.template is not None:
@@ -140,15 +142,25 @@ def _checks(draft: PodDraft, rules: LintRules, pods: PodRules) -> Iterator[Findi
     of_containers = (ref for each in containers for ref in each.field_refs)
     refs = (*of_containers, *draft.field_refs)
     yield from check_known_containers(refs, {each.name for each in containers})
-    if rules.static and pods.node.static_claims and draft.pod_claims:
-        yield draft.spec.child("resourceClaims").rejected(
-            "static-claims",
-            pods.node.static_claims,
-            by=Component.KUBELET,
-            fix="send the pod to the API server: no scheduler allocates claims of static pods",
-        )
     stored = draft.stored and not draft.is_template
     yield from check_assigned_support(draft.field_refs, pods, stored=stored, static=rules.static)
+
+
+def _refused_references(item: ManifestObject, place: FieldPath, rules: LintRules) -> Iterator[Finding]:
+    """Yield what a kubelet says of a static pod that names objects of the API server."""
+    if not rules.static:
+        return
+    spec = item.value
+    for step in item.spec_steps:
+        spec = member_of(spec, step)
+    words, member = refused_reference(spec, rules.pods.node)
+    if words:
+        yield place.child(member).rejected(
+            "static-reference",
+            words,
+            by=Component.KUBELET,
+            fix="leave it out, or send the pod to the API server",
+        )
 
 
 def _no_static_pod(item: ManifestObject) -> Finding:

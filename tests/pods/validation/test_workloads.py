@@ -8,6 +8,7 @@ import dataclasses
 import pytest
 
 from cpuctl.diagnostics import Component, Severity
+from cpuctl.pods.rules import NodeRules
 from cpuctl.records import replace
 from tests.pods.validation.linting import HEADS, linted, messages, rules, server_rules, template_findings
 
@@ -118,19 +119,72 @@ def test_static_pods_are_rejected_by_the_kubelet() -> None:
     assert [(each.rejected_by, each.code) for each in one.findings] == [("kubelet", "limit-below-request")]
 
 
-def test_a_kubelet_takes_no_static_pod_with_claims() -> None:
-    spec = "{resourceClaims: [{name: c, resourceClaimName: c}], containers: [{name: a, image: x}]}"
+STATIC_CLAIMS = "static pods may not use ResourceClaims"
+CLAIMS = "resourceClaims: [{name: c, resourceClaimName: c}]"
+BUNDLE = "volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {name: b, path: p}}]}}]"
+
+
+def of_static_pod(members: str, node: NodeRules, container: str = "") -> list[str]:
+    spec = f"{{{members}, containers: [{{name: a, image: x{container}}}]}}"
     text = f"{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {spec}}}"
-    assert not linted(text, rules())[0].findings
     static = rules(static=True)
-    assert not linted(text, static)[0].findings, "as up to 1.31"
-    words = "static pods may not reference resourceclaims"
-    node = replace(static.pods.node, static_claims=words)
-    (one,) = linted(text, replace(static, pods=replace(static.pods, node=node)))
-    (finding,) = one.findings
-    assert (finding.code, finding.rejected_by) == ("static-claims", Component.KUBELET)
-    assert str(finding) == f"spec.resourceClaims: {words}"
-    assert one.pod is None
+    (one,) = linted(text, dataclasses.replace(static, pods=replace(static.pods, node=node)))
+    found = [each for each in one.findings if each.code == "static-reference"]
+    assert all(each.rejected_by == Component.KUBELET for each in found)
+    assert (one.pod is None) == bool(found)
+    return list(map(str, found))
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        (
+            f"serviceAccountName: s, {CLAIMS}",
+            "serviceAccountName: static pods may not reference serviceaccounts",
+        ),
+        ("serviceAccount: s", "serviceAccount: static pods may not reference serviceaccounts"),
+        ("imagePullSecrets: [{name: s}]", "imagePullSecrets: static pods may not reference secrets"),
+        (
+            f"volumes: [{{name: v, secret: {{secretName: s}}}}], {CLAIMS}",
+            "volumes: static pods may not reference secrets",
+        ),
+        ("volumes: [{name: v, configMap: {name: m}}]", "volumes: static pods may not reference configmaps"),
+        (CLAIMS, "resourceClaims: static pods may not reference resourceclaims"),
+        (
+            "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]",
+            "volumes: static pods may not reference persistentvolumeclaims",
+        ),
+        (
+            "volumes: [{name: v, csi: {driver: d}}]",
+            "volumes: static pods may not reference csidrivers (via CSI volumes)",
+        ),
+        (BUNDLE, "volumes: static pods may not reference clustertrustbundles"),
+    ],
+)
+def test_a_kubelet_takes_no_static_pod_that_names_other_objects(members: str, words: str) -> None:
+    """From 1.34 on; only the first of them is told."""
+    assert of_static_pod(members, NodeRules(static_references=True)) == [f"spec.{words}"]
+
+
+def test_what_a_static_pod_may_have() -> None:
+    local = "volumes: [{name: v, hostPath: {path: /a}}, {name: w, emptyDir: {}}, {name: u, projected: {sources: [{downwardAPI: {}}]}}]"
+    assert not of_static_pod(local, NodeRules(static_references=True))
+    env = ", env: [{name: A, valueFrom: {configMapKeyRef: {name: m, key: k}}}]"
+    assert of_static_pod(local, NodeRules(static_references=True), env) == [
+        "spec.containers: static pods may not reference configmaps"
+    ]
+
+
+def test_kubelets_that_look_for_some_references_only() -> None:
+    """Trust bundles from 1.29 on, claims from 1.32.6 and 1.33.2 on."""
+    some = NodeRules(minor=33, static_claims=STATIC_CLAIMS)
+    assert of_static_pod(f"serviceAccountName: s, {CLAIMS}", some) == [
+        f"spec.resourceClaims: {STATIC_CLAIMS}"
+    ]
+    bundle = "spec.volumes: static pods may not use ClusterTrustBundle projected volume sources"
+    assert of_static_pod(f"{BUNDLE}, {CLAIMS}", some) == [bundle]
+    assert not of_static_pod(CLAIMS, NodeRules(minor=31))
+    assert not of_static_pod(BUNDLE, NodeRules(minor=28))
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "Service"])

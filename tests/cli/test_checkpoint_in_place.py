@@ -513,3 +513,12 @@ def test_new_files_go_where_there_are_none(checkpoint: Checkpoint, tmp_path: Pat
     assert checkpoint(*words).code == 0
     assert {*contents(tmp_path / "new")} == {*FILES}
     assert checkpoint(*words).code == 2
+
+
+def test_a_recording_is_not_said_to_be_written_in_place(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    recording = "fixtures/nodes/v2-2-numa/node.tar.xz"
+    words = ("checkpoint", "repair", recording, "--kubelet-version", "1.36", "-q")
+    shown = cpuctl(*words).out.splitlines()
+    assert shown[-1] == "Nothing is written yet: --write-state writes into a directory."
+    assert cpuctl(*words, "--yes").code == 2
+    assert cpuctl(*words, "--write-state", str(tmp_path / "repaired")).code == 0

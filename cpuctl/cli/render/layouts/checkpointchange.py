@@ -99,7 +99,8 @@ def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
                 backup = f", backup {file['backup']}" if file["backup"] else ""
                 yield Cell(f"written: {file['target']}{backup}", "green")
     elif document["outcome"] == "Changed":
-        in_place = all(file["source"] for file in document["files"])
+        recorded = {entry["value"] for entry in document["sources"].values() if entry["from"] == "capture"}
+        in_place = all(file["source"] and file["source"] not in recorded for file in document["files"])
         ways = "--yes writes in place, --write-state" if in_place else "--write-state writes"
         yield Cell(f"Nothing is written yet: {ways} into a directory.")
     elif document["outcome"] == "Refused":

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import FILES, findings_block, start_counts_text
 from cpuctl.cli.render.tables.checkpoint import file_line
-from cpuctl.cli.render.tables.start import kubelet_name
-from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_sentence, start_word
+from cpuctl.cli.render.tables.start import kubelet_name, verdict_cell
+from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_sentence
 from cpuctl.phrases import byte_text
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
     """Lay out a verdict; wide shows findings and changes of memory as tables."""
     start, version = document["start"], document.get("kubelet", {}).get("version")
     who = kubelet_name(version, start, document["sources"]) if version else "The kubelet"
-    yield Lines((Cell(*start_word(start, who)),))
+    yield Lines((verdict_cell(start, who, errors=document["summary"]["error"]),))
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
     elif start["outcome"] in ("Refused", "KubeletFault"):

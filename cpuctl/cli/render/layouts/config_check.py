@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import CONFIGURATION, findings_block, start_counts_text
-from cpuctl.cli.render.tables.start import kubelet_name, setting_cells
+from cpuctl.cli.render.tables.start import kubelet_name, setting_cells, verdict_cell
 from cpuctl.exports.answer_text import shared_sentence
-from cpuctl.exports.outcomes import start_word
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import ConfigCheck, PooledNode, Pools, UnpooledNode
@@ -30,7 +29,7 @@ def _verdict(document: ConfigCheck, *, wide: bool) -> Iterator[Cell]:
     who = "The kubelet"
     if "kubelet" in document:
         who = kubelet_name(document["kubelet"]["version"], start, document["sources"])
-    yield Cell(*start_word(start, who))
+    yield verdict_cell(start, who, errors=document["summary"]["error"])
     if start["outcome"] == "Refused" and "logged" in start and wide:
         yield Cell(f"It logs: {start['logged']}")
     yield from setting_cells(start)

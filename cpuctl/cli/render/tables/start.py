@@ -23,6 +23,12 @@ def start_block(start: Start, who: str = "The kubelet", check: str = "") -> Line
     return Lines((Cell(*start_word(start, who)), *remedy_cells(start), *following))
 
 
+def verdict_cell(start: Start, who: str, *, errors: int) -> Cell:
+    """Say whether *who* comes up; with *errors* beside it, the answer is no, and so is the colour."""
+    text, style = start_word(start, who)
+    return Cell(text, "yellow" if start["outcome"] == "Started" and errors else style)
+
+
 def kubelet_name(version: str, start: Start, sources: Sources) -> str:
     """Name a kubelet by its release, but where that is only assumed and the answer hangs on it."""
     entry = sources.get("kubeletVersion")

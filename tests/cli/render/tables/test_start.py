@@ -1,0 +1,26 @@
+"""Whether a kubelet comes up, in lines and colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from cpuctl.cli.render.tables.start import verdict_cell
+
+if TYPE_CHECKING:
+    from cpuctl.answers.start import Start
+
+
+def test_the_colour_of_a_verdict_is_that_of_the_answer() -> None:
+    """Green is never beside a no: errors make one of a kubelet that would start."""
+    started, refused = {"outcome": "Started"}, {"outcome": "Refused", "stage": "load", "error": "x"}
+    styles = {
+        (start["outcome"], errors): verdict_cell(cast("Start", start), "The kubelet", errors=errors).style
+        for start in (started, refused)
+        for errors in (0, 1)
+    }
+    assert styles == {
+        ("Started", 0): "green",
+        ("Started", 1): "yellow",
+        ("Refused", 0): "red",
+        ("Refused", 1): "red",
+    }

@@ -1,0 +1,147 @@
+"""``cpuctl top`` on a real kernel, with 110 pods and disturbed exclusive CPUs: what it says and costs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.cli.render.top_view import View, screen
+from cpuctl.operations.top_recording import read_recording
+from tests.guest.calibration import calibration
+from tests.guest.conftest import HERE, ROOT
+from tests.guest.harness.guest import run_in_guest
+from tests.guest.harness.machine import GuestMachine, even_nodes
+from tests.support.schemas import follow_schema
+
+pytestmark = pytest.mark.guest
+
+MACHINE = GuestMachine(sockets=2, dies=2, cores=2, threads=2, nodes=even_nodes(4, cpus=4, mib=384))
+LIBRARIES = ("textual", "mdit_py_plugins", "linkify_it", "platformdirs", "typing_extensions")
+"""The extra, and what it needs beside cpuctl's own dependencies."""
+MOST = 0.02
+"""Of one CPU, at one look a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What top said, what the kernel said before and after, and what was planted."""
+
+    folder: Path
+    top: Any
+    told: dict[str, int]
+    before: Any
+    after: Any
+
+    @property
+    def slack(self) -> float:
+        """Seconds that lie between the kernel's two moments, and not between those of top."""
+        return float(self.after["at"] - self.before["at"] - self.top["seconds"])
+
+    def row(self, name: str) -> Any:
+        (row,) = (each for each in self.top["containers"] if each["container"] == name)
+        return row
+
+    def holds(self, rate: float, before: float, after: float, most: float, what: str) -> None:
+        """Hold a rate against a counter that grows by no more than *most* a second."""
+        grown, told = after - before, rate * self.top["seconds"]
+        margin = 0.03 * max(grown, 1)
+        assert grown - most * self.slack - margin <= told <= grown + margin, f"{what}: {told} of {grown}"
+
+
+def library(name: str) -> Path:
+    spec = find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    path = Path(spec.origin)
+    return path.parent if path.name == "__init__.py" else path
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    files = ("top_node.py", "calibration.py", "audit_node.py", "audit-kubelet.yaml", "audit-pods.yaml")
+    result = run_in_guest(
+        "python3 top_node.py",
+        MACHINE,
+        tmp_path_factory.mktemp("top"),
+        share=[ROOT / "cpuctl", *(HERE / name for name in files), *map(library, LIBRARIES)],
+    )
+    assert result.code == 0, f"{result.stdout}\n{result.stderr}"
+    told, before, after = json.loads((result.out_dir / "kernel.json").read_text())
+    top = json.loads((result.out_dir / "top.json").read_text())
+    follow_schema(top)
+    return Seen(result.out_dir, top, told, before, after)
+
+
+def test_loads_are_those_of_the_kernel(seen: Seen) -> None:
+    assert len(seen.top["cpus"]) == MACHINE.cpus
+    for cpu in seen.top["cpus"]:
+        number = str(cpu["cpu"])
+        before, after = seen.before["idle"][number], seen.after["idle"][number]
+        seen.holds(1 - cpu["busy"], before, after, 1.0, f"CPU {number}")
+
+
+def test_what_a_container_has_used_and_others_have(seen: Seen) -> None:
+    row = seen.row("server")
+    before, after = (each["groups"]["server"]["usage_usec"] / 1e6 for each in (seen.before, seen.after))
+    seen.holds(row["used"], before, after, 1.0, "used")
+    assert row["used"] > 0.05
+    assert row["others"] > 0.05, "the stray thread runs there"
+    assert seen.row("forwarder")["used"] > 0.03
+
+
+def test_the_stray_thread_is_found_on_its_cpu(seen: Seen) -> None:
+    (stray,) = (each for each in seen.row("server")["foreign"] if each["tid"] == seen.told["stray"])
+    assert (stray["cpu"], stray["kernel"], stray["cgroup"]) == (seen.told["strayCPU"], False, "/")
+    seen.holds(stray["ran"], seen.before["stray"], seen.after["stray"], 1.0, "stray")
+
+
+def test_interrupts_are_counted_where_they_come(seen: Seen) -> None:
+    (serial,) = (each for each in seen.row("forwarder")["interrupts"]["most"] if each["name"] == "4")
+    before, after = seen.before["interrupts"], seen.after["interrupts"]
+    seen.holds(serial["rate"], before, after, 200.0, "interrupts")
+    assert "ttyS0" in serial["title"]
+    assert seen.row("server")["interrupts"]["devices"] < serial["rate"]
+
+
+def test_throttling_and_waiting(seen: Seen) -> None:
+    row = seen.row("forwarder")
+    before, after = (each["groups"]["forwarder"] for each in (seen.before, seen.after))
+    seen.holds(row["throttledPeriods"], before["nr_throttled"], after["nr_throttled"], 10.0, "periods")
+    seen.holds(
+        row["throttled"], before["throttled_usec"] / 1e6, after["throttled_usec"] / 1e6, 1.0, "throttled"
+    )
+    assert row["throttled"] > 0
+    assert seen.row("server")["throttled"] == 0
+    seen.holds(row["runQueueDelay"], seen.before["waited"], seen.after["waited"], 1.0, "waited")
+
+
+def test_nothing_is_told_that_this_kernel_does_not_tell(seen: Seen) -> None:
+    assert bool(seen.top["pressure"]) == seen.before["pressure"]
+    assert all((each["runQueueDelay"] is not None) == seen.before["schedstat"] for each in seen.top["cpus"])
+    assert all((each["migrations"] is not None) == seen.before["sched"] for each in seen.top["containers"])
+
+
+def test_the_screen_was_drawn_on_a_terminal(seen: Seen) -> None:
+    drawn = (seen.folder / "drawn.txt").read_text()
+    assert "server" in drawn
+    assert "\x1b[?1049h" in drawn, "on a screen of its own"
+    assert drawn.rstrip().endswith("\x1b[?25h") or "\x1b[?1049l" in drawn, "which it gave back"
+    recording = read_recording(str(seen.folder / "top.jsonl.gz"))
+    assert len(recording.lines) > 20
+    last = recording.moment(len(recording.lines) - 1)
+    lines = ["".join(cell.text for cell in line) for line in screen(last, View(), 80, 24, color=False)]
+    assert any("server" in line for line in lines)
+
+
+@pytest.mark.parametrize("way", ["stream", "screen"])
+def test_it_takes_less_than_two_hundredths_of_a_cpu(way: str, seen: Seen) -> None:
+    """Emulation is slower than a processor by as much as the same work took longer there at the same time."""
+    share, there = json.loads((seen.folder / "cost.json").read_text())[way]
+    here = min(calibration() for _ in range(10))
+    slower = max(there / here, 1.0)
+    assert share / slower < MOST, f"{share:.3f} of a CPU, which is {slower:.1f} times slower there"

@@ -1,0 +1,61 @@
+"""How often which file is read: what grows with the machine, or with a container, is read less often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from cpuctl.cgroups.hierarchies import Hierarchies
+from cpuctl.cpuset import CPUSet
+from cpuctl.live.counters import CounterFiles
+from cpuctl.live.sampler import Sampler, Watched, WatchedContainer
+from cpuctl.root_directory import Root
+
+AT = "sys/fs/cgroup"
+HIERARCHIES = Hierarchies(version=2, cpuset=AT, cpu=AT, memory=AT, hugetlb=AT)
+GROUP = "/kubepods/pod1/c1"
+
+
+def reads_of(root: Path, cpus: int, threads: int, looks: int) -> Counter[str]:
+    """Look several times at a machine of some CPUs with a container of some threads, and count reads."""
+    counted: Counter[str] = Counter()
+
+    class Counting(CounterFiles):
+        def read(self, path: str, *, keep: bool = True) -> bytes | None:
+            counted[path] += 1
+            return super().read(path, keep=keep)
+
+    texts = {
+        "proc/stat": "cpu  1\n" + "".join(f"cpu{cpu} 1 0 0 1 0 0 0 0 0 0\n" for cpu in range(cpus)),
+        "proc/interrupts": "  CPU0\n 1: 5 timer\n",
+        "proc/schedstat": "cpu0 0 0 0 0 0 0 1 2 3\n",
+        f"{AT}{GROUP}/cpu.stat": "usage_usec 5\n",
+        f"{AT}{GROUP}/cgroup.threads": "".join(f"{tid}\n" for tid in range(1, threads + 1)),
+        **{f"proc/{tid}/schedstat": "1 2 3\n" for tid in range(1, threads + 1)},
+    }
+    for path, text in texts.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    container = WatchedContainer("1", "main", CPUSet.parse("0"), path=GROUP)
+    clock = iter(range(10_000))
+    sampler = Sampler(Counting(Root(root)), Watched(HIERARCHIES, (container,)), lambda: float(next(clock)))
+    for _ in range(looks):
+        sampler.take()
+    return counted
+
+
+@pytest.mark.parametrize(("cpus", "times"), [(2, 8), (128, 8), (129, 4), (256, 4), (512, 2)])
+def test_interrupts_and_run_queues_of_large_machines(cpus: int, times: int, tmp_path: Path) -> None:
+    reads = reads_of(tmp_path, cpus, 1, looks=8)
+    assert reads["proc/stat"] == 8
+    assert (reads["proc/interrupts"], reads["proc/schedstat"]) == (times, times)
+
+
+@pytest.mark.parametrize(("threads", "times"), [(256, 6), (257, 3), (600, 2)])
+def test_threads_of_large_containers(threads: int, times: int, tmp_path: Path) -> None:
+    reads = reads_of(tmp_path, 2, threads, looks=6)
+    assert reads[f"{AT}{GROUP}/cgroup.threads"] == 2, "the list itself at first, and five looks later"
+    assert reads[f"{AT}{GROUP}/cpu.stat"] == 6
+    assert reads["proc/256/schedstat"] == times

@@ -154,6 +154,10 @@ class Cursor(NamedTuple):
             message = f"expected a quantity, found {describe(self.value)}: {error}"
             raise self.error(message, hint="write an amount such as 4, 500m or 2Gi") from None
 
+    def quantities(self) -> dict[str, Quantity]:
+        """Read amounts by resource."""
+        return {name: amount.quantity() for name, amount in self.members().items()}
+
     def cpu_set(self) -> CPUSet:
         """Read a CPU list such as ``0-3,8``."""
         text = self.text()

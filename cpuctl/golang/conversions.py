@@ -28,6 +28,11 @@ def parse_bool(text: str) -> bool:
     raise GoError(f"strconv.ParseBool: parsing {quoted(text)}: invalid syntax")
 
 
+def reads_true(text: str) -> bool:
+    """Return whether ``strconv.ParseBool`` reads true; what it cannot read is not."""
+    return text in _TRUE
+
+
 def parse_int(text: str, *, bits: int = 64) -> int:
     """Read an integer as ``strconv.ParseInt(text, 0, bits)`` does; raise GoError with its text."""
     wrong = f"strconv.ParseInt: parsing {quoted(text)}"

@@ -25,7 +25,7 @@ from cpuctl.engine.reserve import (
     choose_reserved,
     propose,
 )
-from cpuctl.golang.conversions import parse_bool
+from cpuctl.golang.conversions import reads_true
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import ATTRIBUTES, KubeletConfiguration, ReservedMemory, SettingError
 from cpuctl.kubelet.policy_options import (
@@ -90,14 +90,7 @@ class _Memory(NamedTuple):
 
 
 def _switched_on(options: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(name for name, value in options.items() if _is_on(value))
-
-
-def _is_on(value: str) -> bool:
-    try:
-        return parse_bool(value)
-    except GoError:
-        return False
+    return frozenset(name for name, value in options.items() if reads_true(value))
 
 
 class Space:

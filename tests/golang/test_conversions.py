@@ -14,6 +14,7 @@ from cpuctl.golang.conversions import (
     parse_bool,
     parse_float32,
     parse_int,
+    reads_true,
 )
 from cpuctl.golang.text import quoted
 from tests.support.costs import seconds_below
@@ -22,6 +23,7 @@ from tests.support.costs import seconds_below
 def test_booleans() -> None:
     assert all(map(parse_bool, ["1", "t", "T", "TRUE", "true", "True"]))
     assert not any(map(parse_bool, ["0", "f", "F", "FALSE", "false", "False"]))
+    assert list(map(reads_true, ["true", "0", "yes", ""])) == [True, False, False, False]
 
 
 @pytest.mark.parametrize("text", ["", "yes", "tRUE"])

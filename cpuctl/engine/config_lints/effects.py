@@ -10,8 +10,7 @@ from cpuctl.engine.config_lints.names import CPU_OPTIONS, NUMA_OPTIONS
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.node_sets import MEMORY, endless_combining, walks
 from cpuctl.engine.outcome import CACHES_UNKNOWN
-from cpuctl.golang.conversions import parse_bool
-from cpuctl.golang.text import GoError
+from cpuctl.golang.conversions import reads_true
 from cpuctl.kubelet.policy_options import (
     ALIGN_BY_SOCKET,
     DISTRIBUTE_CORES,
@@ -31,7 +30,7 @@ def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
     if topology is None or subject.config.cpu_manager_policy != "static" or _reaches_across(topology):
         return
     for name, value in subject.config.cpu_manager_policy_options.items():
-        if not _is_on(value):
+        if not reads_true(value):
             continue
         if name == ALIGN_BY_SOCKET and _distributes_by_sockets(subject):
             continue
@@ -58,7 +57,7 @@ def _reaches_across(topology: CPUTopology) -> bool:
 
 def _distributes_by_sockets(subject: LintSubject) -> bool:
     """Whether align-by-socket has a say in a distribution, which sockets of one NUMA node each do not end."""
-    distributes = _is_on(subject.config.cpu_manager_policy_options.get(DISTRIBUTE_NUMA, ""))
+    distributes = reads_true(subject.config.cpu_manager_policy_options.get(DISTRIBUTE_NUMA, ""))
     return distributes and subject.gates.release.aligns_distribution_to_sockets
 
 
@@ -96,7 +95,7 @@ def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:
             place=("topologyManagerPolicy",),
             message=message,
         )
-    if _is_on(config.topology_manager_policy_options.get(PREFER_CLOSEST, "")):
+    if reads_true(config.topology_manager_policy_options.get(PREFER_CLOSEST, "")):
         yield from _closest(subject)
 
 
@@ -194,10 +193,3 @@ def lint_reservations(subject: LintSubject) -> Iterator[Lint]:
 
 def _idle(setting: tuple[str, ...], message: str, *, code: str = "option-idle") -> Lint:
     return Lint(severity=Severity.WARNING, code=code, place=setting, message=message, fix="leave it out")
-
-
-def _is_on(value: str) -> bool:
-    try:
-        return parse_bool(value)
-    except GoError:
-        return False

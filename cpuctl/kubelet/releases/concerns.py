@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from cpuctl.golang.conversions import parse_bool
+from cpuctl.golang.conversions import reads_true
 from cpuctl.golang.durations import MILLISECOND
-from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import (
@@ -56,7 +55,7 @@ class FeatureUse(Record):
     ) -> "FeatureUse":
         """Look at a configuration; *set_fields* are the fields that are not left at their defaults."""
         given = config.cpu_manager_policy_options
-        options = {name for name, value in given.items() if name == SCALE_DELAY or _is_on(value)}
+        options = {name for name, value in given.items() if name == SCALE_DELAY or reads_true(value)}
         static = config.cpu_manager_policy == "static"
         return cls(
             static_cpus=static,
@@ -197,10 +196,3 @@ def gate_concerns(name: str, use: FeatureUse) -> bool:
 
 def _always(_: FeatureUse) -> bool:
     return True
-
-
-def _is_on(value: str) -> bool:
-    try:
-        return parse_bool(value)
-    except GoError:
-        return False

@@ -19,7 +19,6 @@ from cpuctl.pods.reading.pods import LONGEST_NAME, decode_name, decode_namespace
 from cpuctl.pods.reading.virtual_machines import (
     Conflict,
     annotations_of,
-    decode_amounts,
     decode_guest,
     step_to,
     with_attached,
@@ -400,8 +399,8 @@ def _with_developer(cluster: Cluster, configuration: Cursor) -> Cluster:
 def _support(item: Cursor) -> tuple[str, Support]:
     resources = item.required("resources")
     return item.required("type").text(), Support(
-        requests=resources.optional("requests", decode_amounts, {}),
-        limits=resources.optional("limits", decode_amounts, {}),
+        requests=resources.optional("requests", Cursor.quantities, {}),
+        limits=resources.optional("limits", Cursor.quantities, {}),
     )
 
 

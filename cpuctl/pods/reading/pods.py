@@ -7,7 +7,7 @@ References to resources of containers are read as the downward API resolves them
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.documents.cursor import Cursor
@@ -134,7 +134,7 @@ def decode_spec(spec: Cursor) -> Pod:
         containers=containers,
         init_containers=inits,
         resources=spec.optional("resources", _requirements, None),
-        overhead=spec.optional("overhead", _resource_list, {}),
+        overhead=spec.optional("overhead", Cursor.quantities, {}),
         priority=spec.optional("priority", Cursor.integer, None),
         priority_class_name=spec.optional("priorityClassName", Cursor.text, ""),
         node_name=spec.optional("nodeName", Cursor.text, ""),
@@ -249,14 +249,10 @@ def _refuse_repeated_names(spec: Cursor) -> None:
 
 def _requirements(resources: Cursor) -> ResourceRequirements:
     return ResourceRequirements(
-        requests=resources.optional("requests", _resource_list, {}),
-        limits=resources.optional("limits", _resource_list, {}),
+        requests=resources.optional("requests", Cursor.quantities, {}),
+        limits=resources.optional("limits", Cursor.quantities, {}),
         claims=resources.optional("claims", _claims, ()),
     )
-
-
-def _resource_list(amounts: Cursor) -> Mapping[str, Quantity]:
-    return {name: amount.quantity() for name, amount in amounts.members().items()}
 
 
 def _claims(claims: Cursor) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def _counted_claim(claim: Cursor) -> CountedClaim:
     return CountedClaim(
         containers=claim.optional("containers", Cursor.texts, ()),
         amounts={
-            **claim.optional("resources", _quantities, {}),
+            **claim.optional("resources", Cursor.quantities, {}),
             **_listed(claim.optional("mapping", Cursor.items, []), "quantity"),
         },
         per_pod=_listed(overhead, "perPod"),
@@ -96,11 +96,7 @@ def _resources(status: Cursor) -> ReportedResources:
 
 
 def _amounts(amounts: Cursor) -> Amounts:
-    return _quantities(amounts)
-
-
-def _quantities(amounts: Cursor) -> dict[str, Quantity]:
-    return {name: amount.quantity() for name, amount in amounts.members().items()}
+    return amounts.quantities()
 
 
 def _state(state: Cursor) -> RunState:

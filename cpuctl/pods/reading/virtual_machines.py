@@ -29,8 +29,8 @@ def decode_guest(spec: Cursor, annotations: Mapping[str, str]) -> Guest:
     resources, io_threads = step_to(domain, "resources"), step_to(domain, "ioThreads")
     pages, reserved = step_to(memory, "hugepages"), step_to(memory, "reservedOverhead")
     guest = Guest(
-        requests=_optional(resources, "requests", decode_amounts) or {},
-        limits=_optional(resources, "limits", decode_amounts) or {},
+        requests=_optional(resources, "requests", Cursor.quantities) or {},
+        limits=_optional(resources, "limits", Cursor.quantities) or {},
         overcommits_overhead=_is(resources, "overcommitGuestOverhead"),
         memory=_optional(memory, "guest", Cursor.quantity),
         page_size="" if pages is None else pages.required("pageSize").text(),
@@ -277,11 +277,6 @@ def _texts(cursor: Cursor, name: str) -> Mapping[str, str]:
 def annotations_of(metadata: Cursor | None) -> Mapping[str, str]:
     """Read the annotations of an object, or of a template that may have no metadata."""
     return {} if metadata is None else _texts(metadata, "annotations")
-
-
-def decode_amounts(amounts: Cursor) -> Mapping[str, Quantity]:
-    """Read amounts by resource."""
-    return {name: amount.quantity() for name, amount in amounts.members().items()}
 
 
 def _uint32(number: Cursor) -> int:

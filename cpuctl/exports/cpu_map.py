@@ -96,7 +96,7 @@ def _colors(theme: Theme) -> str:
 
 
 def cpu_map(facts: MachineFacts) -> Markup:
-    """Write the map of a machine with its legend; the same facts give the same text.
+    """Write the map of a machine; the same facts give the same text.
 
     Every CPU has its number in ``data-cpu``, the marks of its owners in ``data-o``, and all there is to say
     of it as its title.
@@ -110,9 +110,13 @@ def cpu_map(facts: MachineFacts) -> Markup:
     boxes = list(drawer.boxes(nested(cpu.row for cpu in facts.cpus if cpu.row["online"])))
     if offline := [cpu for cpu in facts.cpus if not cpu.row["online"]]:
         boxes.append(_box("Offline", "", joined(map(drawer.cell, offline))))
-    notes = joined(element("p", {"class": "muted"}, text(note)) for note in (*notes_of(facts), *facts.notes))
-    whole = element("div", {"class": "map", "id": "map"}, joined(boxes, "\n"))
-    return joined([whole, _legend(facts), notes], "\n")
+    return element("div", {"class": "map", "id": "map"}, joined(boxes, "\n"))
+
+
+def map_legend(facts: MachineFacts) -> Markup:
+    """Explain what a map uses beside the letters of owners, which stand in a table."""
+    notes = (element("p", {"class": "muted"}, text(note)) for note in (*notes_of(facts), *facts.notes))
+    return joined([_legend(facts), *notes], "\n")
 
 
 class _Drawer(NamedTuple):

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from cpuctl import __version__
-from cpuctl.exports.cpu_map import cpu_map, map_style
+from cpuctl.exports.cpu_map import cpu_map, map_legend, map_style
 from cpuctl.exports.machine_facts import MachineFacts
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.page import BASE_STYLE, MARKS, POLICY, Part, StyledText, Tone, part_markup, styled_markup
@@ -266,7 +266,7 @@ def _item(item: Item) -> Markup:
             return element("ul", {"class": "unknowns"}, joined(items, "\n"))
         case CPUMap(facts=machine):
             hint = element("p", {"class": "said", "id": "said"}, text(_HINT))
-            return joined([cpu_map(machine), hint], "\n")
+            return joined([cpu_map(machine), hint, map_legend(machine)], "\n")
         case _:
             return part_markup(item)
 

@@ -19,7 +19,7 @@ _REASONS = {
     errno.ENAMETOOLONG: "the name is too long",
     errno.ENOENT: "no such file or directory",
     errno.ENOSPC: "no space left on the device",
-    errno.ENOTDIR: "a part of the path is no directory",
+    errno.ENOTDIR: "a part of the path is not a directory",
     errno.EPERM: "operation not permitted",
     errno.EROFS: "the file system is read-only",
 }

@@ -33,9 +33,10 @@ class RecordedDropIns(Record):
         """
         if not self.complete:
             raise InputError(
-                f"it lacks drop-in files of {self.name}, which could not be read when it was recorded",
+                f"drop-in files of {self.name} are missing because they could not be read when the node "
+                "was recorded",
                 where=self.origin,
-                hint="record the node as root, or name a configuration with --kubelet-config",
+                hint="record the node as root, or use --kubelet-config to give a configuration",
             )
         yield from self._files()
 

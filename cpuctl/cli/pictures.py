@@ -66,7 +66,7 @@ class Pictures(Record):
             raise UsageError(message, where=shown[0], hint="name a file, or leave -o out")
         paths = [Path(name) for name in wanted.values() if name != STDOUT]
         if len({path.absolute() for path in paths}) < len(paths):
-            raise UsageError("the same file is named twice", where=" ".join(wanted))
+            raise UsageError("the same file is given twice", where=" ".join(wanted))
         for path in paths:
             check_target(path, replace=replace)
         return cls(wanted, replace)

@@ -43,9 +43,9 @@ RESIZES: Mapping[str, StyledWord] = {
 }
 STATE_FILES_TAKEN: Mapping[str, str] = {
     "Accepted": "accepted",
-    "NotReached": "not looked at",
+    "NotReached": "not checked",
     "NotRead": "not read by this kubelet",
-    "PassedOver": "passed over",
+    "PassedOver": "skipped",
 }
 """What a kubelet does with files that do not keep it from starting."""
 
@@ -79,7 +79,7 @@ def start_sentence(start: Start, who: str) -> str:
         case "KubeletFault":
             return f"{who} would fail ({start['fault']} in {start['where']}): {start['why']}"
         case "Undetermined":
-            return f"Whether {who[0].lower()}{who[1:]} would start cannot be said: {start['why']}"
+            return f"Whether {who[0].lower()}{who[1:]} would start is unknown: {start['why']}"
 
 
 def failure_text(start: Start) -> str:

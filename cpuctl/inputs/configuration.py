@@ -30,7 +30,7 @@ LIVE_MACHINE = "live"
 LIVE_CONFIG = Path("/var/lib/kubelet/config.yaml")
 """Where kubeadm and most distributions put the kubelet's main configuration file."""
 
-_ANOTHER = "name a configuration with --kubelet-config"
+_ANOTHER = "use --kubelet-config to give a configuration"
 
 
 class KubeletInputs(Record):
@@ -258,9 +258,9 @@ def _recorded_configuration(
     """Take the recording's own; that it could not be recorded is no reason to assume defaults."""
     if recorded.config is None:
         raise InputError(
-            "it lacks the kubelet's configuration, which could not be read when it was recorded",
+            "the kubelet's configuration is missing because it could not be read when the node was recorded",
             where=origin,
-            hint="record the node as root, or name a configuration with --kubelet-config",
+            hint="record the node as root, or use --kubelet-config to give a configuration",
         )
     source = f"{origin}: {recorded.config_at}"
     sources.add("kubeletConfiguration", source, "capture")
@@ -359,8 +359,8 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
         return None
     if not found.used:
         sources.warnings.append(
-            f"the recording has drop-in files of {found.name}, but no kubelet ran that could have told"
-            " whether it reads them: they are left out"
+            f"the recording has drop-in files of {found.name}, but no running kubelet to show"
+            " whether it reads them: they are ignored"
         )
         return None
     sources.add("dropInDirectory", found.name, "capture")
@@ -436,6 +436,6 @@ def _tell_patches(kubelet: Kubelet, sources: Sources) -> None:
     for each in decided_by_patch(kubelet):
         last, first = f"1.{minor}.{LAST_PATCHES[minor]}", f"1.{minor}.{each.patches[minor]}"
         sources.warnings.append(
-            f"kubelet 1.{minor} is taken for {last}; before {first}, {each.before} "
+            f"kubelet 1.{minor} is treated as {last}; before {first}, {each.before} "
             "(--kubelet-version takes a patch)"
         )

@@ -242,16 +242,16 @@ def _reserved(text: str, machine: Machine) -> CPUSet:
 
 def _doubts(driver: DriverMachine, settings: DriverSettings, machine: Machine) -> Iterator[str]:
     if driver.skipped:
-        lacking = "lack a socket, core, NUMA node or directory of caches"
+        lacking = "have no socket, core, NUMA node or cache directory"
         if not machine.numa_nodes:
             lacking = "have no NUMA node"
         yield f"the driver skips CPUs {driver.skipped}: they {lacking}"
     if unknown := settings.reserved - driver.online:
         yield f"{option_names.RESERVED_CPUS} names CPUs that are not online: {unknown}"
     if not machine.caches_known and settings.mode is DeviceMode.INDIVIDUAL:
-        yield "nothing is recorded of caches: cacheL3ID is -1, as where there is no L3 cache"
+        yield "caches are not recorded: cacheL3ID is -1, as without an L3 cache"
     if settings.expose_pcie_roots and not driver.pcie_roots:
-        yield "no PCIe roots are recorded (sys/devices/pci*/pci_bus), or this is no x86_64: none are exposed"
+        yield "no PCIe roots are recorded (sys/devices/pci*/pci_bus), or this is not x86_64: none published"
     if settings.mode is DeviceMode.GROUPED and settings.group_by is not GroupBy.MACHINE:
         yield from _repeats(driver)
 
@@ -261,6 +261,6 @@ def _repeats(driver: DriverMachine) -> Iterator[str]:
     if ids and len(driver.sockets) > 1:
         named = ", ".join(map(str, ids[:_FEW_IDS])) + (", ..." if len(ids) > _FEW_IDS else "")
         yield (
-            f"core ids repeat across sockets ({named}), and the driver takes such cores for one: a claim may "
+            f"core ids repeat across sockets ({named}), and the driver treats such cores as one: a claim may "
             "get CPUs of another socket than its device's"
         )

@@ -104,11 +104,11 @@ def _disagreements(node: dict[str, Any], info: MachineInfo, config: KubeletConfi
         if there is None or line is None or line.capacity is None:
             continue
         if resource == "cpu" and there != line.capacity:
-            yield f"the Node has {there} {noun}, and the machine {line.capacity}: are both of one time?"
+            yield f"the Node has {there} {noun}, and the machine {line.capacity}: recorded at the same time?"
         elif there == line.capacity and free is not None and line.allocatable not in (None, free):
             yield (
-                f"the Node offers pods {free} {noun}, and this configuration leaves {line.allocatable}: "
-                "it is not what this kubelet started with"
+                f"the Node offers pods {free} {noun}, but this configuration leaves {line.allocatable}: "
+                "the kubelet was started with another one"
             )
 
 
@@ -132,8 +132,8 @@ def _tell_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
     }
     if ignored := {option: what for option, what in own.items() if what}:
         sources.warnings.append(
-            f"beside --kubelet-config, the {' and the '.join(ignored.values())} of the node's kubelet do not "
-            f"count: name them with {' and '.join(ignored)}"
+            f"with --kubelet-config, the {' and the '.join(ignored.values())} of the node's kubelet are "
+            f"ignored: set them with {' and '.join(ignored)}"
         )
 
 
@@ -224,7 +224,7 @@ def named_node(inputs: KubeletInputs) -> dict[str, Any] | None:
     nodes = [each for each in (*whole, *listed) if isinstance(each, dict) and each.get("kind") == "Node"]
     versions = [_node_version(node) for node in nodes]
     if len(versions) != 1 or not versions[0]:
-        found = f"{len(nodes)} Nodes" if len(nodes) != 1 else "none that tells its kubelet's release"
+        found = f"{len(nodes)} Nodes" if len(nodes) != 1 else "none with a kubelet version"
         hint = "kubectl get node NODE -o json writes one"
         raise InputError(f"expected one Node, found {found}", where=source_name(name), hint=hint)
     return nodes[0]
@@ -305,7 +305,7 @@ def require_version(inputs: KubeletInputs, sources: Sources) -> None:
     """Raise UsageError where nobody says which release the kubelet is."""
     if not release_is_known(sources):
         raise UsageError(
-            "the kubelet's release is not known, and every release reads state files in its own way",
+            "the kubelet's version is unknown, and releases read state files differently",
             hint=f"name it with {inputs.version_option}, 1.36 for instance",
         )
 

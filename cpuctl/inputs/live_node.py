@@ -96,7 +96,7 @@ def load_node(
     source = source or load_machine(_spec(inputs), sources)
     if source.files is None:
         hint = "name the live node, a directory or a recording"
-        raise UsageError("this is a description, of which nothing runs", where=source.origin, hint=hint)
+        raise UsageError("this is a description, not a running node", where=source.origin, hint=hint)
     files = _files(source, source.files)
     kubelet, untold = _kubelet(inputs.kubelet, source, sources, goes_without=goes_without)
     sources.add_unrecorded(kubelet.version.minor, (Topic.STATE_FILES, Topic.GROUPS))
@@ -193,8 +193,8 @@ def still_moving(age: float, period: float) -> str:
     if not 0 <= age <= period:
         return ""
     return (
-        f"the kubelet has changed its state {age:.0f}s ago, and moves containers within {period:g}s: "
-        "what differs now may be on its way"
+        f"the kubelet changed its state {age:.0f}s ago and moves containers within "
+        f"{period:g}s: current differences may be temporary"
     )
 
 

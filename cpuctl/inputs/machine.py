@@ -37,10 +37,10 @@ def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -
     except CpuctlError as error:
         raise (error.within(default.where) if default else error) from None
     if not (source.machine.numa_known or shows_findings):
-        taken = ": packages are taken for them, as where a kernel has none"
+        taken = ": packages are used instead, as on a kernel without NUMA nodes"
         if not source.info.nodes:
-            taken = ", nor of packages: a kubelet counts none"
-        sources.warnings.append(f"nothing is recorded of NUMA nodes{taken}")
+            taken = ", nor of packages: the kubelet view has none"
+        sources.warnings.append(f"NUMA nodes are not recorded{taken}")
     if source.content and not shows_findings:
         sources.warnings.extend(f"{source.content.form.name}: {each}" for each in source.content.assumed)
     return source
@@ -63,13 +63,13 @@ def load_devices(name: str, sources: Sources, *, info: MachineInfo | None = None
     read = read_devices(read_input(name), source)
     if not read.in_use_known:
         sources.warnings.append(
-            f"{source} does not tell what pods hold (List): all its devices are taken for free"
+            f"{source} does not include what pods hold (List): all its devices are assumed to be free"
         )
     known = CPUSet.of(node.id for node in info.nodes if node.id >= 0) if info else read.inventory.numa_nodes
     if unknown := read.inventory.numa_nodes - known:
         sources.warnings.append(
-            f"{source} names NUMA nodes that the machine does not have: {unknown}; a kubelet aligns nothing "
-            "with devices there"
+            f"{source} names NUMA nodes that the machine does not have: {unknown}; devices there are "
+            "not aligned"
         )
     return read.inventory
 
@@ -106,7 +106,7 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
         [] if any(node.memory_bytes for node in info.nodes) else list(info.nodes)
     )
     if info.memory_bytes and all(node.memory_known for node in info.nodes):
-        raise UsageError("the machine tells how much memory it has", where=option_names.MEMORY)
+        raise UsageError("the machine description already includes memory", where=option_names.MEMORY)
     left = size - sum(node.memory_bytes for node in info.nodes)
     if untold and left < 0:
         raise UsageError(f"the NUMA nodes that tell have more than {text}", where=option_names.MEMORY)

@@ -49,8 +49,8 @@ def load_pod_resources(
 def refuse_own_socket(name: str, machine: str) -> None:
     """Raise UsageError where a recording's kubelet is to be asked."""
     if name == OWN_SOCKET and machine != LIVE_MACHINE:
-        hint = "name a file of what the node's kubelet has answered"
-        raise UsageError("a recording has no kubelet to ask", where=option_names.POD_RESOURCES, hint=hint)
+        hint = "give a file with the answer of the node's kubelet"
+        raise UsageError("a recording has no running kubelet", where=option_names.POD_RESOURCES, hint=hint)
 
 
 def _is_file(name: str) -> bool:

@@ -102,7 +102,7 @@ def _tell_passed_over(found: Manifests, sources: Sources) -> None:
     guessed = [each for each in owners if each.partition("/")[0] not in WORKLOADS and each not in computed]
     if guessed:
         sources.warnings.append(
-            f"the pods of {few(guessed)} come from the pod templates that stand in them: their names and "
+            f"the pods of {few(guessed)} come from the pod templates in them: their names and "
             "number are a guess"
         )
 
@@ -247,7 +247,7 @@ def load_rejections(name: str, sources: Sources) -> tuple[RejectionEvent, ...]:
     found = decode_events(read_input(name), source_name(name))
     if not found:
         raise UsageError(
-            "tells of no pod that a kubelet rejected for want of resources",
+            "has no pod that a kubelet rejected for lack of resources",
             where=f"{option_names.EVENTS} {source_name(name)}",
         )
     return found

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 _ASSUMED = (
-    "no state files tell which CPUs and memory the running pods have: they are given some anew, one pod "
+    "there are no state files for the running pods: CPUs and memory are allocated to them again, one pod "
     "after the other"
 )
-_FRESH = "as a fresh node, the state files of this one are not looked at"
+_FRESH = "as a fresh node; the state files of this node are not used"
 
 
 class StartingState(Record):
@@ -98,7 +98,9 @@ def load_starting_state(
     """
     texts = given_texts(name, sources) if name else _recorded_texts(machine, sources)
     if name and CPU_FILE not in texts:
-        sources.warnings.append(f"no {CPU_FILE} in {name}: nobody has exclusive CPUs yet, as on a fresh node")
+        sources.warnings.append(
+            f"no {CPU_FILE} in {name}: no exclusive CPUs are assigned yet, as on a fresh node"
+        )
     initial = starting_state_of(texts, load_running(running, rules_of_pods(kubelet), sources), kubelet)
     digests = _digests(texts) if texts else {}
     known = load_pod_names(machine, sources) if texts else None
@@ -228,7 +230,7 @@ def _tell_fresh(machine: MachineSource, sources: Sources, *, live: bool) -> None
         there = files is not None and any(files.read(path) is not None for path in paths)
     if there:
         where = f"/{STATE_DIRECTORY}" if live else machine.origin
-        ways = f"--state {where} starts from them, cpuctl checkpoint verify looks at them"
+        ways = f"use --state {where} to start from them, cpuctl checkpoint verify to check them"
         sources.add("state", f"{_FRESH} ({ways})", "default")
 
 
@@ -285,8 +287,8 @@ def resume(node: Node, initial: StartingState, sources: Sources) -> None:
     if unknown:
         names = ", ".join(map(initial.name_of, unknown[:3]))
         sources.warnings.append(
-            f"the state names pods that do not run here ({names}): the kubelet takes back what they hold "
-            "when the next pod comes"
+            f"the state has pods that are not running here ({names}): the kubelet frees what they hold "
+            "when the next pod arrives"
         )
     if initial.files.cpu is None and initial.files.memory is None:
         _give_anew(node, initial, sources)

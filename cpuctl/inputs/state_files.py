@@ -97,7 +97,7 @@ def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateIn
         origin: Origin = "given" if given else "live" if state.path else "capture"
         sources.add(_member(state.file_name), state.source, origin)
     if not found and name:
-        raise InputError("no state file is in it", where=source_name(name), hint=_EXPECTED)
+        raise InputError("it contains no state file", where=source_name(name), hint=_EXPECTED)
     return found
 
 
@@ -164,7 +164,7 @@ def _of_machine(place: StatePlace) -> Iterator[StateInput]:
     elif machine.files is not None:
         yield from _in_tree(machine.files, machine.origin)
     else:
-        raise UsageError("no state file is named", hint=f"{machine.origin} has none; {_EXPECTED}")
+        raise UsageError("no state file is given", hint=f"{machine.origin} has none; {_EXPECTED}")
 
 
 def _directory(place: StatePlace) -> str:

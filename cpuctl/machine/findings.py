@@ -203,13 +203,13 @@ def _no_numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[MachineFindi
     )
     if packages and not machine.numa_known:
         message = (
-            "nothing is recorded of NUMA nodes: they are counted as on a kernel without them, where "
-            f"{by_packages}; what they have is not known"
+            "NUMA nodes are not recorded: they are counted as on a kernel without them, where "
+            f"{by_packages}; what they have is unknown"
         )
     elif packages:
         message = f"the kernel shows no NUMA nodes: {by_packages}, to its Memory Manager without memory"
     elif not machine.numa_known:
-        message = "nothing is recorded of NUMA nodes and packages: a kubelet without both counts no NUMA node"
+        message = "NUMA nodes and packages are not recorded: without both a kubelet counts no NUMA nodes"
     else:
         message = "the kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node"
     yield warning("no-numa-nodes" if machine.numa_known else "unrecorded-nodes", NODE_DIRECTORY, message)
@@ -261,12 +261,10 @@ def _numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]
 
 def _memory(machine: Machine) -> Iterator[MachineFinding]:
     if untold := _nodes_where(machine, lambda node: node.memory_bytes is None):
-        message = f"nothing is recorded of the memory of {named(untold, 'NUMA node')}"
+        message = f"memory is not recorded for {named(untold, 'NUMA node')}"
         yield note("unrecorded-memory", node_files(untold, "meminfo"), message)
     if not machine.hugepages_known:
-        yield note(
-            "unrecorded-hugepages", f"{NODE_DIRECTORY}/node*/hugepages", "nothing is recorded of huge pages"
-        )
+        yield note("unrecorded-hugepages", f"{NODE_DIRECTORY}/node*/hugepages", "huge pages are not recorded")
     total = machine.memory_bytes or 0
     if untold:
         return
@@ -309,9 +307,7 @@ def _last_level_caches(machine: Machine, info: MachineInfo) -> Iterator[MachineF
         yield warning("cache-files-missing", cpu_files(partial, "cache"), message)
     every_cache = cpu_files(machine.online, "cache")
     if not machine.caches_known and not unshared:
-        message = (
-            "nothing is recorded of caches: without them a kubelet uses sockets in place of uncore caches"
-        )
+        message = "caches are not recorded: without them a kubelet uses sockets instead of uncore caches"
         yield note("unrecorded-caches", every_cache, message)
         return
     if not machine.l3_groups:

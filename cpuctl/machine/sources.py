@@ -191,7 +191,7 @@ def _from_directory(path: Path, node: str) -> MachineSource:
 
     if source := _from_must_gather(UnpackedFiles(path, DIRECTORIES), node):
         return source
-    raise InputError("found no sys/ in this directory", where=str(path), hint=_ACCEPTED)
+    raise InputError("no sys/ in this directory", where=str(path), hint=_ACCEPTED)
 
 
 def _from_must_gather(files: GatheredFiles, node: str) -> MachineSource | None:

@@ -209,9 +209,9 @@ def describe_synthetic(machine: Machine) -> str:
     saying why, for a machine that has no such description.
     """
     if not machine.numa_known:
-        raise ValueError("nothing is recorded of NUMA nodes")
+        raise ValueError("NUMA nodes are not recorded")
     if not machine.cores_known:
-        raise ValueError("nothing is recorded of cores")
+        raise ValueError("cores are not recorded")
     if machine.l3_groups and not machine.caches_known:
         raise ValueError("only of some level-3 caches is it recorded which CPUs share them")
     _require_distinct_l3(machine)

@@ -94,7 +94,7 @@ def _switched_off(files: KernelFiles, directories: CPUSet) -> CPUSet:
     paths = {cpu: f"{CPU_DIRECTORY}/cpu{cpu}/online" for cpu in directories}
     empty = CPUSet.of(cpu for cpu, path in paths.items() if files.is_blank(path))
     if empty:
-        message = f"{have(empty)} an empty online switch, which tells nothing and is passed over"
+        message = f"{have(empty)} an empty online switch, which is ignored"
         files.findings.append(note("empty-online-switch", cpu_files(empty, "online"), message))
     switches = ((cpu, files.value(paths[cpu], parse_flag)) for cpu in directories - empty)
     return CPUSet.of(cpu for cpu, switch in switches if switch is False)

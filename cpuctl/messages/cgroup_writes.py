@@ -118,9 +118,10 @@ CGROUP_WRITES = (
         code="affinity-refused",
         speaker=Speaker.LIBVIRT,
         texts=(Text("cannot set CPU affinity on process {reason:rest}"),),
-        meaning="the CPU Manager gave CPUs of the shared pool to other containers, libvirt set the affinity "
-        "of a guest's process anew, and the kernel refused: Operation not permitted means that the container "
-        "of virt-launcher lacks CAP_SYS_NICE, Invalid argument that it may run on none of the CPUs",
+        meaning="the CPU Manager gave CPUs of the shared pool to other containers, libvirt set the "
+        "affinity of a guest process again, and the kernel rejected it: Operation not permitted means "
+        "that the virt-launcher container is missing CAP_SYS_NICE, Invalid argument that it may run on "
+        "none of the CPUs",
         fix="see which CPUs the container of virt-launcher has, and that no policy for pods takes "
         "CAP_SYS_NICE from it",
         commands=(_SHOW, _AUDIT),

@@ -398,7 +398,7 @@ class Plugin:
         answer = self._asked.pop(reply.stream, None)
         if reply.error:
             self._unsettled = True
-            self._journal.say(Level.ERROR, f"the runtime refuses: {reply.error}")
+            self._journal.say(Level.ERROR, f"the runtime rejects it: {reply.error}")
         elif answer is not None:
             failed = [each.container_id for each in parsed("UpdateContainersResponse", reply.payload).failed]
             if failed:

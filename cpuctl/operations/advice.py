@@ -54,7 +54,7 @@ def read_kept(names: Iterable[str]) -> frozenset[str]:
         if name not in VARIED:
             meant = nearest(name, VARIED)
             hint = f"did you mean {meant}?" if meant else f"expected one of {', '.join(VARIED)}"
-            raise UsageError(f"{name!r} is nothing that is varied", where=option_names.KEEP, hint=hint)
+            raise UsageError(f"{name!r} cannot be varied", where=option_names.KEEP, hint=hint)
     return frozenset(names)
 
 

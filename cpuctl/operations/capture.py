@@ -51,10 +51,10 @@ def _node(path: Path) -> Node:
     if path.resolve() == Path("/"):
         return live_node()
     if not path.is_dir():
-        raise InputError("is no directory", where=str(path))
+        raise InputError("is not a directory", where=str(path))
     if not (path / "sys").is_dir():
-        hint = "name the root of a node's files"
-        raise InputError("found no sys/ in this directory", where=str(path), hint=hint)
+        hint = "give the root directory of a node's files"
+        raise InputError("no sys/ in this directory", where=str(path), hint=hint)
     return recorded_node(path)
 
 

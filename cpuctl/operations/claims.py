@@ -117,11 +117,12 @@ def node_claims(
         node.kubelet = node_rules(loaded.gates)
     if loaded.settings.node_allocatable_mapping and not rules.counts:
         sources.warnings.append(
-            "DRANodeAllocatableResources is off: the driver maps devices to the node's CPUs in vain"
+            "DRANodeAllocatableResources is off: the driver's mapping of devices to the node's CPUs has "
+            "no effect"
         )
     elif loaded.settings.node_allocatable_mapping and rules.minor == SHARES_SINCE:
         sources.warnings.append(
-            "the driver maps devices to the node's CPUs as 1.37 has it: an API server of 1.36 drops that"
+            "the driver maps devices to the node's CPUs in the 1.37 format: an API server 1.36 drops that"
         )
     node.resume(running, loaded.prepared.get)
     return node
@@ -130,7 +131,7 @@ def node_claims(
 def _tell(slices: Slices, own: Sequence[Device], sources: Sources) -> None:
     """Say which slices do not count, which pools are not whole, and where the driver would publish others."""
     if slices.passed_over:
-        sources.warnings.append(f"{slices.passed_over} ResourceSlices of other nodes are passed over")
+        sources.warnings.append(f"{slices.passed_over} ResourceSlices of other nodes are ignored")
     if DRIVER in slices.drivers:
         published = [each for each in slices.devices if each.driver == DRIVER]
         sources.add("driverDevices", f"{len(published)} in ResourceSlices of {DRIVER}", "given")

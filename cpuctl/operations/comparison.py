@@ -215,7 +215,7 @@ def _kubelet(setup: KubeletSetup, overrides: SettingOverrides, sources: Sources)
 def _known(name: str, setup: KubeletSetup, sources: Sources) -> bool:
     since = SINCE.get(name, 0)
     if since > setup.version.minor:
-        why = f"kubelet {setup.version} does not know {name}, which came with 1.{since}"
+        why = f"kubelet {setup.version} does not know {name}, which was added in 1.{since}"
         sources.warnings.append(f"{option_names.COMPARE}: {why}")
     return since <= setup.version.minor
 

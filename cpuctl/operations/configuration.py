@@ -107,9 +107,9 @@ def states_of_node(
         place = StatePlace(machine=source, directory=loaded.kubelet.config.root_dir)
         states = read_states("", place, read) if source.files is not None else ()
     except NodeAccessError as error:
-        return (), f"state files: {error.message} (sudo cpuctl checkpoint verify looks at them)"
+        return (), f"state files: {error.message} (see sudo cpuctl checkpoint verify)"
     if not states and source.origin != LIVE_MACHINE:
-        return (), f"state files, {source.origin} has none (cpuctl checkpoint verify STATE looks at them)"
+        return (), f"state files, {source.origin} has none (see cpuctl checkpoint verify STATE)"
     sources.entries.update(read.entries)
     if states:
         sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))

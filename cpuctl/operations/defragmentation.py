@@ -55,7 +55,7 @@ def defragment(
         raise UsageError(f"{len(planning.incoming)} pods are given: name one, or none", where=_OPTION)
     if planning.initial.files.cpu is None and not planning.initial.running:
         hint = "name its state files (--state) and its pods (--pods)"
-        raise UsageError("nothing is known of the pods of this node", where=_OPTION, hint=hint)
+        raise UsageError("the pods of this node are unknown", where=_OPTION, hint=hint)
     node = planning.start(planning.kubelet, planning.sources)
     if not isinstance(node, Node):
         return node
@@ -67,7 +67,7 @@ def defragment(
     if node.policy is None:
         hint = "name the pod that is to fit, with -f or -T"
         raise UsageError(
-            "the CPU Manager's policy is none: no pod has CPUs of its own", where=_OPTION, hint=hint
+            "the CPU Manager's policy is none: no pod has exclusive CPUs", where=_OPTION, hint=hint
         )
     node.server = None
     largest = largest_after_moves(node, most_requested(node), budget, progress, stopped)

@@ -216,7 +216,7 @@ def _first_refused(admissions: Sequence[Admission]) -> int:
     refused = (place for place, each in enumerate(admissions) if not isinstance(each.verdict, Admitted))
     place = next(refused, None)
     if place is None and len(admissions) > 1:
-        message = f"all {len(admissions)} pods are admitted, and none is named"
+        message = f"all {len(admissions)} pods are admitted, and none is selected"
         names = few_names(each.pod.full_name for each in admissions)
         raise UsageError(message, hint=f"name the one to explain: {names}")
     return place or 0

@@ -82,7 +82,7 @@ def machine_findings(
 def _no_pods(place: FieldPath, made: LauncherPods) -> Finding:
     if made.refused:
         return place.rejected("virtual-machine", made.why)
-    return place.note("not-decided", f"what its pod asks for is not known: {made.why}")
+    return place.note("not-decided", f"its pod's requests are unknown: {made.why}")
 
 
 def _created(

@@ -36,8 +36,8 @@ def read_carried_plan(content: bytes, name: str) -> CarriedPlan:
     root = Cursor.at_root(documents[0])
     kind = root.optional("kind", lambda each: each.text(), "")
     if kind == "NRIPlan":
-        hint = "plan again with -o json: what -o nri prints does not tell whose CPUs are a container's own"
-        raise root.error("an NRIPlan cannot be carried out", hint=hint)
+        hint = "plan again with -o json: the output of -o nri does not say which CPUs are exclusive"
+        raise root.error("an NRIPlan cannot be applied", hint=hint)
     if kind != "Plan":
         raise root.error(f"found {kind or 'no kind'}, {_EXPECTED}")
     after = root.get("after")
@@ -84,7 +84,7 @@ def planned_places(filename: str, machine: str, sources: Sources) -> PlannedPlac
     refuse_other_machine(plan, load_machine(machine, sources).machine, name)
     if plan.pool is None:
         sources.warnings.append(
-            "the plan's CPU Manager policy is none: it gives no CPUs, and containers keep those they have"
+            "the plan's CPU Manager policy is none: it assigns no CPUs, and containers keep those they have"
         )
     return PlannedPlaces(plan)
 
@@ -114,7 +114,7 @@ class Connecting(NamedTuple):
 def refuse_others_than_root(path: str) -> None:
     """Raise NodeAccessError for who is not root, and was not let in: runtimes listen to nobody else."""
     if os.geteuid() != 0 and not os.access(path, os.W_OK):
-        message = "only root may tell a container runtime anything"
+        message = "only root may connect to a container runtime"
         raise NodeAccessError(message, where=path, hint="try again with sudo")
 
 
@@ -157,9 +157,11 @@ def _connected(path: str) -> socket.socket:
     except OSError as error:
         end.close()
         if isinstance(error, FileNotFoundError):
-            raise NodeAccessError("there is no socket of a runtime", where=path, hint=_SWITCH_ON) from None
+            raise NodeAccessError(
+                "there is no container runtime socket", where=path, hint=_SWITCH_ON
+            ) from None
         if isinstance(error, ConnectionRefusedError):
-            raise NodeAccessError("nobody listens on the socket", where=path, hint=_SWITCH_ON) from None
+            raise NodeAccessError("nothing listens on the socket", where=path, hint=_SWITCH_ON) from None
         message = f"cannot connect: {error.strerror or error}"
         raise NodeAccessError(message, where=path, hint="name the runtime's socket with --socket") from None
     return end

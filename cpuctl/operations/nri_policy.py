@@ -100,7 +100,9 @@ class StateFile:
                 "name another file with --state-file, or remove it: containers that run keep what looks like"
                 " their own then"
             )
-            raise InputError("is no state of cpuctl nri run", where=str(self.path), hint=hint) from None
+            raise InputError(
+                "is not a state file of cpuctl nri run", where=str(self.path), hint=hint
+            ) from None
 
     def save(self, node: Node, held: Mapping[ContainerKey, str]) -> None:
         """Replace the file as a whole; a dry run leaves it alone."""
@@ -140,7 +142,7 @@ def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
     kubelet = load_kubelet(inputs.kubelet, sources, machine=source).kubelet
     if kubelet.config.cpu_manager_policy == _STATIC and sources.origin("kubeletConfiguration") != "given":
         sources.warnings.append(
-            "the kubelet's own static policy writes CPU sets, too: a node has it or the plug-in"
+            "the kubelet's static policy also writes CPU sets: use either it or the plug-in"
         )
     kubelet = replace(kubelet, config=replace(kubelet.config, cpu_manager_policy=_STATIC))
     store = StateFile(inputs.state_file, kubelet, dry_run=inputs.dry_run)
@@ -166,7 +168,7 @@ def _started(
         return started
     why = started.error if isinstance(started, StartRefused) else started.why
     if texts:
-        sources.warnings.append(f"the state file does not go with this node, and is begun anew: {why}")
+        sources.warnings.append(f"the state file does not match this node and is reset: {why}")
         return None
     hint = _RESERVE if "reserved" in why else ""
     raise InputError(f"the policy would not start: {why}", where=option_names.POLICY, hint=hint)

@@ -117,6 +117,6 @@ def warn_of_order(planning: Planning, order: PodOrder) -> None:
 
     if order is PodOrder.PRIORITY and (names := unknown_priority_classes(planning.incoming)):
         planning.sources.warnings.append(
-            f"the value of priority class {', '.join(names)} is not known: pods without spec.priority "
+            f"the value of priority class {', '.join(names)} is unknown: pods without spec.priority "
             "count as priority 0"
         )

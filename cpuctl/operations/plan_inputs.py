@@ -213,7 +213,7 @@ def node_planning(
     from cpuctl.inputs.starting_state import load_starting_state
 
     if not source.info.hugepages_known:
-        sources.warnings.append("nothing is recorded of huge pages: none are taken off the memory for pods")
+        sources.warnings.append("huge pages are not recorded: none are subtracted from the memory for pods")
     return Planning(
         inputs=inputs,
         incoming=(),
@@ -300,13 +300,14 @@ def _devices(
 
     if inputs.node.assume_devices:
         sources.warn(
-            f"{few(asked)}: assumed to be there, enough of them next to every NUMA node (--assume-devices)"
+            f"{few(asked)}: assumed to be available in sufficient number on every NUMA node "
+            "(--assume-devices)"
         )
         return with_assumed(described, asked, info)
     sources.warn(
-        f"pods ask for {few(asked)}, and nobody told what the node has of them: fill in "
-        f"{draft_text(asked, info)} with devices by NUMA node and name the file with --devices (cpuctl "
-        "topology devices drafts it from PCI devices), or take enough for granted with --assume-devices"
+        f"{few(asked)} are requested but not described: fill in "
+        f"{draft_text(asked, info)} with devices per NUMA node and pass the file with "
+        "--devices (cpuctl topology devices drafts it from PCI devices), or use --assume-devices"
     )
     return described
 
@@ -341,7 +342,7 @@ def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
     nodes = sorted({pod.node_name for pod in pods if pod.node_name})
     if len(nodes) > 1:
         yield (
-            f"the pods run on {len(nodes)} nodes ({few(nodes)}), and are planned as if all came to this one "
+            f"the pods run on {len(nodes)} nodes ({few(nodes)}), and are planned as if all ran on this one "
             "(kubectl get pods -A --field-selector spec.nodeName=NODE -o json writes one node's)"
         )
 

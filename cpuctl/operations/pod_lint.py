@@ -134,7 +134,7 @@ def _trial(
     why = node.error if isinstance(node, StartRefused) else node.why
     fails = isinstance(node, StartRefused | KubeletFault)
     what = "its kubelet would not start" if fails else "that cannot be said"
-    sources.warnings.append(f"whether the node takes these pods is not looked at: {what}: {why}")
+    sources.warnings.append(f"whether the node admits these pods is not checked: {what}: {why}")
     return None
 
 
@@ -215,7 +215,7 @@ def _pods_rejected(item: ManifestObject, refused: int, number: int) -> str:
     which = "its pods" if refused == number else f"{refused} of its {number} pods"
     if item.template is not None:
         return refuses_pods_of(item.kind, which)
-    return f"the API server takes the {item.kind}, and rejects {which}"
+    return f"the API server accepts the {item.kind}, but rejects {which}"
 
 
 def _pods(document: Document, item: ManifestObject) -> Iterable[Pod]:
@@ -325,7 +325,7 @@ class LintRun:
             else:
                 remarks.extend(self._document(document))
             if len(self.remarks) + len(remarks) > MOST_FINDINGS:
-                hint = "look at fewer manifests at once"
+                hint = "check fewer manifests at once"
                 raise InputError(f"more than {MOST_FINDINGS:,} findings", where=source, hint=hint)
         self.remarks.extend(sorted(remarks, key=lambda remark: remark.place))
 
@@ -412,7 +412,7 @@ def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, p
     if run.custom_resources:
         which = few(list(run.custom_resources))
         sources.warnings.append(
-            f"of {which} the pod templates are looked at, not what their own schemas and webhooks ask"
+            f"only the pod templates of {which} are checked, not their own schemas and webhooks"
         )
     return run
 

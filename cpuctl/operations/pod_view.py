@@ -93,7 +93,7 @@ def _eviction(pods: Sequence[Pod], usage: Mapping[str, int], sources: Sources) -
     running = [pod for pod in pods if not pod.terminal]
     unknown = sorted(usage.keys() - {pod.full_name for pod in running})
     if unknown:
-        sources.warnings.append(f"usage is given for pods that are not: {', '.join(unknown[:3])}")
+        sources.warnings.append(f"usage is given for pods that are missing: {', '.join(unknown[:3])}")
     return eviction_order((pod, usage.get(pod.full_name)) for pod in running)
 
 
@@ -155,7 +155,7 @@ def allocatable_of_node(
     try:
         lines = reservations_of_node(machine.info, config).lines
     except GoError as error:
-        sources.warnings.append(f"what the node keeps from pods cannot be said: {error}")
+        sources.warnings.append(f"the resources reserved on the node are unknown: {error}")
         return None
     return {line.resource: line.allocatable for line in lines if line.allocatable is not None}
 

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
     from cpuctl.policies.model import Policy
 
-NOT_ASKED = (
-    "the CPU Manager's policy is none here, so that containers have no CPUs of their own: no policy is asked"
-)
+NOT_ASKED = "the CPU Manager's policy is none here, so containers have no exclusive CPUs: no policy is used"
 
 
 class ChosenPolicy(NamedTuple):
@@ -98,7 +96,7 @@ def choose_for_many(text: str) -> ChosenPolicy:
     chosen = choose_policy(text)
     if "post_filter" in chosen.description.steps:
         raise UsageError(
-            "it may evict pods (post_filter), and what becomes of these elsewhere or later is not followed",
+            "it may evict pods (post_filter), and what happens to these elsewhere or later is not computed",
             where=f"{option_names.POLICY} {chosen.plugin.name}",
             hint="cpuctl plan follows evictions on one node",
         )

@@ -97,7 +97,7 @@ def _load(inputs: TimelineInputs, sources: Sources) -> Timeline:
         return timeline_of_requests(text, source_name(inputs.name), node, sources)
     if inputs.filenames or inputs.kubelet != KubeletInputs():
         raise UsageError(
-            "a timeline has its own pods and kubelet", hint="-f and what a kubelet is told go with a log"
+            "a timeline has its own pods and kubelet", hint="-f and kubelet options only apply to a log"
         )
     return _read_timeline(data, inputs.name, inputs.machine, sources)
 
@@ -149,7 +149,7 @@ def _add_unrecorded(timeline: Timeline, sources: Sources) -> None:
             sources.add_unrecorded(kubelet.version.minor, [*topics, *resizes])
 
 
-_EVENTS_HINT = "kubelets tell of pods from -v=2 on: journalctl -u kubelet -o json"
+_EVENTS_HINT = "kubelets log pods from -v=2 on: journalctl -u kubelet -o json"
 
 
 class LoggedNode(Record):
@@ -182,7 +182,7 @@ def timeline_of_log(text: str, source: str, node: LoggedNode, sources: Sources) 
 
     history = history_of(read_events(text, source), source, pods, setup_of)
     if history is None:
-        raise InputError("tells nothing of what a kubelet decided", where=source, hint=_EVENTS_HINT)
+        raise InputError("contains no kubelet decisions", where=source, hint=_EVENTS_HINT)
     _tell_gaps(history, sources)
     return Timeline(
         machine=machine,
@@ -241,14 +241,14 @@ def _tell_gaps(history: LoggedHistory, sources: Sources) -> None:
         )
     if history.kept:
         sources.warnings.append(
-            f"{few(history.kept)} had CPUs from a state file that the log does not tell: the replay takes "
-            "them anew"
+            f"{few(history.kept)} had CPUs from a state file that is not in the log: the replay allocates "
+            "them again"
         )
     if history.unseen:
-        sources.warnings.append(f"the log does not tell of {few(history.unseen)}")
+        sources.warnings.append(f"the log does not mention {few(history.unseen)}")
 
 
-_REQUESTS_HINT = "the plug-in logger has to be told of pods and containers: -events all"
+_REQUESTS_HINT = "the plug-in logger must be run with -events all"
 
 
 def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sources) -> Timeline:
@@ -269,7 +269,7 @@ def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sour
     manifests = {pod.full_name: TimelinePod(pod) for pod in given.pods}
     history = runtime_history(list(read_requests(text, source)), source, manifests)
     if history is None:
-        raise InputError("tells of no pod", where=source, hint=_REQUESTS_HINT)
+        raise InputError("mentions no pod", where=source, hint=_REQUESTS_HINT)
     setup = _setup("", source, node.kubelet, machine, sources)
     _tell_unknown(history, sources)
     before, moments = _from_beginning(history, setup, machine)
@@ -325,9 +325,12 @@ def _tell_unknown(history: RuntimeHistory, sources: Sources) -> None:
         sources.warnings.append(f"{pods} already ran when the log begins, on CPUs that the replay keeps")
     for names, text in (
         (history.made, "made from what containers were given, without devices and pod-level resources"),
-        (history.without_memory, "Burstable, with memory requests that nothing tells, taken as none"),
-        (history.taken_as_init, "with containers that ended before others came, taken for init containers"),
-        (history.capped, "with shares that stand for 256 CPUs or more, taken as 256"),
+        (history.without_memory, "Burstable, with unknown memory requests, assumed to be none"),
+        (
+            history.taken_as_init,
+            "with containers that ended before others started, assumed to be init containers",
+        ),
+        (history.capped, "with shares of 256 CPUs or more, assumed to be 256"),
     ):
         if names:
             sources.warnings.append(f"{text}: {few(sorted(names))}; -f takes their manifests")

@@ -43,7 +43,7 @@ def performance_cpus(machine: Machine) -> tuple[CPUSet, str]:
     """Return the CPUs to be chosen last, and what is doubtful about them, empty where nothing is."""
     kinds = machine.core_kinds
     if not (kinds.efficiency and kinds.performance):
-        return CPUSet(), "this machine does not tell performance cores from others"
+        return CPUSet(), "this machine does not distinguish performance cores"
     guess = f"that CPUs {kinds.performance} are performance cores is a guess by maximum frequency"
     return kinds.performance, guess if kinds.guessed else ""
 

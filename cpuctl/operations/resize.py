@@ -300,8 +300,8 @@ def _warnings(node: Node, done: Sequence[RetriedResize], path: ResizePath) -> It
     yield from _after_restart(node, [each.request.desired.uid for each in idle])
     if any(each.preview for each in granted) and not node.cpu.keeps_baselines:
         yield (
-            f"kubelet 1.{path.kubelet.minor} does not write down what was promised at admission: after a "
-            "restart what a container has then counts as promised"
+            f"kubelet 1.{path.kubelet.minor} does not record what was guaranteed at admission: after a "
+            "restart what a container has then counts as guaranteed"
         )
     for outcome in granted:
         yield from _less_memory(outcome.request.running.allocated, outcome.request.desired, path)
@@ -312,7 +312,7 @@ def _after_restart(node: Node, uids: Sequence[str]) -> Iterator[str]:
     from cpuctl.engine.resize.pending import refused_after_restart
 
     for uid, verdict in refused_after_restart(node, uids).items():
-        why = f"{verdict.reason}: {verdict.message}" if isinstance(verdict, Rejected) else "cannot be said"
+        why = f"{verdict.reason}: {verdict.message}" if isinstance(verdict, Rejected) else "unknown"
         yield f"{node.active[uid].full_name}: a kubelet that restarts now ends the pod ({why})"
 
 

@@ -123,7 +123,7 @@ def _once(pods: Sequence[StoredPod]) -> Sequence[StoredPod]:
         other = seen.setdefault(pod.uid, pod)
         if other is not pod:
             message = f"{other.full_name} and {pod.full_name} have the same uid {pod.uid}"
-            raise InputError(message, hint="name every pod that runs once: in --pods or in -f")
+            raise InputError(message, hint="list every running pod only once: in --pods or in -f")
     return pods
 
 
@@ -150,7 +150,7 @@ def _admit(
         elif not isinstance(admission.verdict, Admitted):
             why, name = why_not(admission.verdict), each.allocated.full_name
             unknown = isinstance(admission.verdict, Undetermined)
-            what = f"whether {name} is admitted cannot be said" if unknown else f"{name} is not admitted"
+            what = f"whether {name} is admitted is unknown" if unknown else f"{name} is not admitted"
             outside[each.allocated.uid] = f"{what} ({why})"
     started.planning.sources.warnings += outside.values()
     return never_stored, outside
@@ -166,13 +166,13 @@ def _warn_of_strangers(node: Node, running: Sequence[StoredPod], planning: Plann
         due = any(node.cpu.claim(candidate, each).cpus for each in pod.containers)
         if due and pod.uid not in node.state.assignments:
             planning.sources.warnings.append(
-                f"the state knows no exclusive CPUs of {pod.full_name} (UID {pod.uid}): it may go by another "
+                f"the state knows no exclusive CPUs of {pod.full_name} (UID {pod.uid}): it may have another "
                 "UID there"
             )
 
 
 HINT = "write [NAMESPACE/]POD[/CONTAINER]:cpu=REQUEST[/LIMIT][,memory=REQUEST[/LIMIT]]"
-_WHAT = "say what is to change with --set POD/CONTAINER:cpu=6 or --to edited.yaml"
+_WHAT = "describe the change with --set POD/CONTAINER:cpu=6 or --to edited.yaml"
 
 
 def read_requests(
@@ -187,7 +187,7 @@ def read_requests(
 
     if inputs.amounts and inputs.edited:
         message = f"{option_names.SET} and {option_names.EDITED} cannot be used together"
-        raise UsageError(message, hint=f"write everything into {option_names.EDITED}'s file")
+        raise UsageError(message, hint=f"put everything into the file given to {option_names.EDITED}")
     if inputs.amounts:
         requests = _by_amounts(running, inputs.amounts, server)
     elif inputs.edited:
@@ -196,7 +196,7 @@ def read_requests(
         requests = [PodResize(each, each.spec) for each in running.pods]
         requests = [request for request in requests if request.is_new]
     if not requests:
-        raise UsageError("nothing to resize: no pod is to have other resources", hint=_WHAT)
+        raise UsageError("nothing to resize: no pod gets different resources", hint=_WHAT)
     for request in requests:
         uid, name = request.desired.uid, request.desired.full_name
         if uid not in running.node.active and uid not in running.never_stored:
@@ -240,7 +240,7 @@ def _by_manifests(
     for pod in load_pods(names, (), planning.sources).pods:
         found = by_uid.get(pod.uid) or by_name.get(pod.full_name)
         if found is None:
-            message = f"pod {pod.full_name} does not run here"
+            message = f"pod {pod.full_name} is not running here"
             raise InputError(message, where=str(pod.origin), hint="name it with --pods or -f, too")
         request = PodResize(found, server.stored(found.spec, edited(found.spec, pod)))
         if request.is_new:

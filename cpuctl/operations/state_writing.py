@@ -89,7 +89,7 @@ def _make(directory: str) -> None:
         os.makedirs(directory, exist_ok=True)  # noqa: PTH103
     except FileExistsError:
         hint = "name another directory"
-        raise UsageError("exists and is no directory", where=directory, hint=hint) from None
+        raise UsageError("exists and is not a directory", where=directory, hint=hint) from None
     except OSError as error:
         raise unwritable(error, directory) from None
 

@@ -138,7 +138,7 @@ def publish(
     elif [each.id for each in machine.numa_nodes] != list(range(len(machine.numa_nodes))):
         numbers = ",".join(str(each.id) for each in machine.numa_nodes)
         raise InputError(
-            f"the resource topology exporter crashes on NUMA nodes {numbers}, which it takes for 0 to "
+            f"the resource topology exporter crashes on NUMA nodes {numbers}, which it treats as 0 to "
             f"{len(machine.numa_nodes) - 1}: nothing is published",
             where=name,
             hint="node-feature-discovery publishes something (--publisher nfd)",
@@ -319,7 +319,7 @@ class _Writer:
         if self.unnamed:
             return f"state files name pods by UID alone ({len(self.unnamed)} of them)"
         if self.by_state and self.publisher.method is FingerprintMethod.ALL:
-            return "it covers pods without exclusive resources, too, and state files do not tell of them"
+            return "it also covers pods without exclusive resources, which are not in state files"
         return ""
 
     def _exclusive(self, pod: Listed) -> bool:
@@ -350,8 +350,8 @@ class _Writer:
         if numbers != list(range(len(numbers))):
             lost = ",".join(str(number) for number in numbers if number >= len(numbers))
             yield (
-                f"node-feature-discovery takes NUMA nodes for 0 to {len(numbers) - 1}: nodes {lost} are not "
-                "told of"
+                f"node-feature-discovery takes NUMA nodes for 0 to {len(numbers) - 1}: nodes {lost} are "
+                "missing"
             )
         if self.node.policy is None:
             yield "the CPU Manager's policy is none: the kubelet lists no CPUs as allocatable, zones have 0"
@@ -375,12 +375,12 @@ class _Writer:
         if spread and self.by_rte:
             yield (
                 f"memory of {_few(spread)} lies on several NUMA nodes and is taken in full from each: less "
-                "is told to be available than there is"
+                "is reported as available than there is"
             )
         without = {pod.name for pod in self.pods if pod.due and not any(held.cpus for held in pod.containers)}
         if without:
             yield (
-                f"no state file tells which CPUs {_few(without)} holds: they are told to be available, and "
+                f"no state file tells which CPUs {_few(without)} holds: they are reported as available, but "
                 "are not"
             )
         pools = {
@@ -390,8 +390,8 @@ class _Writer:
         }
         if pools:
             yield (
-                f"CPUs that {_few(pools)} has as a whole, and no container alone, are told to be available, "
-                "and are not"
+                f"CPUs that {_few(pools)} has as a whole, and no container alone, are reported as available, "
+                "but are not"
             )
 
 

@@ -221,7 +221,7 @@ def _score(request: TopologyRequest, topology: NodeTopology, scoring: Scoring) -
         score = _least_numa_nodes(requests, numa_zones(topology), settings.most_numa_nodes)
         if score < 0:
             # A pod needs more NUMA nodes than the object allows: 8, unless it says otherwise.
-            return TopologyScore(0, f"the scheduler refuses the score: {score} is less than 0")
+            return TopologyScore(0, f"the scheduler rejects the score: {score} is less than 0")
         return TopologyScore(score)
     if settings.policy != "single-numa-node":
         return TopologyScore(0)
@@ -230,7 +230,9 @@ def _score(request: TopologyRequest, topology: NodeTopology, scoring: Scoring) -
         raise PluginCrashError(f"index out of range: NUMA node {max(zone.id for zone in zones)}")
     scores = [_worst_zone(each, zones, scoring) for each in requests]
     if None in scores:
-        return TopologyScore(0, "the scheduler refuses the score: the variance of one resource is no number")
+        return TopologyScore(
+            0, "the scheduler rejects the score: the variance of one resource is not a number"
+        )
     return TopologyScore(sum(each or 0 for each in scores) // len(scores))
 
 

@@ -149,7 +149,7 @@ class _Reading:
         return pod
 
     def _come(self, pod: _LoggedPod, found: Value) -> None:
-        """Note a container; those of its pod that have ended by then are taken for init containers."""
+        """Note a container; those of its pod that have ended by then are assumed to be init containers."""
         name = text_of(member(found, "name"))
         if not name:
             return

@@ -71,7 +71,9 @@ def test_drop_ins_of_which_some_could_not_be_recorded_are_none(content: str) -> 
     texts = process(7, "kubelet", "/", "kubelet", "--config-dir=/opt/d")
     drop_ins = told(files({**texts, "opt/d/a.conf": content, "opt/d/b.conf": HEAD})).drop_ins
     assert drop_ins is not None
-    with pytest.raises(InputError, match=r"^node7: it lacks drop-in files of /opt/d, which could not"):
+    with pytest.raises(
+        InputError, match=r"^node7: drop-in files of /opt/d are missing because they could not"
+    ):
         list(drop_ins.files())
 
 

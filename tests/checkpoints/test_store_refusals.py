@@ -99,7 +99,9 @@ def test_a_directory_that_is_a_pipe_is_not_waited_for(path: Path) -> None:
     os.mkfifo(pipe)
     with pytest.raises(NodeAccessError) as raised:
         replace_state_file(pipe / path.name, OLD, NEW)
-    assert str(raised.value) == f"{pipe / path.name}: cannot be written: a part of the path is no directory"
+    assert (
+        str(raised.value) == f"{pipe / path.name}: cannot be written: a part of the path is not a directory"
+    )
 
 
 def test_there_are_only_so_many_backups_in_a_second(path: Path) -> None:

@@ -338,8 +338,8 @@ def test_another_state_can_be_named(run: Run, tmp_path: Path) -> None:
     [
         (("audit", "--check", "cpu"), "--check: no check is called 'cpu'"),
         (("audit", "--root", "clean", "-m", "faulty"), "--root: -m names another node"),
-        (("audit", "-m", "synthetic:2c"), "synthetic:2c: this is a description, of which nothing runs"),
-        (("audit", "--state", "-", "--pods", "-"), "standard input (-) is named twice"),
+        (("audit", "-m", "synthetic:2c"), "synthetic:2c: this is a description, not a running node"),
+        (("audit", "--state", "-", "--pods", "-"), "standard input (-) is used twice"),
         (("cgroups", "show", "--oci-runtime", "rkt"), "expected runc or crun"),
     ],
 )

@@ -194,7 +194,7 @@ def test_a_device_is_never_replaced(root: str, tmp_path: Path, cpuctl: Cpuctl) -
 
 @pytest.mark.parametrize(
     ("name", "want"),
-    [("missing", "missing: is no directory"), ("empty", "empty: found no sys/ in this directory")],
+    [("missing", "missing: is not a directory"), ("empty", "empty: no sys/ in this directory")],
 )
 def test_a_root_that_is_no_node_is_refused(
     name: str, want: str, archive: str, tmp_path: Path, cpuctl: Cpuctl
@@ -303,7 +303,7 @@ def test_what_is_given_goes_over_the_capture(root: str, archive: str, cpuctl: Cp
     answer = document(cpuctl("plan", "-m", archive, *PODS, *given, "-o", "json"))
     assert (answer["kubelet"]["cpuManagerPolicy"], answer["kubelet"]["version"]) == ("none", "1.35")
     fresh = answer["sources"].pop("state")["value"]
-    assert fresh.startswith("as a fresh node, the state files of this one are not looked at")
+    assert fresh.startswith("as a fresh node; the state files of this node are not used")
     assert {entry["from"] for entry in answer["sources"].values()} == {"given"}
 
 
@@ -324,8 +324,10 @@ def test_a_configuration_that_could_not_be_recorded_is_no_default(
     assert cpuctl("capture", "--root", root, archive).code == 0
     result = cpuctl("plan", "-m", archive, *PODS)
     assert (result.code, result.out) == (4, "")
-    assert f"error: {archive}: it lacks the kubelet's configuration, which could not be read" in result.err
-    assert "hint: record the node as root, or name a configuration with --kubelet-config" in result.err
+    assert (
+        f"error: {archive}: the kubelet's configuration is missing because it could not be read" in result.err
+    )
+    assert "hint: record the node as root, or use --kubelet-config to give a configuration" in result.err
 
 
 def test_a_recording_without_a_kubelet_means_the_defaults(

@@ -154,4 +154,4 @@ def test_a_group_whose_name_is_no_text_is_told(node: Node) -> None:
     code, document = node.answer("--yes", "--no-wait")
     assert (code, document["outcome"], node.lists) == (5, "Undone", ["0-1", "0-1"])
     (warning,) = document["warnings"]
-    assert warning.endswith("/x\\xff: its name is no UTF-8 text: it is left out")
+    assert warning.endswith("/x\\xff: its name is no UTF-8 text: left out")

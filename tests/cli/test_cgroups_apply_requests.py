@@ -88,8 +88,8 @@ def test_a_plan_goes_on_where_a_run_was_killed(node: Node, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("path", "wanted", "expected"),
     [
-        ("own.parent", "1", "is no container's group"),
-        ("own", "", "groups[0].cpus.wanted: nothing is wanted"),
+        ("own.parent", "1", "is not a container's group"),
+        ("own", "", "groups[0].cpus.wanted: an empty value was requested"),
         ("own", "0-99999999999", "groups[0].cpus.wanted: expected a CPU list"),
     ],
 )
@@ -128,7 +128,7 @@ def test_a_node_without_a_state_has_to_be_told_what_is_wanted(node: Node, tmp_pa
     at = words.index("--state")
     done = subprocess.run([*words[:at], *words[at + 2 :]], capture_output=True, text=True, check=False)
     assert done.returncode == 4
-    assert f"{tmp_path / 'kubelet'}/cpu_manager_state: there is no state file to go by" in done.stderr
+    assert f"{tmp_path / 'kubelet'}/cpu_manager_state: there is no state file to use" in done.stderr
 
 
 @real_kernel
@@ -209,7 +209,7 @@ def test_a_recording_cannot_be_changed(tmp_path: Path) -> None:
     (tmp_path / "node.tar.gz").write_bytes(b"")
     code, text = refusal("-m", str(tmp_path / "node.tar.gz"))
     assert code == 2
-    assert "is no node: nothing can be changed in it" in text
+    assert "is a recording and cannot be changed" in text
 
 
 def test_a_copy_of_a_node_cannot_be_changed(tmp_path: Path) -> None:
@@ -239,8 +239,8 @@ def place(path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["-f", "-", "a/b/c=1"], "name a file or containers, not both"),
-        (["-f", "-", "--pods", "-"], "named twice"),
+        (["-f", "-", "a/b/c=1"], "give a file or containers, not both"),
+        (["-f", "-", "--pods", "-"], "used twice"),
     ],
 )
 def test_words_that_do_not_fit_together(words: list[str], expected: str) -> None:

@@ -343,4 +343,4 @@ def test_a_file_that_holds_what_belongs_under_another_name(tmp_path: Path, cpuct
     (state / "cpu_manager_state").write_text(text)
     refused = cpuctl("checkpoint", "repair", str(state), *ON_36, columns=2000)
     assert refused.code == 3
-    assert "it is allocated_pods_state by what it holds" in refused.out
+    assert "its content is that of allocated_pods_state" in refused.out

@@ -373,7 +373,7 @@ def test_a_kubelet_that_does_not_answer_is_said(verify: Checkpoint) -> None:
 
 def test_a_recording_has_no_kubelet_to_ask(verify: Checkpoint) -> None:
     result = verify("fine", *NODE, *V36, "--pod-resources")
-    assert (result.code, "a recording has no kubelet to ask" in result.err) == (2, True)
+    assert (result.code, "a recording has no running kubelet" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_the_file_may_come_from_standard_input(cpuctl: Cpuctl) -> None:
     assert json.loads(result.out)["sources"]["devices"] == {"value": "<stdin>", "from": "given"}
     assert pods(result) == pods(plan(cpuctl, *PODS, *COUNTED))
     twice = plan(cpuctl, "-f", "-", "--devices", "-", stdin=told)
-    assert (twice.code, "named twice" in twice.err) == (2, True)
+    assert (twice.code, "used twice" in twice.err) == (2, True)
 
 
 def test_running_pods_give_back_what_the_kubelet_says_they_hold(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_what_the_file_leaves_open_is_said(cpuctl: Cpuctl, tmp_path: Path) -> No
         )
     )
     result = cpuctl("plan", *NODE, *PODS, "--devices", str(tmp_path / "devices.json"))
-    assert "does not tell what pods hold (List): all its devices are taken for free" in result.err
+    assert "does not include what pods hold (List): all its devices are assumed to be free" in result.err
     assert "names NUMA nodes that the machine does not have: 7" in result.err
 
 
@@ -144,7 +144,7 @@ def test_what_nobody_described_is_named_with_a_file_to_fill_in(cpuctl: Cpuctl, t
     (pod,) = pods(result)
     assert pod["outcome"] == "Undetermined"
     text = result.err[result.err.index("fill in {") + 8 :]
-    draft = json.loads(text[: text.index(" with devices by NUMA node")])
+    draft = json.loads(text[: text.index(" with devices per NUMA node")])
     assert draft["resources"] == {"nvidia.com/gpu": {"0": 0, "1": 0}}
     draft["resources"]["nvidia.com/gpu"]["1"] = 2
     (tmp_path / "filled.json").write_text(json.dumps(draft))
@@ -157,7 +157,8 @@ def test_enough_may_be_taken_for_granted(cpuctl: Cpuctl) -> None:
     result = plan(cpuctl, "-f", "-", "--assume-devices", stdin=asking("p", gpu=500))
     assert pods(result)[0]["outcome"] == "Admitted"
     assert (
-        "warning: nvidia.com/gpu: assumed to be there, enough of them next to every NUMA node" in result.err
+        "warning: nvidia.com/gpu: assumed to be available in sufficient number on every NUMA node"
+        in result.err
     )
     told = plan(cpuctl, "-f", "-", "--assume-devices", *COUNTED, stdin=asking("p", gpu=500))
     assert pods(told)[0]["outcome"] == "Rejected"

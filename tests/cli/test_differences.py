@@ -368,9 +368,7 @@ SHOWN: Mapping[str, Shown] = {
     "returns_actuated_error": state(
         "actuated_pods_state", '{"data":"{}","checksum":1}', "would fail", STARTS_NOT
     ),
-    "drops_flat_device_state": state(
-        "kubelet_internal_checkpoint", flat_devices(), "accepted", "passed over"
-    ),
+    "drops_flat_device_state": state("kubelet_internal_checkpoint", flat_devices(), "accepted", "skipped"),
     "refuses_cpu_checkpoint_v1": state(
         "cpu_manager_state", CPUS_V1, "failed to migrate", "cannot unmarshal", "--kubelet-args", STATIC
     ),
@@ -379,7 +377,7 @@ SHOWN: Mapping[str, Shown] = {
     ),
     "keeps_baselines": resize(
         "a:cpu=2",
-        "does not write down what was promised",
+        "does not record what was guaranteed",
         "",
         "--preview",
         *EXCLUSIVE,

@@ -269,7 +269,7 @@ USAGE = {
     "an empty part": ("/a", "expected the name of a pod, found '/a'", "write NAME"),
     "no name": (
         "",
-        "all 4 pods are admitted, and none is named",
+        "all 4 pods are admitted, and none is selected",
         "name the one to explain: default/a, default/b, default/x-0, default/x-1",
     ),
 }
@@ -373,7 +373,7 @@ def test_warnings_about_the_state_are_told_once(cpuctl: Cpuctl, tmp_path: Path) 
     stranger = manifests(tmp_path / "other.json", pod_manifest("other", "prod", uid="other"))
     words = [word for word in node.words if word not in ("-q", "--pods", node.pods)]
     result = explain(cpuctl, *words, "--pods", stranger, *pods(first="1/1,1Gi", new="8/8,1Gi"))
-    assert result.err.count("the state names pods that do not run here") == 1
+    assert result.err.count("the state has pods that are not running here") == 1
 
 
 def test_all_releases_start_once_where_nobody_names_one(

@@ -261,7 +261,7 @@ def test_a_configuration_on_standard_input_is_every_nodes(fleet: Path, cpuctl: C
     bad = cpuctl(*words, "-", stdin=b"kind: KubeletConfiguration\nnoSuchField: [")
     assert "yaml: line 2" in json.loads(bad.out)["nodes"][2]["start"]["error"]
     twice = cpuctl("fleet", "list", "-", "--kubelet-config", "-", stdin=given)
-    assert (twice.code, "standard input (-) is named twice" in twice.err) == (2, True)
+    assert (twice.code, "standard input (-) is used twice" in twice.err) == (2, True)
 
 
 @pytest.mark.parametrize("verb", ["list", "check"])

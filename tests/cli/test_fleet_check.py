@@ -138,7 +138,7 @@ def test_files_that_no_check_reads_are_refused(recorded: Path, cpuctl: Cpuctl) -
         (("--check", "nrt"), "--check nrt: needs the published objects (--nrt FILE)"),
         (("--nrt", "x", "--check", "state"), "--nrt: is read by the check nrt only"),
         (("--pods", "x", "--check", "config"), "--pods: is read by the checks state, audit and nrt only"),
-        (("--nrt", "-", "--pods", "-"), "(-) is named twice"),
+        (("--nrt", "-", "--pods", "-"), "(-) is used twice"),
     ):
         refused = cpuctl(*words, *more)
         assert (refused.code, refused.out) == (2, "")

@@ -163,6 +163,6 @@ def test_what_does_not_count_beside_another_configuration_is_said(tmp_path: Path
     load_kubelet(KubeletInputs(config=str(main)), sources, machine=machine)
     (said,) = sources.warnings
     assert said == (
-        "beside --kubelet-config, the flags (--max-pods=7) and the drop-in files of the node's kubelet do "
-        "not count: name them with --kubelet-args and --config-dir"
+        "with --kubelet-config, the flags (--max-pods=7) and the drop-in files of the node's kubelet "
+        "are ignored: set them with --kubelet-args and --config-dir"
     )

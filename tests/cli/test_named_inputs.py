@@ -55,7 +55,7 @@ def test_nothing_and_something_else_on_standard_input(cpuctl: Cpuctl) -> None:
     wrong = cpuctl("topology", "show", "-m", "-", stdin=b"hello")
     assert (wrong.code, wrong.err.startswith("error: <stdin>: cannot be read as an archive")) == (4, True)
     twice = cpuctl("plan", "-m", "-", "-f", "-", stdin=b"hello")
-    assert (twice.code, "named twice" in twice.err) == (2, True)
+    assert (twice.code, "used twice" in twice.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_standard_input_is_read_once(cpuctl: Cpuctl, words: str) -> None:
     """A machine and another input out of one pipe: whichever came second would find it empty."""
     result = cpuctl(*words.split(), "-m", "-", stdin=b"hello")
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("error: standard input (-) is named twice, but can be read only once")
+    assert result.err.startswith("error: standard input (-) is used twice, but can be read only once")
 
 
 CHECKED = [
@@ -140,7 +140,7 @@ def test_more_is_kept_than_the_memory_that_is_given(
 def test_memory_is_given_to_machines_that_have_none(cpuctl: Cpuctl, tmp_path: Path) -> None:
     dump = without_memory(tmp_path / "dump")
     has = cpuctl("plan", "-m", "synthetic:1s1n4c1t,mem=8Gi", "-T", "a=1/1", "--memory", "16Gi")
-    assert (has.code, "the machine tells how much memory it has" in has.err) == (2, True)
+    assert (has.code, "the machine description already includes memory" in has.err) == (2, True)
     wrong = cpuctl("plan", "-m", dump, "-T", "a=1/1", "--memory", "much")
     assert (wrong.code, "--memory: expected an amount" in wrong.err) == (2, True)
     evenly = cpuctl("plan", "-m", dump, "-T", "a=1/1", "--memory", "16Gi")
@@ -176,8 +176,8 @@ def test_recorded_state_files_that_do_not_count_are_named(cpuctl: Cpuctl) -> Non
     words = ("plan", "-m", node, "-T", "a=1/1")
     assert "not looked at" not in cpuctl(*words).err
     err = cpuctl(*words, "--kubelet-config", config).err
-    assert "state: as a fresh node, the state files of this one are not looked at" in err
-    assert f"(--state {node} starts from them, cpuctl checkpoint verify looks at them)" in err
+    assert "state: as a fresh node; the state files of this node are not used" in err
+    assert f"(use --state {node} to start from them, cpuctl checkpoint verify to check them)" in err
 
 
 def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None:

@@ -270,7 +270,7 @@ def test_objects_come_from_stdin_and_stand_among_others(objects: Path, cpuctl: C
         "1 pod on 2 nodes: 0 scheduled, 1 pending",
     ]
     twice = cpuctl("fleet", "plan", "--nodes", "-", "--nrt", "-", *words, stdin=text)
-    assert (twice.code, "named twice" in twice.err) == (2, True)
+    assert (twice.code, "used twice" in twice.err) == (2, True)
 
 
 def test_both_headlines_tell_of_pods_and_why(cpuctl: Cpuctl) -> None:

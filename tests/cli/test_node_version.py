@@ -52,7 +52,7 @@ def test_a_node_object_names_the_patch(
     [
         ({"kind": "Pod"}, "expected one Node, found 0 Nodes"),
         ({"kind": "List", "items": [node("v1.33.4"), node("v1.33.4")]}, "expected one Node, found 2 Nodes"),
-        (node(None), "expected one Node, found none that tells its kubelet's release"),
+        (node(None), "expected one Node, found none with a kubelet version"),
     ],
 )
 def test_what_is_no_node_is_refused(
@@ -96,14 +96,17 @@ def test_the_installed_kubelet_names_the_patch(
         ),
         ({"capacity": {"cpu": "16"}, "allocatable": {"cpu": "14000m"}}, ""),
         ({"capacity": {"cpu": "many"}, "allocatable": []}, ""),
-        ({"capacity": {"cpu": "32"}}, "the Node has 32 CPUs, and the machine 16: are both of one time?"),
+        (
+            {"capacity": {"cpu": "32"}},
+            "the Node has 32 CPUs, and the machine 16: recorded at the same time?",
+        ),
         (
             {"capacity": {"cpu": "16"}, "allocatable": {"cpu": "15"}},
-            "the Node offers pods 15 CPUs, and this configuration leaves 14: it is",
+            "the Node offers pods 15 CPUs, but this configuration leaves 14: the",
         ),
         (
             {"capacity": {"memory": "64Gi"}, "allocatable": {"memory": "63Gi"}},
-            "the Node offers pods 63Gi of memory, and this configuration leaves 65436Mi: it",
+            "the Node offers pods 63Gi of memory, but this configuration leaves 65436Mi: the",
         ),
         ({"capacity": {"memory": "63Gi"}, "allocatable": {"memory": "62Gi"}}, ""),  # a reboot moves memory
     ],

@@ -59,7 +59,7 @@ def test_another_release_is_not_said_to_change_nothing(
 ) -> None:
     words = ("config", "versions", "--from", "1.35", "--to", "1.36")
     shown = cpuctl(*words, *node).out
-    assert f"default/gpu\n  1.35: not determined: {UNKNOWN}\n  1.36: not determined: {UNKNOWN}\n" in shown
+    assert f"default/gpu\n  1.35: undetermined: {UNKNOWN}\n  1.36: undetermined: {UNKNOWN}\n" in shown
     (tmp_path / "k.yaml").write_text(STATIC.replace("reservedSystemCPUs: '0'\n", ""))
     down = cpuctl(*words, *node).out
     assert "What becomes of these pods is not known: neither kubelet is known to start." in down
@@ -69,19 +69,19 @@ def test_another_release_is_not_said_to_change_nothing(
 def test_new_state_files_and_resizes_take_devices_too(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
     new = ("checkpoint", "new", *node, *RELEASE)
     refused = cpuctl(*new)
-    assert f"not changed: whether default/gpu is admitted cannot be said: {UNKNOWN}" in refused.out
+    assert f"not changed: whether default/gpu is admitted is unknown: {UNKNOWN}" in refused.out
     assert "is not admitted" not in refused.out
     assert cpuctl(*new, "--assume-devices").code == 0
     resize = ("resize", *node, *RELEASE, "--set", "gpu/main:cpu=1")
     unknown = cpuctl(*resize)
-    assert unknown.err.startswith(f"error: whether default/gpu is admitted cannot be said ({UNKNOWN}), so it")
+    assert unknown.err.startswith(f"error: whether default/gpu is admitted is unknown ({UNKNOWN}), so it")
     assert cpuctl(*resize, "--assume-devices").out
 
 
 def test_a_directory_without_state_is_said_to_be_a_fresh_node(cpuctl: Cpuctl, tmp_path: Path) -> None:
     words = ("plan", *MACHINE[1:], *RELEASE, "-T", "a=1/1,1Gi", "--state", str(tmp_path))
     warning = (
-        f"warning: no cpu_manager_state in {tmp_path}: nobody has exclusive CPUs yet, as on a fresh node"
+        f"warning: no cpu_manager_state in {tmp_path}: no exclusive CPUs are assigned yet, as on a fresh node"
     )
     assert warning in cpuctl(*words).err
 

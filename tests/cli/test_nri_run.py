@@ -235,7 +235,7 @@ def test_without_a_runtime_it_says_how_to_switch_nri_on(
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     words = ("--plan", str(plan), "-m", TWO, "--dry-run")
     code, err = refused(cpuctl, *words, socket=str(tmp_path / "none.sock"))
-    assert (code, "none.sock: there is no socket of a runtime" in err) == (5, True)
+    assert (code, "none.sock: there is no container runtime socket" in err) == (5, True)
     assert "disable = false" in err
 
 
@@ -256,7 +256,7 @@ def test_others_than_root_are_sent_away(plan: Path, cpuctl: Cpuctl, monkeypatch:
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({"kind": "NRIPlan", "answers": []}, "an NRIPlan cannot be carried out"),
+        ({"kind": "NRIPlan", "answers": []}, "an NRIPlan cannot be applied"),
         ({"kind": "Audit"}, "found Audit, expected what cpuctl plan -o json prints"),
         ({"kind": "Plan", "start": {"outcome": "Refused"}}, "nothing was planned"),
         ({"a": 1}, "found no kind"),

@@ -304,12 +304,12 @@ def test_what_a_kubelet_sees_of_cpus_without_ids_is_not_known(cpuctl: Cpuctl, tm
     assert "The kubelet's view differs" not in shown
     for words in (("config", "check"), ("explain", "-T", "a=1/1,1Mi")):
         asked = cpuctl(*words, "-m", str(tmp_path), columns=200)
-        assert (asked.code, f"would start cannot be said: {why}" in asked.out) == (3, True)
+        assert (asked.code, f"would start is unknown: {why}" in asked.out) == (3, True)
     planned = cpuctl("plan", "-m", str(tmp_path), "-T", "a=1/1,1Mi", columns=200)
-    assert (planned.code, f"would start cannot be said: {why}" in planned.out) == (3, True)
+    assert (planned.code, f"would start is unknown: {why}" in planned.out) == (3, True)
     warned = planned.err
-    assert "warning: nothing is recorded of NUMA nodes, nor of packages: a kubelet counts none\n" in warned
-    assert "packages are taken" not in warned
+    assert "warning: NUMA nodes are not recorded, nor of packages: the kubelet view has none\n" in warned
+    assert "packages are used" not in warned
 
 
 def test_what_was_not_there_to_be_looked_at_is_not_counted(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def told(result: Result) -> list[str]:
 def test_what_is_worth_a_warning_is_said_once(cpuctl: Cpuctl) -> None:
     node = [word for word in NODE if word != "-q"]
     result = cpuctl(*node, "-T", "a=2/2", "--compare", "1.30,failCgroupV1=false", "1.30,failCgroupV1=true")
-    warning = "warning: --compare: kubelet 1.30 does not know failCgroupV1, which came with 1.31"
+    warning = "warning: --compare: kubelet 1.30 does not know failCgroupV1, which was added in 1.31"
     assert told(result).count(warning) == 1
 
 

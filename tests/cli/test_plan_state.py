@@ -65,7 +65,7 @@ def test_owners_count_as_running_unless_somebody_says_who_runs(cpuctl: Cpuctl, t
     )
     known = plan(cpuctl, "-T", "b=2/2,1Gi", "--state", str(state), "--pods", str(running))
     assert cpus(known) == ["1,5"]
-    assert "the state names pods that do not run here (gone)" in known.err
+    assert "the state has pods that are not running here (gone)" in known.err
 
 
 @pytest.mark.parametrize(("policy", "wanted"), [("Never", "1,5"), ("Always", "2,6")])
@@ -124,7 +124,7 @@ def test_an_empty_directory_is_a_fresh_node(cpuctl: Cpuctl, tmp_path: Path) -> N
     result = plan(cpuctl, "-T", "a=2/2,1Gi", "--state", str(tmp_path))
     assert cpus(result) == ["1,5"]
     assert "as a fresh node" in json.loads(result.out)["sources"]["state"]["value"]
-    assert f"no cpu_manager_state in {tmp_path}: nobody has exclusive CPUs yet" in result.err
+    assert f"no cpu_manager_state in {tmp_path}: no exclusive CPUs are assigned yet" in result.err
 
 
 @pytest.mark.parametrize(("version", "member"), [("1.36", "checksum"), ("1.37", "dataChecksum")])
@@ -311,7 +311,7 @@ def test_pods_of_several_nodes_or_that_have_ended_are_not_planned_in_silence(cpu
     result = cpuctl(*NODE, "-f", "-", stdin=both)
     assert (result.code, len(json.loads(result.out)["pods"])) == (0, 2)
     assert (
-        "warning: the pods run on 2 nodes (n1, n2), and are planned as if all came to this one" in result.err
+        "warning: the pods run on 2 nodes (n1, n2), and are planned as if all ran on this one" in result.err
     )
     assert "warning: 1 pod that has ended is not planned: default/old (--include-completed)" in result.err
     asked = cpuctl(*NODE, "--include-completed", "-f", "-", stdin=both)
@@ -342,10 +342,10 @@ def test_what_a_plan_passes_over_is_named_with_its_number(cpuctl: Cpuctl, tmp_pa
     file.write_text("\n---\n".join(map(json.dumps, objects)))
     words = ("plan", "-m", "synthetic:4c,mem=8Gi", "-f", str(file))
     shown = cpuctl(*words)
-    assert "note: passed over, as no pod template stands in them: 2 Service, 1 Workflow" in shown.err
+    assert "note: skipped, as they contain no pod template: 2 Service, 1 Workflow" in shown.err
     assert (
-        "warning: the pods of Rollout.argoproj.io/web come from the pod templates that stand in them: their "
-        "names and number are a guess"
+        "warning: the pods of Rollout.argoproj.io/web come from the pod templates in them: their names "
+        "and number are a guess"
     ) in shown.err
     document = json.loads(cpuctl(*words, "-o", "json").out)
     assert [pod["name"] for pod in document["pods"]] == ["web-0", "web-1"]

@@ -32,7 +32,7 @@ def test_a_file_of_answers(cpuctl: Cpuctl, tmp_path: Path) -> None:
 def test_nobody_answers(cpuctl: Cpuctl, tmp_path: Path) -> None:
     code, codes, unchecked = audited(cpuctl, tmp_path / "kubelet.sock")
     assert (code, codes) == (3, [])
-    assert {"cannot be asked: no such file or directory" in each["missing"] for each in unchecked} == {True}
+    assert {"cannot connect: no such file or directory" in each["missing"] for each in unchecked} == {True}
     assert unchecked[0]["checks"] == ["answers"]
 
 
@@ -41,4 +41,4 @@ def test_nobody_answers(cpuctl: Cpuctl, tmp_path: Path) -> None:
 )
 def test_alone_it_is_the_kubelets_own_socket(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
     result = cpuctl(*NODE, *words)
-    assert (result.code, "a recording has no kubelet to ask" in result.err) == (2, True)
+    assert (result.code, "a recording has no running kubelet" in result.err) == (2, True)

@@ -216,7 +216,7 @@ class Misuse:
 
 MISUSES = [
     Misuse((), 2, "no manifests to look at"),
-    Misuse(("-f", "-", "--kubelet-config", "-"), 2, "standard input (-) is named twice"),
+    Misuse(("-f", "-", "--kubelet-config", "-"), 2, "standard input (-) is used twice"),
     Misuse(
         ("-f", "good.yaml", "--apiserver-version=9"),
         2,
@@ -289,7 +289,7 @@ def test_quotas_count_the_pods_of_workloads_with_the_defaults_of_limit_ranges(cp
         'pods "web-2" is forbidden: exceeded quota: small, requested: limits.cpu=1, used: limits.cpu=2, '
         "limited: limits.cpu=2"
     )
-    assert finding["note"] == "the API server takes the Deployment, and rejects 1 of its 3 pods"
+    assert finding["note"] == "the API server accepts the Deployment, but rejects 1 of its 3 pods"
 
 
 def test_lists_of_what_governs_namespaces_are_read(cpuctl: Cpuctl) -> None:
@@ -333,7 +333,7 @@ def test_custom_resources_are_looked_at_template_by_template(lint: Lint) -> None
         "the API server rejects its pods, whatever it says of the PyTorchJob itself"
     )
     assert result.err.count("PyTorchJob") == 1
-    told = "of PyTorchJob.kubeflow.org/train the pod templates are looked at, not what their own schemas"
+    told = "only the pod templates of PyTorchJob.kubeflow.org/train are checked, not their own schemas"
     assert told in result.err
 
 

@@ -265,7 +265,7 @@ def test_a_plan_applies_limit_ranges_and_quotas(pods: Pods, cpuctl: Cpuctl, tmp_
 
 def test_usage_of_strangers_is_told(pods: Pods) -> None:
     result = pods("show", "-f", "gateway.yaml", "--usage", "usage.yaml")
-    assert "warning: usage is given for pods that are not: default/gone\n" in result.err
+    assert "warning: usage is given for pods that are missing: default/gone\n" in result.err
 
 
 def test_every_table_has_its_help(pods: Pods) -> None:
@@ -308,7 +308,7 @@ MISUSE = [
     (("show", "-T", "a=1", "--cgroup-version", "3"), 2, "error: --cgroup-version: expected 1 or 2"),
     (("show", "-T", "a=1", "--apiserver-version", "2.1"), 2, "error: --apiserver-version:"),
     (("show", "-T", "a=1", "--apiserver-feature-gates", "X=maybe"), 2, "error: --apiserver-feature-gates: "),
-    (("show", "-f", "-", "--usage", "-"), 2, "error: standard input (-) is named twice"),
+    (("show", "-f", "-", "--usage", "-"), 2, "error: standard input (-) is used twice"),
     (("show", "-T", "a=1", "--usage", "none.yaml"), 4, "error: none.yaml: cannot be read"),
     (("diff", "web.yaml"), 2, "error: there is nothing to compare with\n"),
     (("diff", "none.yaml", "web.yaml"), 4, "error: none.yaml: cannot be read"),

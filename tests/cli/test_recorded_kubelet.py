@@ -137,7 +137,7 @@ def test_why_a_tree_lacks_the_file_that_flags_name_is_not_guessed(tmp_path: Path
         result = cpuctl(*words)
         why = "there is no such file: the node lacks it, or it was not recorded"
         assert (result.code, f"error: {tree}: /etc/k/main.yaml: {why}\n" in result.err) == (4, True)
-        assert "hint: name a configuration with --kubelet-config" in result.err
+        assert "hint: use --kubelet-config to give a configuration" in result.err
 
 
 def test_drop_ins_that_nobody_says_are_read_are_left_out(tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -146,8 +146,8 @@ def test_drop_ins_that_nobody_says_are_read_are_left_out(tmp_path: Path, cpuctl:
     result = cpuctl("config", "show", "-m", archive)
     assert result.code == 0
     assert (
-        "warning: the recording has drop-in files of /etc/kubernetes/kubelet.conf.d, but no kubelet ran that"
-        " could have told whether it reads them: they are left out"
+        "warning: the recording has drop-in files of /etc/kubernetes/kubelet.conf.d, but no running"
+        " kubelet to show whether it reads them: they are ignored"
     ) in result.err
     assert "maxPods" not in result.out
 
@@ -156,7 +156,10 @@ def test_drop_ins_that_could_not_be_recorded_are_missed(tmp_path: Path, cpuctl: 
     archive = captured(tmp_path, cpuctl, texts(*COMMAND, **{"main.yaml": MAIN, "d/10.conf": "maxPods: 1"}))
     result = cpuctl("config", "check", "-m", archive)
     assert (result.code, result.out) == (4, "")
-    assert f"error: {archive}: it lacks drop-in files of /etc/k/d, which could not be read" in result.err
+    assert (
+        f"error: {archive}: drop-in files of /etc/k/d are missing because they could not be read"
+        in result.err
+    )
 
 
 def test_a_bad_flag_is_blamed_on_the_recording(tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -352,7 +355,7 @@ def test_where_releases_differ_over_a_file_each_is_named(
     }
     assert document.get("summary", {}).get("error", 0) == 0
     told = cpuctl(*asked[:-2], columns=400).out
-    assert "Whether the kubelet would start cannot be said: its release is unknown" in told
+    assert "Whether the kubelet would start is unknown: its release is unknown" in told
 
 
 STATE = '{"policyName":"static","defaultCpuSet":"0-3","checksum":1}'
@@ -408,15 +411,13 @@ def test_state_files_that_only_root_may_read_are_named(
     monkeypatch.setattr("cpuctl.inputs.state_files._of_machine", closed)
     answer = document(cpuctl("config", "check", *RELEASE, "-m", stuck, "-o", "json"))
     what = answer["notLookedAt"][0]["what"]
-    assert what == (
-        "state files: cannot be read: permission denied (sudo cpuctl checkpoint verify looks at them)"
-    )
+    assert what == ("state files: cannot be read: permission denied (see sudo cpuctl checkpoint verify)")
     assert cpuctl("config", "check", *RELEASE, "-m", stuck, "--state", stuck).code == 5
 
 
 def test_a_machine_without_state_files_is_named(archive: str, cpuctl: Cpuctl) -> None:
     unseen = document(cpuctl("config", "check", "-m", archive, "-o", "json"))["notLookedAt"][0]["what"]
-    assert unseen == f"state files, {archive} has none (cpuctl checkpoint verify STATE looks at them)"
+    assert unseen == f"state files, {archive} has none (see cpuctl checkpoint verify STATE)"
 
 
 @pytest.mark.parametrize("words", [("config", "check"), ("plan", "-T", "web=1/1,1Gi")])
@@ -471,11 +472,11 @@ def test_flags_that_are_not_known_are_named_by_a_kubelet_that_would_start(
     ):
         answer = document(cpuctl(*words, "-m", node, "-o", "json"))
         unknown = answer["sources"]["unknownFlags"]
-        assert unknown == {"value": f"taken for none, but there may be some: {why}", "from": "default"}
+        assert unknown == {"value": f"assumed to be empty, but there may be some: {why}", "from": "default"}
         assert f"unknown flags: {unknown['value']}" in cpuctl(*words, "-m", node).err
         named = document(cpuctl(*words, "-m", node, "--kubelet-args=--max-pods=9", "-o", "json"))
         assert "unknownFlags" not in named["sources"]
-    told = f"Not looked at: unknown flags, taken for none, but there may be some: {why}"
+    told = f"Not looked at: unknown flags, assumed to be empty, but there may be some: {why}"
     for words in (("config", "check"), ("config", "versions")):
         assert told in " ".join(cpuctl(*words, "-m", node).out.split())
 

@@ -340,7 +340,7 @@ USAGE = {
         ("--set", "db:cpu=5", "--edited", "fixtures/resize/edited.yaml"),
         "--set and --edited cannot be used together",
     ),
-    "nothing at all": ((), "nothing to resize: no pod is to have other resources"),
+    "nothing at all": ((), "nothing to resize: no pod gets different resources"),
 }
 SAY_ALL = {"twice", "negative"}
 """Messages that leave no question what to do."""

@@ -124,7 +124,7 @@ def test_names_of_pods_that_are_gone(tmp_path: Path, cpuctl: Cpuctl) -> None:
         "shop/db-0/app: the pod does not run; what it holds comes back when the next pod is admitted"
     ]
     planned = cpuctl("plan", *words, "-T", "a=2/2,1Gi", "--exit-zero")
-    assert "the state names pods that do not run here (shop/db-0)" in " ".join(planned.err.split())
+    assert "the state has pods that are not running here (shop/db-0)" in " ".join(planned.err.split())
 
 
 def test_output_that_is_none_is_named_and_passed_over(tmp_path: Path, cpuctl: Cpuctl) -> None:

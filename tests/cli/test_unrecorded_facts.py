@@ -155,7 +155,7 @@ def test_the_whole_recording_leaves_nothing_open(cpuctl: Cpuctl, tmp_path: Path,
     result = cpuctl(*named, "-m", recorded(tmp_path / "node", WHOLE), *kubelet, columns=400)
     assert result.code in (0, 3), result
     assert "recorded" not in result.out
-    assert "cannot be said" not in result.out
+    assert "unknown" not in result.out
     assert "ndetermined" not in result.out
 
 
@@ -193,7 +193,7 @@ def test_memory_can_be_said_of_state_files_too(cpuctl: Cpuctl, tmp_path: Path, w
     planned = ("-T", "a=2/2,1Gi", "--write-state", str(tmp_path / "state"))
     assert cpuctl("plan", *whole[:4], "--kubelet-version", "1.36", *planned).code == 0
     unsaid = cpuctl(*words.split(), *told[:-2], cwd=tmp_path, columns=400)
-    assert (unsaid.code, "cannot be said" in unsaid.out) == (3, True), unsaid
+    assert (unsaid.code, "unknown" in unsaid.out) == (3, True), unsaid
     said = cpuctl(*words.split(), *told, "--memory", "16Gi", cwd=tmp_path)
     wanted = cpuctl(*words.split(), *whole, cwd=tmp_path)
     assert (said.code, wanted.code) == (0, 0), said
@@ -212,10 +212,10 @@ def test_a_proposed_repair_names_the_memory_that_was_told(cpuctl: Cpuctl, tmp_pa
     out = cpuctl("checkpoint", "verify", "state", *told, cwd=tmp_path, columns=900).out
     (proposed,) = re.findall(r"cpuctl (checkpoint repair .*? --memory 16Gi)", out)
     result = cpuctl(*shlex.split(proposed), cwd=tmp_path, columns=400)
-    assert (result.code, "cannot be said" in result.out) == (0, False), result
+    assert (result.code, "unknown" in result.out) == (0, False), result
 
 
-UNSAID = "not changed: whether the kubelet would start cannot be said: the machine information"
+UNSAID = "not changed: whether the kubelet would start is unknown: the machine information"
 NOT_KNOWN = (
     (
         "checkpoint new -T a=2/2,1Gi",
@@ -307,7 +307,7 @@ def test_what_cadvisor_does_not_tell_is_not_known(cpuctl: Cpuctl, tmp_path: Path
     del node["memory"], node["hugepages"], info["memory_capacity"]
     machine.write_text(json.dumps(info))
     words = ("-m", str(machine), "--kubelet-args", STATIC)
-    assert "cannot be said" in cpuctl("plan", *words, "-T", "a=2/2,1Gi").out
+    assert "unknown" in cpuctl("plan", *words, "-T", "a=2/2,1Gi").out
     (tmp_path / "pages.json").write_text(json.dumps(PAGES))
     pages = cpuctl("plan", "-m", str(machine), "-f", str(tmp_path / "pages.json")).out
     assert "undetermined: it requests hugepages-1Gi, but the node" in pages
@@ -327,9 +327,9 @@ def test_a_memory_state_is_not_compared_with_huge_pages_that_nobody_recorded(
     files = {path: text for path, text in WHOLE.items() if "hugepages" not in path}
     words = ("-m", recorded(tmp_path / "node", files), *kubelet)
     verified = cpuctl("checkpoint", "verify", str(state), *words)
-    assert "cannot be said" in verified.out
+    assert "unknown" in verified.out
     assert "changed" not in verified.out
-    assert "cannot be said" in cpuctl("plan", *words, "--state", str(state), *pod).out
+    assert "unknown" in cpuctl("plan", *words, "--state", str(state), *pod).out
     repaired = cpuctl("checkpoint", "repair", str(state), *words)
     assert (repaired.code, "Nothing is written." in repaired.out) == (3, True)
     check(json.loads(cpuctl("checkpoint", "verify", str(state), *words, "-o", "json").out))
@@ -340,7 +340,7 @@ def test_a_kernel_without_huge_pages_is_told_from_a_recording_without(cpuctl: Cp
     files = {path: text for path, text in WHOLE.items() if "hugepages" not in path}
     files["sys/kernel/mm/transparent_hugepage/enabled"] = "always [madvise] never\n"
     shown = cpuctl("topology", "-m", recorded(tmp_path, files)).out
-    assert "nothing is recorded of huge pages" not in shown
+    assert "huge pages are not recorded" not in shown
 
 
 @pytest.mark.parametrize("kind", ["caches", "levels of caches", "sharers of caches"])
@@ -392,7 +392,7 @@ def test_where_no_topology_of_cpus_is_recorded_all_say_so(
     listed = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
     assert f"What is kept from pods cannot be said: {CORES_UNKNOWN}\n" in said("config", "show", *listed)
     assert f"Nothing to propose: {CORES_UNKNOWN}\n" in said("config", "reserve", "--reserved-cpus=2")
-    kept = f"what the node keeps from pods cannot be said: {CORES_UNKNOWN}\n"
+    kept = f"the resources reserved on the node are unknown: {CORES_UNKNOWN}\n"
     assert kept in said("pods", "show", "-T", "a=2/2,1Gi", *listed)
     # A share of CPUs is kept whatever their number: only what is left is not known.
     lines = said("config", "show", "--kubelet-args=--kube-reserved=cpu=500m").splitlines()

@@ -18,8 +18,8 @@ CPUS = {
 BY_PACKAGES = "a kubelet takes packages for nodes, and counts 2 NUMA nodes (ids 0, 1)"
 WITHOUT = f"the kernel shows no NUMA nodes: {BY_PACKAGES}, to its Memory Manager without memory"
 OPEN = (
-    "nothing is recorded of NUMA nodes: they are counted as on a kernel without them, where "
-    f"{BY_PACKAGES}; what they have is not known"
+    "NUMA nodes are not recorded: they are counted as on a kernel without them, where "
+    f"{BY_PACKAGES}; what they have is unknown"
 )
 LACKING = "the kernel has NUMA nodes, as other files tell: what is recorded of the machine lacks them"
 

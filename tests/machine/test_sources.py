@@ -64,7 +64,7 @@ def test_the_live_host_agrees_with_the_scheduler() -> None:
     ("name", "want"),
     [
         ("missing", "no such file or directory"),
-        ("empty", "found no sys/ in this directory"),
+        ("empty", "no sys/ in this directory"),
         ("pipe", "is neither a file nor a directory"),
         ("text", "cannot be read as an archive: it is no tar archive"),
         ("list.json", "expected cAdvisor's machine information, found a list"),

@@ -237,7 +237,7 @@ def test_a_cpu_without_topology_files_is_one_that_a_kubelet_does_not_see() -> No
 def test_an_empty_online_switch_is_passed_over(text: str) -> None:
     machine = read(small_machine() | {f"{CPU_DIR}/cpu2/online": text})
     assert str(machine.online) == "0-7"
-    assert "CPU 2 has an empty online switch, which tells nothing and is passed over" in messages(machine)
+    assert "CPU 2 has an empty online switch, which is ignored" in messages(machine)
 
 
 def test_core_kinds_are_guessed_from_frequencies_where_the_kernel_names_none() -> None:

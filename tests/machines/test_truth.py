@@ -132,7 +132,7 @@ def test_every_machine_has_a_synthetic_form_or_a_reason(name: str) -> None:
         again = parse_synthetic(describe_synthetic(machine))
     except ValueError as reason:
         lacking = (machine.numa_known, "NUMA nodes"), (machine.cores_known, "cores")
-        unknown = next((f"nothing is recorded of {what}" for known, what in lacking if not known), "")
+        unknown = next((f"{what} are not recorded" for known, what in lacking if not known), "")
         known = unknown or "share more than one level-3 cache"
         assert known in str(reason)  # noqa: PT017 - the other outcome is tested too
         return

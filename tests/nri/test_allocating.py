@@ -223,7 +223,7 @@ def test_a_state_of_something_else_is_refused(places: Places, tmp_path: Path) ->
         '{"kind": "NRIState", "files": {}, "containers": []}',
     ):
         (tmp_path / "state").write_text(text)
-        with pytest.raises(InputError, match="is no state of cpuctl nri run"):
+        with pytest.raises(InputError, match="is not a state file of cpuctl nri run"):
             places()
 
 

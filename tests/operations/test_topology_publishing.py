@@ -156,7 +156,7 @@ def test_sparse_nodes_end_the_exporter_and_are_lost_by_the_other() -> None:
     found = published(machine=machine, publisher="nfd")
     assert amounts(found) == {"node-0": {"cpu": (4, 3, 3)}, "node-1": {"cpu": (0, 0, 0)}}
     assert found.topology.zones[1].costs == ()
-    assert any("nodes 2 are not told of" in remark for remark in found.remarks)
+    assert any("nodes 2 are missing" in remark for remark in found.remarks)
 
 
 def test_without_exclusive_cpus_every_zone_has_none() -> None:
@@ -214,7 +214,7 @@ def test_pods_that_run_and_of_whose_cpus_nobody_told_are_named(tmp_path: Path) -
     state = CPUStateFile("static", CPUSet.parse("0-7"), {})
     (tmp_path / "cpu_manager_state").write_text(write_cpu_state(state))
     found = published(pods=str(pod), state=str(tmp_path))
-    assert "no state file tells which CPUs a holds: they are told to be available, and are not" in (
+    assert "no state file tells which CPUs a holds: they are reported as available, but are not" in (
         found.remarks
     )
     # Without any state file the kubelet gives them CPUs anew.
@@ -235,5 +235,5 @@ def test_cpus_of_a_pod_as_a_whole_are_told_to_be_available(tmp_path: Path) -> No
     found = published(filenames=[str(pod)], kubelet=kubelet)
     assert [zone["cpu"] for zone in amounts(found).values()] == [(4, 3, 2), (4, 3, 3)]
     assert (
-        "CPUs that a has as a whole, and no container alone, are told to be available, and are not"
+        "CPUs that a has as a whole, and no container alone, are reported as available, but are not"
     ) in found.remarks

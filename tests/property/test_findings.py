@@ -104,7 +104,7 @@ def check_nodes(machine: Machine, info: MachineInfo, said: str) -> None:
     if "a kubelet counts no NUMA node" in said:
         assert nodes == []
     lacking = [node.id for node in machine.numa_nodes if node.memory_bytes is None]
-    assert bool(lacking) == ("nothing is recorded of the memory of" in said)
+    assert bool(lacking) == ("memory is not recorded for" in said)
     open_ = lacking if machine.numa_nodes or machine.numa_known else sorted(node.id for node in info.nodes)
     assert list(info.nodes_without_memory) == open_
 

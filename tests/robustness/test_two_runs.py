@@ -281,10 +281,10 @@ def test_what_cannot_be_put_back_is_exit_6(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("name", "code", "error"),
     [
-        ("file", 2, "file: exists and is no directory"),
-        ("nowhere", 2, "nowhere: exists and is no directory"),
-        ("circle", 2, "circle: exists and is no directory"),
-        ("file/below", 5, "file/below: cannot be written: a part of the path is no directory"),
+        ("file", 2, "file: exists and is not a directory"),
+        ("nowhere", 2, "nowhere: exists and is not a directory"),
+        ("circle", 2, "circle: exists and is not a directory"),
+        ("file/below", 5, "file/below: cannot be written: a part of the path is not a directory"),
         ("/proc/1/below", 5, "/proc/1/below: cannot be written: no such file or directory"),
     ],
 )

@@ -233,7 +233,7 @@ def test_more_numa_nodes_than_are_allowed_make_a_score_that_is_refused() -> None
     topology = topology_of([{**TWO[0], "name": f"node-{number}"} for number in numbers], SINGLE)
     assert score_topology(fits, topology, fewest).value > 0
     more = TopologyRequest.of(pod_of({"containers": [asks(str(4 * 8 + 1))]}))
-    assert score_topology(more, topology, fewest) == (0, "the scheduler refuses the score: -2 is less than 0")
+    assert score_topology(more, topology, fewest) == (0, "the scheduler rejects the score: -2 is less than 0")
 
 
 def test_pod_level_resources_make_scores_that_are_none() -> None:
@@ -245,7 +245,7 @@ def test_pod_level_resources_make_scores_that_are_none() -> None:
         "a", (Container("c", resources=ResourceRequirements(quantities({"cpu": "1"}))),), resources=whole
     )
     balanced = score_topology(TopologyRequest.of(one), topology, Scoring(Strategy.BALANCED_ALLOCATION))
-    assert balanced == (0, "the scheduler refuses the score: the variance of one resource is no number")
+    assert balanced == (0, "the scheduler rejects the score: the variance of one resource is not a number")
 
 
 def test_weights_shift_a_score_and_one_below_1_is_1() -> None:

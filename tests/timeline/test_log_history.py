@@ -140,7 +140,7 @@ def test_what_the_log_has_not_is_said(tmp_path: Path) -> None:
     assert "does not begin with a start" in told
     assert "without a manifest, and left out: shop/agent, shop/odd, shop/web" in told
     assert "shop/web got CPUs (shop/web: 1,5)" in told
-    assert "does not tell of shop/late" in told
+    assert "does not mention shop/late" in told
 
 
 POD = {"metadata": {"name": "late", "namespace": "shop"}, "spec": {"containers": [{"name": "a"}]}}
@@ -175,7 +175,7 @@ def test_another_process_is_another_kubelet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "where", "message"),
     [
-        ('I0823 12:00:00.000001 1 a.go:1] "Reconciling"', "", "tells nothing of what a kubelet decided"),
+        ('I0823 12:00:00.000001 1 a.go:1] "Reconciling"', "", "contains no kubelet decisions"),
         (
             '\nI0823 12:00:00.000001 1 a.go:1] "Kubelet version" kubeletVersion="v1.19.0"',
             " line 2",

@@ -64,7 +64,7 @@ def test_the_kubelet_asked_for_what_the_engine_decides(tmp_path: Path) -> None:
     assert (
         "made from what containers were given, without devices and pod-level resources: default/db, " in told
     )
-    assert "memory requests that nothing tells, taken as none: default/web" in told
+    assert "unknown memory requests, assumed to be none: default/web" in told
     assert "hunter2" not in repr(timeline)
 
 
@@ -150,7 +150,7 @@ def test_a_container_that_ends_before_another_comes_is_an_init_container(tmp_pat
         ["main"],
     )
     assert replay(timeline).failures == []
-    assert any("taken for init containers: default/db" in each for each in sources.warnings)
+    assert any("assumed to be init containers: default/db" in each for each in sources.warnings)
 
 
 def test_restarts_and_new_sandboxes_leave_a_pod_where_it_is(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_numbers_are_read_in_every_form() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (Log().add("Synchronize", pods=None, containers=None).written(), "tells of no pod"),
+        (Log().add("Synchronize", pods=None, containers=None).written(), "mentions no pod"),
         (Log().add("RunPodSandbox", pod="[").written().replace("'['", "["), "RunPodSandbox: pod: "),
         (Log().run(DB, container(DB, "main", 2000, 2000, cpus="5-1", memory=GI)).written(), "cpus: "),
     ],

@@ -112,8 +112,8 @@ def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
             Severity.ERROR,
             "pool-empty",
             _FILE,
-            "the shared pool has no CPU left: a kubelet with strict-cpu-reservation comes to that by itself, "
-            "and refuses its own file after the next restart (kubernetes issue 141196)",
+            "the shared pool has no CPU left: a kubelet with strict-cpu-reservation gets there by itself, "
+            "and rejects its own file after the next restart (kubernetes issue 141196)",
             expected="at least one CPU",
             detected="none",
             fix=REMOVE_ONE,

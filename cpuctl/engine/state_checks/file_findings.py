@@ -98,7 +98,7 @@ def file_findings(
 ) -> Iterator[StateFinding]:
     """Say what is wrong with a file; *policy* is the configured one, None where none is known.
 
-    *failure* tells what the kubelet does with it. Where its release is not known and others end
+    *failure* tells what the kubelet does with it. Where its release is unknown and others end
     otherwise (*certain* is False), what another one may read is no error.
     """
     if failure is LoadFailure.UNREAD:
@@ -117,8 +117,8 @@ def file_findings(
             severity=Severity.WARNING,
             code="embedded-differs",
             place=StatePlace(name),
-            message="the copy for kubelets before 1.37 does not say what the file says: they would go on "
-            "from another state",
+            message="the copy for kubelets before 1.37 differs from the file: they would start from "
+            "a different state",
             fix=REPAIR,
         )
     written = getattr(file.state, "policy_name", None)
@@ -196,14 +196,14 @@ def _unseen_checksum(name: str, file: AnyFile) -> StateFinding:
         severity=Severity.WARNING,
         code="checksum-unseen",
         place=StatePlace(name),
-        message=f"{wrong}: this kubelet does not look, others refuse the file",
+        message=f"{wrong}: this kubelet does not check it, others reject the file",
         fix=REPAIR,
     )
 
 
 def _not_that_of_the_content(checksums: Sequence[str]) -> str:
-    verb, noun = ("is", "that") if len(checksums) == 1 else ("are", "those")
-    return f"{' and '.join(checksums)} {verb} not {noun} of the content"
+    verb = "does" if len(checksums) == 1 else "do"
+    return f"{' and '.join(checksums)} {verb} not match the content"
 
 
 def _passed_over(name: str, file: AnyFile) -> Iterator[StateFinding]:

@@ -158,7 +158,7 @@ def repair_cpu_state(
         work.give_up_baselines()
     if not work.state.default_cpu_set:
         return NotRepaired(
-            "pods hold all CPUs that are not reserved: a kubelet with strict-cpu-reservation refuses a state "
+            "pods hold all CPUs that are not reserved: a kubelet with strict-cpu-reservation rejects a state "
             "whose shared pool is empty (kubernetes issue 141196)",
             REMOVE_ONE,
         )

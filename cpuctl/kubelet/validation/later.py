@@ -241,8 +241,7 @@ NOT_LOOKED_AT = (
     NotLookedAt((), "what systemd's watchdog asks of the kubelet", since=32),
     NotLookedAt(
         (),
-        f"rules and flags that changed after 1.{_LAST_SEEN}: a later kubelet is taken to refuse what that one"
-        " does",
+        f"rules and flags that changed after 1.{_LAST_SEEN}: a later kubelet is assumed to reject the same",
         since=_LAST_SEEN + 1,
     ),
 )

@@ -339,6 +339,6 @@ def _remarks(machine: Machine, tree: _Tree) -> Iterator[str]:
         why = "it is not recorded who shares them, or hwloc has no such caches"
         yield f"left out, as {why}: {', '.join(names)}"
     if not machine.numa_known:
-        yield "nothing is recorded of NUMA nodes: one is made up, as hwloc does where a kernel shows none"
+        yield "NUMA nodes are not recorded: one is made up, as hwloc does where a kernel shows none"
     if machine.architecture not in _X86 and machine.hugepages_known and machine.numa_nodes:
         yield "pages that are not huge are taken to be of 4 KiB"

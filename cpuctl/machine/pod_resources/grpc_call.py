@@ -193,10 +193,10 @@ def call(path: str, method: str, message: bytes = b"", *, seconds: float = _SECO
 
 def _closed(error: OSError, path: str) -> CpuctlError:
     if isinstance(error, PermissionError):
-        return NodeAccessError(f"cannot be asked: {os_reason(error)}", where=path, hint="try again with sudo")
+        return NodeAccessError(f"cannot connect: {os_reason(error)}", where=path, hint="try again with sudo")
     if isinstance(error, ConnectionRefusedError):
-        return InputError("cannot be asked: nobody listens", where=path, hint=_NO_KUBELET)
-    return InputError(f"cannot be asked: {os_reason(error)}", where=path, hint=_NO_KUBELET)
+        return InputError("cannot connect: nothing listens", where=path, hint=_NO_KUBELET)
+    return InputError(f"cannot connect: {os_reason(error)}", where=path, hint=_NO_KUBELET)
 
 
 class _Call:
@@ -272,7 +272,7 @@ class _Call:
         http, status = self.headers.get(":status", ""), self.headers.get("grpc-status", "")
         if status not in ("", _OK):
             said = unquote(self.headers.get("grpc-message", "")) or "without a reason"
-            raise InputError(f"refused (gRPC status {status}): {said}", hint=_HINTS.get(status, ""))
+            raise InputError(f"rejected (gRPC status {status}): {said}", hint=_HINTS.get(status, ""))
         if http not in ("", "200"):
             raise ValueError(f"HTTP status {http}")
         if len(self.body) < 5:

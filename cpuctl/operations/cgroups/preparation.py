@@ -35,8 +35,8 @@ _MOST_UNSEEN = 5
 _SECOND = 1_000_000_000
 _PERIODS, _MARGIN = 2, 1.0
 _SYSTEMD = (
-    "systemd does not know of these writes: a daemon-reload may bring back what it was told, unless "
-    "systemctl set-property --runtime SCOPE AllowedCPUs=... tells it, too"
+    "systemd does not know about these writes: a daemon-reload may restore its own values, unless they are "
+    "also set with systemctl set-property --runtime SCOPE AllowedCPUs=..."
 )
 
 
@@ -79,8 +79,8 @@ def root_of(machine: str, root: str) -> Path:
     """Return where the node's file tree stands; raise UsageError for a recording."""
     place = Path(root or ("/" if machine == "live" else machine))
     if not place.is_dir():
-        hint = "name the live node, or with --root where its file system is mounted"
-        raise UsageError(f"{place} is no node: nothing can be changed in it", hint=hint)
+        hint = "use the live node, or --root with the mount point of its file system"
+        raise UsageError(f"{place} is a recording and cannot be changed", hint=hint)
     return place
 
 
@@ -114,11 +114,11 @@ def require_kernel(root: Path, snapshot: NodeSnapshot, *, quota: bool) -> Hierar
 def _require_mount(path: Path, kind: str) -> None:
     mount = mount_of(Path("/proc/self/mountinfo").read_text(errors="replace"), str(path))
     if mount is None or mount.kind != kind:
-        found = f"a file system of the type {mount.kind}" if mount else "nothing that is mounted"
+        found = f"a file system of the type {mount.kind}" if mount else "nothing mounted"
         raise InputError(
             f"expected the kernel's control groups ({kind}), found {found}",
             where=str(path),
-            hint="a copy of a node cannot be changed; -m live is the node itself",
+            hint="a copy of a node cannot be changed; use -m live for the node itself",
         )
 
 
@@ -210,14 +210,14 @@ def _unseen(node: LiveNode, at: Hierarchies) -> Iterator[str]:
     """Name groups that are there and cannot be looked at: v1 writes nothing that they stand in the way of."""
     unseen = (each for each in node.files.unreadable if each.path.startswith(f"{at.cpuset}/"))
     for each in islice(unseen, _MOST_UNSEEN):
-        yield f"/{each.path}: {each.reason}: it is left out"
+        yield f"/{each.path}: {each.reason}: left out"
 
 
 def _warnings(writes: Sequence[PlannedWrite], snapshot: NodeSnapshot) -> Iterator[str]:
     if any(snapshot.groups[write.path].role.driver is Driver.SYSTEMD for write in writes):
         yield _SYSTEMD
     if any(write.name == MEMS for write in writes):
-        yield "other NUMA nodes move the memory that is in use: that takes time, and the container waits"
+        yield "changing NUMA nodes moves the memory in use, which takes time and stalls the container"
 
 
 def _moved(request: ResolvedRequest, node: LiveNode, snapshot: NodeSnapshot) -> Iterator[Objection]:

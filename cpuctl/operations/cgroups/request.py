@@ -81,7 +81,7 @@ def read_apply_request(filename: str, references: Sequence[str]) -> ApplyRequest
     from cpuctl.documents.files import read_input, source_name
 
     if filename and references:
-        raise UsageError("name a file or containers, not both", hint=_REFERENCE)
+        raise UsageError("give a file or containers, not both", hint=_REFERENCE)
     content = read_input(filename) if filename else None
     return ApplyRequest(content, source_name(filename) if filename else "", references)
 
@@ -108,7 +108,7 @@ def _own_state(snapshot: NodeSnapshot, directory: str) -> ResolvedRequest:
             raise NodeAccessError("cannot be read", where=state.closed[0], hint=hint)
         problem = state.cpu_problem or state.memory_problem
         raise InputError(
-            f"a kubelet would not load it: {problem}" if problem else "there is no state file to go by",
+            f"a kubelet would not load it: {problem}" if problem else "there is no state file to use",
             where=f"{directory}/{CPU_FILE}",
             hint=others,
         )
@@ -133,14 +133,14 @@ def _own_state(snapshot: NodeSnapshot, directory: str) -> ResolvedRequest:
 def _by_reference(references: Sequence[str], snapshot: NodeSnapshot) -> ResolvedRequest:
     read = dict(_reference(text, snapshot.machine) for text in references)
     if len(read) != len(references):
-        raise UsageError("a container is named twice", hint=_REFERENCE)
+        raise UsageError("a container is given twice", hint=_REFERENCE)
     held = snapshot.state.entries
     try:
         desired = by_reference(members_of(snapshot), read, held)
     except LookupError as error:
         names = [str(observed.owner) for observed in snapshot.containers][:5]
-        hint = f"there are {', '.join(names)}" if names else "no container of a kubelet runs here"
-        raise InputError(f"no container is called {error.args[0]}", hint=hint) from None
+        hint = f"there are {', '.join(names)}" if names else "no kubelet containers are running here"
+        raise InputError(f"there is no container {error.args[0]}", hint=hint) from None
     return ResolvedRequest(kind="Arguments", desired=desired, held=held)
 
 
@@ -177,11 +177,11 @@ def _from_state(content: bytes, source: str, node: LiveNode, snapshot: NodeSnaps
     except InputError as error:
         raise error.within(source) from None
     if not known:
-        raise InputError("this is no plan, and no state of the CPU Manager", where=source, hint=_EXPECTED)
+        raise InputError("this is neither a plan nor a CPU Manager state file", where=source, hint=_EXPECTED)
     if isinstance(state, UnreadableState):
         raise InputError(f"a kubelet would not load it: {state.error}", where=source)
     if state.policy_name != "static":
-        raise InputError(f"under the policy {state.policy_name} nobody is given CPUs", where=source)
+        raise InputError(f"policy {state.policy_name} assigns no CPUs", where=source)
     assignment = Assignment(own=places_of(state.entries), pool=state.default_cpu_set or None)
     return ResolvedRequest(
         kind="State", desired=by_assignment(members_of(snapshot), assignment), held=state.entries
@@ -191,7 +191,7 @@ def _from_state(content: bytes, source: str, node: LiveNode, snapshot: NodeSnaps
 def _from_plan(root: Cursor, snapshot: NodeSnapshot) -> ResolvedRequest:
     """Give planned pods what the plan says, others what the state says, and those without either the pool."""
     if root.required("start").required("outcome").text() != "Started":
-        raise root.error("the kubelet of this plan does not start: nothing is planned")
+        raise root.error("the kubelet of this plan does not start, so nothing is planned")
     own = places_of(snapshot.state.entries)
     for pod in root.required("pods").items():
         if pod.required("outcome").text() == "Admitted":
@@ -230,7 +230,7 @@ def _recorded(states: Cursor) -> dict[str, str]:
 def _some(cpus: Cursor) -> CPUSet:
     if found := cpus.cpu_set():
         return found
-    raise cpus.error("nothing is wanted, but a group with tasks cannot be without")
+    raise cpus.error("an empty value was requested, but a group with tasks cannot be empty")
 
 
 def _from_cgroups_plan(root: Cursor, snapshot: NodeSnapshot) -> ResolvedRequest:
@@ -241,7 +241,7 @@ def _from_cgroups_plan(root: Cursor, snapshot: NodeSnapshot) -> ResolvedRequest:
             left_out.append(LeftOut(f"cgroup {path}", NOT_HERE))
             continue
         if snapshot.groups[path].role.level not in _OF_CONTAINERS:
-            raise group.error(f"{path} is no container's group: those above grow with what is in them")
+            raise group.error(f"{path} is not a container's group: parent groups follow their containers")
         lists = {}
         for name in ("cpus", "mems"):
             change = group.get(name)

@@ -120,7 +120,7 @@ class WriteLog:
 
     def _refuse_unlogged(self) -> None:
         if self.problem and not self._begun:
-            hint = "nothing was changed; name another file with --log"
+            hint = "nothing was changed; choose another file with --log"
             raise NodeAccessError(self.problem, where=f"{option_names.LOG} {self.name}", hint=hint)
         self._begun = True
 

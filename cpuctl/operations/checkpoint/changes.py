@@ -45,9 +45,9 @@ def start_notes(outcome: NotStarted, when: str = "") -> str:
         case StartRefused():
             return f"the kubelet would not start{when}: {outcome.error}"
         case KubeletFault():
-            return f"the kubelet would fail{when} ({outcome.kind} in {outcome.where}): {outcome.why}"
+            return f"the kubelet would crash{when} ({outcome.kind} in {outcome.where}): {outcome.why}"
         case Undetermined():
-            return f"whether the kubelet would start{when} cannot be said: {outcome.text}"
+            return f"whether the kubelet would start{when} is unknown: {outcome.text}"
 
 
 class _FileChange(NamedTuple):
@@ -143,7 +143,7 @@ def apply_changes(
 def _runs(kubelet: RunningKubelet) -> NodeAccessError:
     return NodeAccessError(
         f"{kubelet.name} runs here (process {kubelet.pid}, root directory {kubelet.root_directory}): it "
-        "keeps its state in memory, and would write it over this",
+        "keeps its state in memory and would overwrite this",
         hint="stop it first (systemctl stop kubelet), or add --force-kubelet-running",
     )
 
@@ -162,7 +162,9 @@ def _replaced(changes: Sequence[FileChange], hold: Hold) -> Applied:
             _restore(changed, applied, error)
             if isinstance(error, NotSyncedError):
                 reason = error.message.rpartition(": ")[2]
-                message = f"cannot be written so that it survives a power cut: {reason}; all is as it was"
+                message = (
+                    f"cannot be written safely (a power failure could lose it): {reason}; nothing was changed"
+                )
                 raise NodeAccessError(message, where=error.where) from None
             raise
     _confirm(places)
@@ -179,7 +181,7 @@ def _places(changes: Sequence[FileChange]) -> Iterator[_Place]:
             raise UsageError(
                 f"{source} cannot be written in place",
                 where=option_names.YES,
-                hint="name a directory with --write-state",
+                hint="give a directory with --write-state",
             )
         yield change.file_name, change.state.path, change.state.content, change.text.encode()
 
@@ -188,7 +190,7 @@ def _replace(place: _Place, applied: Applied, stop: object) -> None:
     from cpuctl.checkpoints.store import NotSyncedError, replace_state_file
 
     if stop:
-        raise StoppedError("stopped, and all is as it was")
+        raise StoppedError("stopped; nothing was changed")
     name, path, old, new = place
     try:
         applied.backups[name] = replace_state_file(path, old, new)
@@ -237,7 +239,7 @@ def _confirm(places: Sequence[_Place]) -> None:
     for _, path, _, new in places:
         if read_state_file(path) != new:
             raise NotRestoredError(
-                "was written, and holds something else by now: another program writes here",
+                "was written but has changed since: another program writes here",
                 where=str(path),
-                hint="look for a kubelet that has started meanwhile; the old content is in the backup",
+                hint="check whether a kubelet has started meanwhile; the old content is in the backup",
             )

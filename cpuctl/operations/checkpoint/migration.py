@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.checkpoint.states import CheckpointCase
 
-_REPAIR = "cpuctl checkpoint repair computes checksums again"
+_REPAIR = "cpuctl checkpoint repair recomputes checksums"
 
 
 class Migration(NamedTuple):
@@ -83,7 +83,7 @@ def migrate_for_release(inputs: CheckpointInputs, sources: Sources) -> Migration
 
 def _require(files: int, where: str) -> None:
     if not files:
-        hint = "without state files a kubelet of any release starts as on a fresh node"
+        hint = "without state files any kubelet starts as on a fresh node"
         raise InputError("there is no state file to migrate", where=where, hint=hint)
 
 
@@ -110,7 +110,7 @@ def _proven(
         return changes, verdict
     reason = Refused(
         start_notes(verdict.start, " on it"),
-        "cpuctl checkpoint repair makes files that it starts on, or says which pods are in the way",
+        "cpuctl checkpoint repair writes files that it starts with, or lists the pods that prevent it",
     )
     return tuple(each._replace(refused=reason) if each.changed else each for each in changes), verdict
 
@@ -125,7 +125,7 @@ def _migrated(state: StateInput, to: StateReader) -> FileChange:
         raise InputError(f"cannot be read: {found.problem}", where=state.source)
     wrong = [each.name for each in found.checksums if not each.ok and each.written]
     if wrong:
-        reason = f"{' and '.join(wrong)} is not that of the content, so that the content may be wrong"
+        reason = f"{' and '.join(wrong)} does not match the content, so the content may be wrong"
         return change._replace(refused=Refused(reason, _REPAIR))
     result = _rewritten(state, to)
     match result:
@@ -153,5 +153,5 @@ def _checked(change: FileChange, to: StateReader) -> FileChange:
     result = read(change.text, to)
     if isinstance(result, UnreadableState):
         advice = "drain the node and delete the file"
-        return change._replace(refused=Refused(f"that kubelet does not load it: {result.error}", advice))
+        return change._replace(refused=Refused(f"that kubelet cannot load it: {result.error}", advice))
     return change

@@ -96,7 +96,7 @@ def _of_start(outcome: NotStarted) -> Refused:
     another = "" if isinstance(outcome, Undetermined) else " for another reason"
     return Refused(
         start_notes(outcome, another),
-        "mend that first (cpuctl config check), or drain the node and delete its state files",
+        "fix that first (cpuctl config check), or drain the node and delete its state files",
     )
 
 
@@ -105,7 +105,9 @@ def _repaired(state: StateInput, case: CheckpointCase, managers: Started, before
         return _resummed(state, case, before)
     unknown = before.refusals.get(state.file_name)
     if isinstance(unknown, Undetermined):
-        return _refused(state, Refused(unknown.text, "repair it on the node, or with a recording that tells"))
+        return _refused(
+            state, Refused(unknown.text, "repair it on the node, or use a recording that includes it")
+        )
     readable, rescued = _readable(state)
     result = _state_of(readable, case, managers)
     if isinstance(result, NotRepaired):
@@ -183,7 +185,7 @@ def _state_of(state: StateInput, case: CheckpointCase, managers: Started) -> _Re
             )
             return repair_memory_state(found, rules_of_memory, case.owners)
         case _:
-            return NotRepaired(f"it is {state.inspection.file_name or 'another file'} by what it holds", _NEW)
+            return NotRepaired(f"its content is that of {state.inspection.file_name or 'another file'}", _NEW)
 
 
 def _named(
@@ -193,8 +195,8 @@ def _named(
     names, ids = case.reader.initial_containers, state.inspection.container_ids
     if ids and case.owners.pods is None:
         return NotRepaired(
-            "the file names containers by their id, and nobody says which these are",
-            "give the pods with their container ids: --pods, as kubectl get pods -o json prints them",
+            "the file identifies containers by id, and their names are unknown",
+            "give the pods with their container ids: --pods FILE, as printed by kubectl get pods -o json",
         )
     entries: dict[str, dict[str, CPUSet]] = {uid: dict(each) for uid, each in found.entries.items()}
     actions = []
@@ -217,7 +219,7 @@ def _formal(state: StateInput, *, unread: bool) -> list[RepairAction]:
     actions = [
         RepairAction(
             did=ActionKind.CHECKSUM,
-            reason=f"{each.name} is not that of the content",
+            reason=f"{each.name} does not match the content",
             before=str(each.written),
             after=str(each.right),
         )
@@ -225,7 +227,7 @@ def _formal(state: StateInput, *, unread: bool) -> list[RepairAction]:
         if not each.ok
     ]
     if found.embedded_differs:
-        reason = "the copy for kubelets before 1.37 does not say what the file says"
+        reason = "the copy for kubelets before 1.37 differs from the file"
         actions.append(RepairAction(did=ActionKind.FORMAT, reason=reason))
     if unread and not actions:
         reason = f"this kubelet does not read format {found.format}"

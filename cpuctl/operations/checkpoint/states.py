@@ -102,8 +102,8 @@ def read_host(
     sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))
     if inputs.in_place and loaded.kubelet.flags_gap:
         sources.warnings.append(
-            f"the kubelet's flags are not known ({loaded.kubelet.flags_gap}): what is kept depends on them,"
-            " name them with --kubelet-args"
+            f"the kubelet's flags are unknown ({loaded.kubelet.flags_gap}): the result depends on them,"
+            " set them with --kubelet-args"
         )
     return inputs, KubeletHost(source=source, loaded=loaded)
 

@@ -189,7 +189,7 @@ class KubeVirtContext:
         refused = next(refusals(guest, self.cluster), None)
         if refused is not None:
             field = ".".join(filter(None, (way, "spec", *refused.field)))
-            return LauncherPods(why=f"KubeVirt refuses it: {field}: {refused.why}", refused=True)
+            return LauncherPods(why=f"KubeVirt rejects it: {field}: {refused.why}", refused=True)
         resources, unknown = self._networks(guest, namespace)
         machine = VirtualMachine(
             kind=item.kind,

@@ -325,7 +325,7 @@ def _template(draft: PodDraft, rules: ServerRules) -> Pod:
 
 def _later(finding: Finding, draft: PodDraft) -> Finding:
     """Word a refusal of the pods of a workload, whose own object the API server takes."""
-    whose = f"the API server takes the {draft.kind}, and rejects its pods"
+    whose = f"the API server accepts the {draft.kind}, but rejects its pods"
     field = finding.place.field.removeprefix(draft.spec.field).removeprefix(".")
     return finding._replace(
         place=finding.place._replace(field=f"spec.{field}" if field else "spec"),

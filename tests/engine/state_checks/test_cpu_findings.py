@@ -82,8 +82,8 @@ CASES = [
         (
             cpu_error(
                 code="pool-empty",
-                message="the shared pool has no CPU left: a kubelet with strict-cpu-reservation comes to "
-                "that by itself, and refuses its own file after the next restart (kubernetes issue 141196)",
+                message="the shared pool has no CPU left: a kubelet with strict-cpu-reservation gets there "
+                "by itself, and rejects its own file after the next restart (kubernetes issue 141196)",
                 expected="at least one CPU",
                 detected="none",
                 fix=f"remove a pod that has exclusive CPUs from the node, then {REPAIR} --pods FILE",

@@ -24,14 +24,14 @@ ERROR = "it cannot be loaded: checkpoint is corrupted"
             FileFacts(wrong_checksums=("checksum",), readable_by=("to 1.35",)),
             CPU_STATE,
             "",
-            f"{ERROR}; checksum is not that of the content",
+            f"{ERROR}; checksum does not match the content",
             REPAIR,
         ),
         (
             FileFacts(wrong_checksums=("checksum", "dataChecksum")),
             CPU_STATE,
             "",
-            f"{ERROR}; checksum and dataChecksum are not those of the content",
+            f"{ERROR}; checksum and dataChecksum do not match the content",
             REPAIR,
         ),
         (
@@ -88,16 +88,16 @@ EMBEDDED = StateFinding(
     severity=Severity.WARNING,
     code="embedded-differs",
     place=StatePlace("x"),
-    message="the copy for kubelets before 1.37 does not say what the file says: they would go on from "
-    "another state",
+    message="the copy for kubelets before 1.37 differs from the file: they would start from a "
+    "different state",
     fix=REPAIR,
 )
 UNSEEN = StateFinding(
     severity=Severity.WARNING,
     code="checksum-unseen",
     place=StatePlace("x"),
-    message="checksum and dataChecksum are not those of the content: this kubelet does not look, others "
-    "refuse the file",
+    message="checksum and dataChecksum do not match the content: this kubelet does not check it, others "
+    "reject the file",
     fix=REPAIR,
 )
 FULL = CPU_STATE._replace(pod_entries={DB: cpus("1-2,9-10")}, baselines={WEB: {"app": cpus("5")}})

@@ -131,7 +131,7 @@ def test_the_last_free_cpu_is_enough() -> None:
 
 
 EMPTY_POOL = (
-    "pods hold all CPUs that are not reserved: a kubelet with strict-cpu-reservation refuses a state whose "
+    "pods hold all CPUs that are not reserved: a kubelet with strict-cpu-reservation rejects a state whose "
     "shared pool is empty (kubernetes issue 141196)"
 )
 

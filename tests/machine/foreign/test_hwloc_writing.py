@@ -169,7 +169,7 @@ def test_what_is_taken_for_true_is_said() -> None:
     unknown = Machine(cpus=(ONE,), numa_known=False)
     text, remarks = as_hwloc_xml(unknown)
     assert remarks == (
-        "nothing is recorded of NUMA nodes: one is made up, as hwloc does where a kernel shows none",
+        "NUMA nodes are not recorded: one is made up, as hwloc does where a kernel shows none",
     )
     assert "discovery.numa" not in text
 

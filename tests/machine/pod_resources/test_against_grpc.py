@@ -66,7 +66,7 @@ def test_pods_that_are_not_listed_are_asked_for_alone(tmp_path: Path) -> None:
         answer = ask_kubelet(path, ["ai/gone", "ai/late", "ai/train"])
     assert asked == [b"\n\x04gone\x12\x02ai", b"\n\x04late\x12\x02ai"]
     assert answer.alone == {
-        "ai/gone": "refused (gRPC status 2): pod gone in namespace ai not found",
+        "ai/gone": "rejected (gRPC status 2): pod gone in namespace ai not found",
         "ai/late": PodAllocation("ai", "late", (ContainerAllocation("main", CPUSet.parse("7-8")),)),
     }
     assert [each.full_name for each in answer.answered_pods] == ["ai/train", "kube-system/dns", "ai/late"]
@@ -92,7 +92,7 @@ def test_a_method_that_is_turned_off_leaves_the_other(tmp_path: Path) -> None:
     assert (answer.pods, answer.allocatable) == (decode_list(LISTED), None)
     (problem,) = answer.problems
     assert problem.startswith(
-        f"{path}: {ALL}: refused (gRPC status 12): Method not found! (this kubelet does"
+        f"{path}: {ALL}: rejected (gRPC status 12): Method not found! (this kubelet does"
     )
 
 
@@ -105,7 +105,7 @@ def test_a_refusal_in_its_words(tmp_path: Path) -> None:
 
     with serving(tmp_path / "s", List=busy) as path, pytest.raises(InputError) as caught:
         call(path, LIST)
-    assert caught.value.message == "refused (gRPC status 8): rejected by rate limit: 100% (näh)"
+    assert caught.value.message == "rejected (gRPC status 8): rejected by rate limit: 100% (näh)"
     assert caught.value.hint.startswith("try again in a second")
 
 

@@ -98,8 +98,8 @@ def test_an_answer_with_all_that_servers_may_send(tmp_path: Path) -> None:
         ([frame(DATA, END, b"\1" + message(b"")[1:])], "compressed, cut off or not the only one"),
         ([frame(DATA, END, message(b"a") * 2)], "compressed, cut off or not the only one"),
         ([frame(HEADERS, 0, bytes(1 << 14))] + [frame(CONTINUATION, 0, bytes(1 << 14))] * 4, "without end"),
-        ([frame(HEADERS, WHOLE | END, status("12", "unknown"))], r"refused \(gRPC status 12\): unknown"),
-        ([frame(HEADERS, WHOLE | END, status("7"))], r"refused \(gRPC status 7\): without a reason"),
+        ([frame(HEADERS, WHOLE | END, status("12", "unknown"))], r"rejected \(gRPC status 12\): unknown"),
+        ([frame(HEADERS, WHOLE | END, status("7"))], r"rejected \(gRPC status 7\): without a reason"),
     ],
 )
 def test_what_is_no_answer(tmp_path: Path, frames: list[bytes], why: str) -> None:
@@ -115,12 +115,12 @@ def test_nobody_to_ask(tmp_path: Path) -> None:
         assert caught.value.hint
         return caught.value.message
 
-    assert said(tmp_path / "none") == "cannot be asked: no such file or directory"
-    assert said(tmp_path / ("long" * 30)).startswith("cannot be asked: ")
+    assert said(tmp_path / "none") == "cannot connect: no such file or directory"
+    assert said(tmp_path / ("long" * 30)).startswith("cannot connect: ")
     left = tmp_path / "left"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(left))
-    assert said(left) == "cannot be asked: nobody listens"
+    assert said(left) == "cannot connect: nothing listens"
 
 
 def test_a_socket_that_only_root_may_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_socket_that_only_root_may_use(monkeypatch: pytest.MonkeyPatch, tmp_pa
         raise PermissionError(13, os.strerror(13))
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    with pytest.raises(NodeAccessError, match="cannot be asked: permission denied") as caught:
+    with pytest.raises(NodeAccessError, match="cannot connect: permission denied") as caught:
         call(str(tmp_path / "s"), "/v1.PodResourcesLister/List")
     assert caught.value.hint == "try again with sudo"
 

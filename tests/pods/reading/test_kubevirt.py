@@ -652,7 +652,7 @@ def test_refused_guests_have_no_pods(why: str, domain: Object) -> None:
     with pytest.raises(InputError) as raised:
         read(vmi(domain))
     assert why in raised.value.hint
-    assert "KubeVirt refuses it: spec.domain." in raised.value.hint
+    assert "KubeVirt rejects it: spec.domain." in raised.value.hint
     found = read(vmi(domain), vmi() | {"metadata": {"name": "other"}})
     assert [pod.name for pod in found.pods] == ["virt-launcher-other-0"]
 

@@ -37,7 +37,7 @@ def test_what_defaults_break_is_refused_when_pods_are_made() -> None:
     )
     assert found.place.path == ("spec", "template", "spec", "resources", "requests", "memory")
     assert found.note == (
-        "the API server takes the Deployment, and rejects its pods; "
+        "the API server accepts the Deployment, but rejects its pods; "
         "the request is not given: it is the sum of the containers' requests"
     )
 

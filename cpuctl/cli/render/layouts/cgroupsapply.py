@@ -54,8 +54,8 @@ def _left_out(items: Sequence[answers.LeftOut]) -> Iterator[str]:
 
 def _objections(items: Sequence[answers.Objection]) -> Iterator[Cell]:
     for item in items:
-        force = f" ({item['force']} insists)" if item["force"] else ""
-        yield Cell(f"refused: {item['subject']}: {item['message']}{force}", "red")
+        force = f" ({item['force']} writes it anyway)" if item["force"] else ""
+        yield Cell(f"rejected: {item['subject']}: {item['message']}{force}", "red")
 
 
 def _step(step: answers.Step) -> str:

@@ -35,7 +35,7 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
 def _file_lines(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Cell]:
     for file in document["files"]:
         line, verdict = file_line(file, wide=wide), file["verdict"]
-        yield Cell(f"{line.text}: {STATE_FILES_TAKEN.get(verdict['outcome'], 'refused')}", line.style)
+        yield Cell(f"{line.text}: {STATE_FILES_TAKEN.get(verdict['outcome'], 'rejected')}", line.style)
         if verdict["outcome"] in ("Refused", "KubeletFault", "Undetermined") and verdict != document["start"]:
             yield Cell(f"  {start_sentence(verdict, 'with this file the kubelet')}", "red")
 

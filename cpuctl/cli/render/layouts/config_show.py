@@ -133,7 +133,7 @@ def _memory_lines(reservation: answers.Reservation) -> Iterator[Cell]:
     for balance in reservation["memoryBalance"]:
         listed, kept = _amount(balance["reservedMemory"]), _amount(balance["keptFromPods"])
         verdict = (
-            "equal, as the Memory Manager asks" if balance["equal"] else "the Memory Manager refuses that"
+            "equal, as the Memory Manager requires" if balance["equal"] else "rejected by the Memory Manager"
         )
         text = f"{balance['type']}: reservedMemory {listed}, kept from pods {kept}: {verdict}"
         yield Cell(text, "" if balance["equal"] else "red")

@@ -32,7 +32,7 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     if document["featureGates"]:
         yield _gates(document)
         if problems := [gate["problem"] for gate in document["featureGates"] if gate["problem"]]:
-            refused = (f"Kubelet {document['to']} refuses: {problem}" for problem in problems)
+            refused = (f"Kubelet {document['to']} rejects: {problem}" for problem in problems)
             yield Lines(tuple(Cell(text, "red") for text in refused))
     if document["options"]:
         yield _options(document)
@@ -121,7 +121,7 @@ def _flag(change: answers.FlagChange) -> str:
 
 def _rule(change: answers.RuleChange) -> str:
     when = f"from {change['since']} on" if change["known"] else f"before {change['since']}"
-    return f"{change['setting']}: {when} it refuses ({change['stage']}): {change['words']}"
+    return f"{change['setting']}: {when} it is rejected ({change['stage']}): {change['words']}"
 
 
 def _closing(document: answers.ComparedVersions) -> str:

@@ -21,5 +21,7 @@ def blocks(document: PodsLint, *, wide: bool) -> Iterator[Block]:
 
 
 def _summary(summary: LintSummary) -> str:
-    others = f" ({counted(summary['others'], 'other object')} passed over)" if summary["others"] else ""
+    others = (
+        f" ({counted(summary['others'], 'other object')} skipped, no findings)" if summary["others"] else ""
+    )
     return f"{counted(summary['objects'], 'object')}{others}: {counts_text(summary) or 'nothing to remark'}"

@@ -242,3 +242,63 @@ def test_only_a_kubelets_own_error_texts_become_its_words() -> None:
 
 def _caught(handler: ast.ExceptHandler) -> set[str]:
     return {each.id for each in ast.walk(handler.type or handler) if isinstance(each, ast.Name)}
+
+
+# Plain words
+
+STILTED = {
+    r"\bis no name that\b": "is an unknown value",
+    r"\btakes? the place of\b": "overrides, replaces",
+    r"\bnot requested by others\b": "free",
+    r"\bwhen all is free\b": "when empty",
+    r"\bnothing is recorded of\b": "is not recorded",
+    r"\bnobody (?:told|says|has set)\b": "is unknown, is not set",
+    r"\bfor want of\b": "for lack of",
+    r"\bin vain\b": "without effect",
+    r"\bas such\b": "nothing",
+    r"\bmend(?:ed|s)?\b": "fix",
+    r"\bcomes? to exclusive\b": "is delivered to",
+    r"\bwould not answer within\b": "would take longer than",
+    r"\bmore is kept from pods\b": "more is reserved",
+    r"\bis not that of the content\b": "does not match the content",
+    r"(?<!there )\bis no (?:directory|node|plan|list|number|multiple|file)\b": "is not a ...",
+    r"\btakes only hints\b": "only accepts hints",
+    r"\bpassed over\b": "skipped, ignored",
+}
+"""What users of kubectl would stumble over, and what to say instead."""
+
+
+def shown_texts() -> Iterator[tuple[str, str]]:
+    """Yield all texts of the program but docstrings, each with its place."""
+    for path, module in modules().items():
+        docstrings = {
+            id(node.value)
+            for parent in ast.walk(module)
+            if isinstance(parent, ast.Module | ast.ClassDef | Function)
+            for node in parent.body
+            if isinstance(node, ast.Expr)
+        }
+        for node in ast.walk(module):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+                yield f"{path}:{node.lineno}", " ".join(node.value.split())
+
+
+def test_messages_are_in_plain_words() -> None:
+    found = [
+        f"{place} {text!r}: say {better!r}"
+        for place, text in shown_texts()
+        for stilted, better in STILTED.items()
+        if " " in text and re.search(stilted, text)
+    ]
+    assert found == []
+
+
+def test_docstrings_begin_with_usual_verbs() -> None:
+    found = [
+        f"{path}:{function.lineno} {function.name}"
+        for path, module in modules().items()
+        for function in ast.walk(module)
+        if isinstance(function, Function)
+        if re.match(r"Tell (?:whether|what|how|which|where|why|of)\b", ast.get_docstring(function) or "")
+    ]
+    assert found == [], "return, report or check"

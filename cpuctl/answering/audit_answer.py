@@ -102,7 +102,7 @@ def _container(observed: ObservedContainer, verdict: Verdict) -> answers.Contain
 
 
 def finding_answer(finding: Finding) -> answers.Finding:
-    """Tell what was found in which part of the node."""
+    """Report what was found in which part of the node."""
     subject, owner, path = finding.place
     return {
         **graded(finding),

@@ -126,7 +126,7 @@ def audited_node(
     checks: Sequence[str],
     sources: Sources,
 ) -> Audit:
-    """Tell what was found on a node; what findings propose is not spelt out."""
+    """Return what was found on a node; what findings propose is not spelt out."""
     from cpuctl.answering.audit_answer import audit_document
 
     unreadable = node.files.unreadable

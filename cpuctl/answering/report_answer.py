@@ -234,7 +234,7 @@ class _Reporter:
         return None
 
     def _holders(self) -> CheckpointDump | None:
-        """Tell who holds what by the state files, with a map of the machine."""
+        """Return who holds what by the state files, with a map of the machine."""
         from cpuctl.answering.checkpoint.dump_answer import dump_document
         from cpuctl.answering.topology.topology_answer import map_answer
         from cpuctl.operations.checkpoint.states import load_owners

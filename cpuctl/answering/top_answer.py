@@ -131,7 +131,7 @@ class _Rates:
         return _rounded(times / self._seconds) if self._seconds else None
 
     def container(self, watched: WatchedContainer, number: int) -> answers.Container:
-        """Tell how a container has run."""
+        """Return how a container has run."""
         cpus = [self.cpus[cpu] for cpu in watched.cpus if cpu in self.cpus]
         group, threads = self._window.groups.get(watched.path), self._window.threads.get(watched.path)
         used = _growth(group.seconds, group.before.used, group.after.used) if group else None
@@ -201,7 +201,7 @@ class _Rates:
         }
 
     def together(self, cpus: CPUSet | None) -> answers.CPUs | None:
-        """Tell of several CPUs together."""
+        """Report several CPUs together."""
         if cpus is None:
             return None
         those = [self.cpus[cpu] for cpu in cpus if cpu in self.cpus]
@@ -214,7 +214,7 @@ class _Rates:
         }
 
     def numa_node(self, number: int) -> answers.NUMANode:
-        """Tell where pages have come from."""
+        """Return where pages have come from."""
         span = self._window.memory.get(number)
 
         def rate(name: str) -> float | None:

@@ -103,7 +103,7 @@ def _is_movable(task: Task) -> bool:
 
 
 def may_be_moved(comm: str, *, fixed: bool) -> bool:
-    """Tell whether somebody can and need move a kernel thread of this name to other CPUs."""
+    """Return whether somebody can and need move a kernel thread of this name to other CPUs."""
     return not fixed and not re.fullmatch(_BOUND, comm)
 
 

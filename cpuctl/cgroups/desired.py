@@ -14,7 +14,7 @@ from cpuctl.cgroups.owners import ContainerRole, Owner
 from cpuctl.cpuset import CPUSet
 
 _SHORT_ID = 12
-NAMELESS = "which container of its pod it is, nobody says: --pods tells"
+NAMELESS = "its container within the pod is unknown (use --pods)"
 NOT_HERE = "it does not run here"
 
 

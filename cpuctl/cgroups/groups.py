@@ -278,7 +278,7 @@ class _Reader:
             return within_limit(CPUSet.parse(text))
         except ValueError as error:
             raise InputError(
-                f"is no list of the kernel's: {error}", where=f"{self.at.cpuset}{path}/{name}"
+                f"is not a list of the kernel's: {error}", where=f"{self.at.cpuset}{path}/{name}"
             ) from None
 
     def _number(self, root: str, path: str, name: str) -> int | None:

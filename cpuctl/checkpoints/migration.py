@@ -62,7 +62,7 @@ def migrate_cpu_state(
     unknown = sorted(set(container_ids or {}) - set(to.initial_containers))
     if unknown:
         return NotMigrated(
-            f"nobody says which containers these ids belong to: {_some(unknown)}",
+            f"it is unknown which containers these ids belong to: {_some(unknown)}",
             "give the pods with their container ids, or drain the node and delete the file",
         )
     state = _named(state, container_ids or {}, to)

@@ -244,7 +244,7 @@ def _replay(name: str, style: Style, interval: float, *, once: bool, on_screen: 
 
 
 def _has_screen() -> bool:
-    """Tell whether there is a terminal to draw on; on one that only prints, moments are tables.
+    """Return whether there is a terminal to draw on; on one that only prints, moments are tables.
 
     Raise UsageError where there is none, or nothing to draw with.
     """

@@ -157,7 +157,7 @@ def _plain(text: str, position: Position) -> object:
     if text[0] not in "+-.0123456789":
         return text
     if text in _NOT_FINITE:
-        raise TextError(f"{text} is no number that Kubernetes accepts", position)
+        raise TextError(f"{text} is not a number that Kubernetes accepts", position)
     digits = text.replace("_", "") if text[0] != "." else text
     if _INTEGER.fullmatch(digits):
         return exact_int(digits, position)

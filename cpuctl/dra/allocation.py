@@ -152,7 +152,7 @@ def allocate(claims: Sequence[Claim], inventory: Inventory, books: Books, select
     except _CannotBeError as error:
         return error.found
     except (_TooManyTriedError, RecursionError):
-        return Undetermined("too many choices of devices are tried in vain for these claims")
+        return Undetermined("too many combinations of devices were tried without success for these claims")
 
 
 def _needs(

@@ -76,7 +76,7 @@ def verdict(report: Report) -> StyledText:
 
 
 def is_clean(summary: ReportSummary) -> bool:
-    """Tell whether nothing is wrong with a node, and nothing unknown."""
+    """Return whether nothing is wrong with a node, and nothing unknown."""
     wrong = summary["error"] or summary["warning"] or summary["notAdmitted"] or summary["unmet"]
     return summary["start"] == "Started" and not wrong and not summary["unknown"]
 

@@ -97,7 +97,7 @@ def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
     """
     if inputs.drained and not inputs.pods:
         hint = "name them with --pods FILE"
-        raise UsageError("nobody says which pods run on the node", where="--drain", hint=hint)
+        raise UsageError("the pods running on the node are unknown", where="--drain", hint=hint)
     objects = dict(_nodes(inputs.nodes, sources)) if inputs.nodes else None
     return Cluster(
         objects,
@@ -189,8 +189,7 @@ def coming_pods(
     pods = [*_moved(inputs, cluster, sources), *given.pods]
     if cluster.objects is None and any(_selects(pod.node_selection) for pod in pods):
         sources.warnings.append(
-            "node selectors and node affinity are not looked at: nobody told the labels of nodes (--nodes "
-            "FILE)"
+            "node selectors and node affinity are ignored: the labels of nodes are unknown (--nodes FILE)"
         )
         pods = [pod._replace(node_selection=_tolerating(pod.node_selection)) for pod in pods]
     rules = rules_of_pods(kubelet)
@@ -269,12 +268,12 @@ def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[Stored
         yield "no pod of --pods runs on any of these nodes: are the recordings called as their nodes?"
     if cluster.running is None and not any(node["source"] for node in nodes):
         yield (
-            "nobody told which pods run on the nodes: what they request is not taken off "
+            "the pods running on the nodes are unknown: their requests are not subtracted "
             "(kubectl get pods -A -o json > FILE, --pods FILE)"
         )
     elif cluster.running is None:
         yield (
-            "nobody told which pods run on the nodes: only what state files give to pods is taken "
+            "the pods running on the nodes are unknown: only resources in state files count as used "
             "(kubectl get pods -A -o json > FILE, --pods FILE)"
         )
     if cluster.objects is not None:
@@ -287,8 +286,8 @@ def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[Stored
     }
     if asked - known:
         yield (
-            f"pods ask for {few(sorted(asked - known))}, and nobody told what nodes have of them (--nodes "
-            "FILE, --devices FILE): taken for none"
+            f"{few(sorted(asked - known))} are requested but not described (--nodes FILE, --devices "
+            "FILE): assumed to be none"
         )
 
 

@@ -64,7 +64,7 @@ def fleet_report_document(
 
 
 def is_wrong(node: ReportedNode) -> bool:
-    """Tell whether something is wrong with a node, whatever is not known."""
+    """Return whether something is wrong with a node, whatever is not known."""
     return not is_clean({**node["summary"], "unknown": 0})
 
 
@@ -79,7 +79,7 @@ def _summary(nodes: Sequence[Node], read: Sequence[ReportedNode], odd: int) -> F
 
 
 def _rank(node: Node, *, odd: bool) -> tuple[int, ...]:
-    """Tell how soon a node has to be looked at: what does not start, what is wrong, what is odd, the rest."""
+    """Return how urgent a node is: what does not start, what is wrong, what is odd, the rest."""
     if node["outcome"] == "Unreadable":
         return (0,)
     summary = node["summary"]

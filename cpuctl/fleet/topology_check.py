@@ -197,7 +197,7 @@ def compared(published: NodeTopology, now: NodeTopology, node: Node, planning: P
     devices = unknown_devices(published, now)
     found, missing = [*differences(published, now), *_of_numa_limit(published, planning.kubelet)], []
     if devices:
-        missing.append(f"devices: nobody told what the node has of {few(sorted(devices))}")
+        missing.append(f"devices: the node's devices are unknown: {few(sorted(devices))}")
     if not _amounts_known(node, initial):
         missing.append(_UNKNOWN_AMOUNTS)
         found = [each for each in found if not each.place.endswith(_AVAILABLE)]
@@ -216,10 +216,10 @@ def _amounts_known(node: Node, initial: StartingState) -> bool:
 def _unknown_pods(now: NodeTopology, node: Node, initial: StartingState, devices: Collection[str]) -> str:
     """Say why not all pods are known that the fingerprint covers; empty where they are."""
     if now.fingerprint is None or (now.fingerprint_method is FingerprintMethod.ALL and not initial.known):
-        return "nobody told which pods run (--pods FILE)"
+        return "the running pods are unknown (--pods FILE)"
     if now.fingerprint_method is FingerprintMethod.EXCLUSIVE:
         if devices:
-            return "nobody told which pods have devices"
+            return "the devices of pods are unknown"
         if not _amounts_known(node, initial):
             return "the state files that tell which pods have CPUs and memory are not recorded"
     return ""

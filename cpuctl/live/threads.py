@@ -199,7 +199,7 @@ class ForeignThreads:
         return ForeignThread(tid, seen.pid, stat.comm, group, stat.cpu, stat.kernel, had, now - since)
 
     def _belongs(self, pid: int, groups: frozenset[str]) -> bool:
-        """Tell whether a process is in one of some groups, or below it."""
+        """Return whether a process is in one of some groups, or below it."""
         if pid not in self._groups:
             text = self._files.read(f"proc/{pid}/cgroup", keep=False) or b""
             self._groups[pid] = deciding_cgroup(text.decode(errors="replace"))

@@ -111,7 +111,7 @@ CGROUP_WRITES = (
             Text("Failed to parse CPUAffinity={cpus:rest}"),
             Text("Failed to parse CPU affinity {cpus:rest}"),
         ),
-        meaning="systemd passes over a list of CPUs in a unit: it is no list, or beyond what systemd holds",
+        meaning="systemd ignores a CPU list in a unit: it is not a list, or beyond what systemd supports",
         commands=(_AUDIT,),
     ),
     Message(

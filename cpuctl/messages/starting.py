@@ -48,7 +48,7 @@ STARTING = (
             Text("reserved-cpus: {reserved:set} is not a subset of online-cpus: {online:set}"),
             Text("unable to parse reserved-cpus list: {cause:rest}"),
         ),
-        meaning="reservedSystemCPUs (--reserved-cpus) names CPUs that are not online, or is no list of CPUs",
+        meaning="reservedSystemCPUs (--reserved-cpus) names CPUs that are not online, or is not a CPU list",
         fix="leave the CPUs out of reservedSystemCPUs that are not online, or switch them on",
         commands=("cpuctl topology show", CHECK),
     ),

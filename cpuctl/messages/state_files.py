@@ -104,7 +104,7 @@ STATE_FILES = (
             Text("could not parse default cpu set {text:quoted}: {cause:rest}"),
             Text("could not parse cpuset {text:quoted} for {cause:rest}"),
         ),
-        meaning="cpu_manager_state holds a text that is no list of CPUs",
+        meaning="cpu_manager_state has a text that is not a CPU list",
         fix="repair the file",
         commands=_BOTH,
     ),

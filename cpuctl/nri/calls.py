@@ -88,7 +88,7 @@ class Caller:
         self._respond(stream, whole)
 
     def owes(self, call: Call) -> bool:
-        """Tell whether a call has not been answered yet."""
+        """Return whether a call has not been answered yet."""
         return call.stream in self._unanswered
 
     def received(self) -> Iterator[Call | Reply]:

@@ -408,7 +408,7 @@ class Plugin:
 
 
 def _internal(error: BaseException) -> str:
-    """Tell of an error; what is none that cpuctl foresees is called a defect."""
+    """Report an error; what is none that cpuctl foresees is called a defect."""
     return (
         str(error) if isinstance(error, CpuctlError) else f"internal error: {type(error).__name__}: {error}"
     )

@@ -380,7 +380,7 @@ def _page_refusals(guest: Guest) -> Iterator[Refusal]:
     sizes = (guest.requests.get("memory"), guest.memory, guest.limits.get("memory"))
     memory = next((each for each in sizes if each is not None and each.value), _NOTHING)
     if memory.value % page.value:
-        yield Refusal(where, f"the memory, {memory}, is no multiple of {guest.page_size}")
+        yield Refusal(where, f"the memory, {memory}, is not a multiple of {guest.page_size}")
 
 
 def _pinning_refusals(guest: Guest) -> Iterator[Refusal]:

@@ -127,7 +127,7 @@ def _in_file(name: str, path: Path, kind: str) -> Plugin:
     except OSError as error:
         raise unreadable(error, str(path)) from None
     if not path.is_file():
-        raise InputError("is no file", where=str(path))
+        raise InputError("is not a file", where=str(path))
 
     def load() -> Callable[..., Policy]:
         import sys

@@ -148,7 +148,7 @@ def _cpus(found: object) -> CPUSet:
 
 def _listed(found: object, step: str, most: int) -> list[object]:
     if isinstance(found, str | bytes) or not isinstance(found, Iterable):
-        raise BadAnswerError(f"{step} returned {_described(found)}, which is no list")
+        raise BadAnswerError(f"{step} returned {_described(found)}, which is not a list")
     listed: list[object] = []
     for each in found:
         listed.append(each)

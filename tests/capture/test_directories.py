@@ -51,7 +51,7 @@ def test_a_linked_state_file_is_recorded_where_it_is_one(text: str, kept: bool, 
     (root / HOME / "cpu_manager_state").symlink_to("/data/state")
     collected = record(recorded_node(root))
     assert bool(collected.members) == kept
-    refused = Unreadable(f"{HOME}/cpu_manager_state", "is a link to what is no state file")
+    refused = Unreadable(f"{HOME}/cpu_manager_state", "is a link to something else than a state file")
     assert (refused in collected.unreadable) != kept
 
 

@@ -151,7 +151,7 @@ def test_container_ids_become_pods_and_names() -> None:
     )
     refused = migrate_cpu_state(oldest, NEW, ids)
     assert isinstance(refused, NotMigrated)
-    assert refused.reason == "nobody says which containers these ids belong to: cid1, cid2"
+    assert refused.reason == "it is unknown which containers these ids belong to: cid1, cid2"
     assert refused.advice == "give the pods with their container ids, or drain the node and delete the file"
 
 

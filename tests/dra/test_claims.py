@@ -123,7 +123,10 @@ def test_a_search_without_end_is_given_up_and_leaves_nothing_taken(monkeypatch: 
     text = "".join(claim(name, cpus(3)) for name in many) + claim("last", cpus(16))
     monkeypatch.setattr("cpuctl.dra.allocation.MOST_TRIED", 500)
     found = plan(text + pod("a", *many) + pod("b", "last"), "2n16c2t")
-    assert why(found) == "undetermined: too many choices of devices are tried in vain for these claims"
+    assert (
+        why(found)
+        == "undetermined: too many combinations of devices were tried without success for these claims"
+    )
     assert given(found) == ["0-7,16-23"]
 
 

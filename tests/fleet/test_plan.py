@@ -217,7 +217,7 @@ def test_labels_that_nobody_told_decide_nothing(tmp_path: Path) -> None:
     pods = write(tmp_path / "pods.json", pod_object("ssd", 2, nodeSelector={"disk": "ssd"}))
     answer, sources = document({"n1": "synthetic:2s2n4c2t"}, filenames=(pods,))
     assert where(answer) == {"ssd": ("n1", "Admitted")}
-    assert any("node selectors and node affinity are not looked at" in text for text in sources.warnings)
+    assert any("node selectors and node affinity are ignored" in text for text in sources.warnings)
 
 
 def test_pods_of_other_nodes_change_nothing_about_a_node(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_lost_node_is_left_out() -> None:
     assert (whole["summary"]["admitted"], lost["summary"]["admitted"]) == (2, 1)
     with pytest.raises(UsageError, match="no node of the fleet is called 'n9'"):
         document(nodes, templates=("a=2/2,1Gi",), without=("n9",))
-    with pytest.raises(UsageError, match="nobody says which pods run on the node"):
+    with pytest.raises(UsageError, match="the pods running on the node are unknown"):
         document(nodes, drained=("n1",))
 
 

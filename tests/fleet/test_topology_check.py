@@ -112,7 +112,7 @@ def test_devices_that_nobody_told_of_are_no_difference() -> None:
     )
     assert texts(more, now) == []
     compared = PublishedNodes({"n1": more}).compare(kubelet(SINGLE), TWO["n1"], "n1")
-    assert compared.missing[0] == "devices: nobody told what the node has of vendor.com/nic"
+    assert compared.missing[0] == "devices: the node's devices are unknown: vendor.com/nic"
     assert texts(now, more) == ["node-0 vendor.com/nic: the object does not list it"]
 
 
@@ -190,7 +190,7 @@ def test_a_stale_object_a_wrong_fingerprint_and_another_policy(node: Path) -> No
     other = checked(node, PublishedNodes({"n1": empty}), BARE.replace("single-numa-node", "restricted"))
     assert told(other)[0] == ("error", "other-settings", "topologyManagerPolicy")
     assert other["unchecked"] == [
-        {"check": "nrt", "missing": "fingerprint: nobody told which pods run (--pods FILE)"}
+        {"check": "nrt", "missing": "fingerprint: the running pods are unknown (--pods FILE)"}
     ]
 
 

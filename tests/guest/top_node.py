@@ -161,7 +161,7 @@ def on_screen(record: str) -> tuple[Cost, str]:
 
 
 def ended(pid: int) -> bool:
-    """Tell whether a process has ended within a minute."""
+    """Return whether a process has ended within a minute."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if os.waitpid(pid, os.WNOHANG)[0]:

@@ -369,7 +369,7 @@ class Allocations(RuleBasedStateMachine):
             assert self.places.place(self.running[each]).cpus == had, "who holds CPUs keeps them"
 
     def is_apart(self, one: RuntimeContainer) -> bool:
-        """Tell whether a container runs on as many CPUs as it asks for, and no other such one on them."""
+        """Return whether a container runs on as many CPUs as it asks for, and no other such one on them."""
         own = {
             each: self.sets[each].cpu_set
             for each, running in self.running.items()

@@ -153,7 +153,7 @@ def _record_state(files: NodeFiles, root: str, name: str) -> bool:
     text = files.read(path)
     # Kept whatever is in it: so what a link leads to, which a kubelet never makes here, must be a state file.
     if text is not None and files.is_link(path) and not _is_state(text, name):
-        files.refuse(path, "is a link to what is no state file")
+        files.refuse(path, "is a link to something else than a state file")
         return False
     if text is None:
         return False

@@ -79,7 +79,7 @@ def ask_fleet(
     known = _earlier(selection.resume) if selection.resume else NOTHING_KNOWN
     found = collect(selection.recordings)
     if found.passed_over:
-        note(f"note: passed over, as they are no recordings: {few(found.passed_over)}", style)
+        note(f"note: skipped, as they are not recordings: {few(found.passed_over)}", style)
     rows: list[Row] = []
     count, unreadable, resumed = 0, False, False
     with noted() as stop, ProgressBar(style) as progress:

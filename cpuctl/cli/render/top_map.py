@@ -108,7 +108,7 @@ def legend(*, color: bool) -> str:
 
 
 def cpu_line(document: Top, number: int) -> str:
-    """Tell of one CPU in a line."""
+    """Report one CPU in a line."""
     if not document["cpus"]:
         return ""
     cpu = document["cpus"][min(number, len(document["cpus"]) - 1)]

@@ -54,7 +54,7 @@ def help_page() -> Iterator[Line]:
 
 
 def cpu_page(document: Top, cpu: CPU) -> Iterator[Line]:
-    """Tell all of one CPU."""
+    """Report all of one CPU."""
     places = {
         "socket": cpu["socket"],
         "NUMA node": cpu["numaNode"],
@@ -79,7 +79,7 @@ def cpu_page(document: Top, cpu: CPU) -> Iterator[Line]:
 
 
 def container_page(container: Container, *, color: bool) -> Iterator[Line]:
-    """Tell all of one container."""
+    """Report all of one container."""
     name, known = (
         f"{pod_name(container)}/{container_name(container)}",
         (container["containerID"] or UNKNOWN)[:12],

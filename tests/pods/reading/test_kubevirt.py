@@ -626,7 +626,7 @@ REFUSED = {
     },
     "realtime: needs numa": {"cpu": {"cores": 2, **PINNED, "realtime": {}}, "memory": {"guest": "1Gi"}},
     "dedicatedCpuPlacement: needs memory": {"cpu": {"cores": 2, **PINNED}},
-    "no multiple of 1Gi": {"memory": {"hugepages": {"pageSize": "1Gi"}, "guest": "1536Mi"}},
+    "not a multiple of 1Gi": {"memory": {"hugepages": {"pageSize": "1Gi"}, "guest": "1536Mi"}},
     "many is no size of a page": {"memory": {"hugepages": {"pageSize": "many"}, "guest": "1Gi"}},
     "at most two threads": {"cpu": {"threads": 4, **PINNED}, "memory": {"guest": "1Gi"}},
     "make 2": {"cpu": {"cores": 2, **PINNED}, "resources": {"limits": {"cpu": "3", "memory": "1Gi"}}},

@@ -73,7 +73,7 @@ def container_name(container: Container) -> str:
 
 
 def top_heading(document: Top) -> Iterator[str]:
-    """Tell which node this is, and of when."""
+    """Report which node this is, and of when."""
     node, policy = document["node"] or "node", document["cpuManagerPolicy"]
     groups = f"cgroup v{document['cgroupVersion']}" if document["cgroupVersion"] else "no control groups"
     known = f"CPU Manager policy {policy}" if policy else "no state of a CPU Manager"
@@ -87,6 +87,6 @@ _WHOSE = {"pods": "all pods", "bestEffort": "BestEffort", "burstable": "Burstabl
 
 
 def pressure_text(document: Top) -> str:
-    """Tell how much of the time some thread waited for a CPU."""
+    """Return how much of the time some thread waited for a CPU."""
     parts = (f"{_WHOSE.get(each['of'], each['of'])} {share(each['some'])}" for each in document["pressure"])
     return f"waiting for CPUs (PSI, some): {', '.join(parts)}"

@@ -1405,7 +1405,7 @@ complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes o
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a check -d 'Check the nodes of a fleet, and show each finding once.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a diff -d 'Compare two collections of recordings: before and after.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Dry-run pods on a fleet: where they go, and who rejects them.'
-complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a report -d 'Write a page for every node of a fleet, and an index with the odd ones first.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a report -d 'Write a page for each node, and an index with the odd ones first.'
 complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'

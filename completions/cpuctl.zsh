@@ -117,7 +117,7 @@ _cpuctl_commands() {
                 'check:Check the nodes of a fleet, and show each finding once.'
                 'diff:Compare two collections of recordings: before and after.'
                 'plan:Dry-run pods on a fleet: where they go, and who rejects them.'
-                'report:Write a page for every node of a fleet, and an index with the odd ones first.'
+                'report:Write a page for each node, and an index with the odd ones first.'
             )
             ;;
     esac

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Write a page for every node of a fleet, and an index with the odd ones first.
+HELP = """Write a page for each node, and an index with the odd ones first.
 
 Each page is what cpuctl report writes about one node. The index has the nodes in the order in which they have
 to be looked at: those that cannot be read or whose kubelet would not start, those with errors, odd ones (as

@@ -76,7 +76,7 @@ def test_what_cannot_be_written_changes_nothing(path: Path) -> None:
     try:
         if os.geteuid() == 0:
             # Root may write everywhere: where a directory is no directory, not even root can.
-            with pytest.raises(NodeAccessError, match="no directory"):
+            with pytest.raises(NodeAccessError, match="not a directory"):
                 replace_state_file(path / "in a file", OLD, NEW)
         else:
             with pytest.raises(NodeAccessError, match="permission denied"):

@@ -75,6 +75,7 @@ def test_a_name_means_the_same_in_every_command() -> None:
     assert several == {
         "--help": {""},  # closes the last panel, whichever that is
         "--filename": {"PODS", "FILE"},  # cgroups apply -f is about a plan
+        "--html": {"FILE", "DIR"},  # fleet report writes a page a node
         "--snippet": {"", "N"},  # advise has several to choose from
     }
 

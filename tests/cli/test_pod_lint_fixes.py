@@ -105,8 +105,8 @@ class Desk:
 
 WAYS: dict[str, Callable[..., object]] = {
     r"set (.+?)(?: and \d+ more)?, in requests and limits": Desk.set_amounts,
-    r"set resources on the containers alone": Desk.on_containers_alone,
-    r"switch on the gate (\w+)": lambda desk, gate: desk.gates.add(gate),
+    r"set resources only on the containers": Desk.on_containers_alone,
+    r"enable the gate (\w+)": lambda desk, gate: desk.gates.add(gate),
     r"leave CPUs for (.+): raise cpu in spec.resources": Desk.leave_cpus,
     r"write (\S+)": Desk.write,
 }

@@ -40,7 +40,7 @@ def followed(config: Config, fix: str) -> Config:
     """Do what a fix says."""
     changed: Config = json.loads(json.dumps(config))
     for step in fix.split("; "):
-        if gates := re.fullmatch(r"take (.+) from featureGates", step):
+        if gates := re.fullmatch(r"remove (.+) from featureGates", step):
             for gate in gates[1].split(" and "):
                 del changed["featureGates"][gate]
         elif left_out := re.fullmatch(r"leave out (.+)", step):

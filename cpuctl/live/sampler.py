@@ -169,7 +169,7 @@ class Sampler:
         self._watched, self._holders = watched, watched.holders
 
     def take(self) -> Window | None:
-        """Read what is due; None the first time, and where the kernel tells nothing of its CPUs."""
+        """Read what is due; None the first time, and where there is no count of CPUs."""
         files, clock, watched = self._files, self._clock, self._watched
         stat = files.read("proc/stat")
         times = parse_cpu_times(stat or b"") or None
@@ -188,6 +188,11 @@ class Sampler:
         foreign = self._foreign.look(clock(), self._holders) if self._holders else []
         self._count += 1
         return self._window(foreign)
+
+    @property
+    def has_cpu_counters(self) -> bool:
+        """Whether the last look found what CPUs have done: a kernel that runs always tells."""
+        return not self._cpus.ended
 
     @property
     def lost(self) -> bool:

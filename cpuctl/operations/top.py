@@ -77,10 +77,11 @@ class RunningNode:
             self._discovered = self._clock()
             self._sampler.watch(self.top.watched)
         window = self._sampler.take()
+        where = f"{self._root}/proc/stat"
+        if not self._sampler.has_cpu_counters:
+            raise InputError("there are no counters: this is a copy of a node's files", where=where)
         if window is not None and window.cpus.before == window.cpus.after:
-            raise InputError(
-                "the counters stand still: this is a copy of a node's files", where=f"{self._root}/proc/stat"
-            )
+            raise InputError("the counters stand still: this is a copy of a node's files", where=where)
         return window
 
     def keep_off(self) -> None:

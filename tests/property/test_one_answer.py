@@ -144,7 +144,7 @@ def looked(path: str, document: dict[str, Any]) -> bool:
     """Return whether a command has looked at state files; one that has not names the command that does."""
     if path in ("plan", "explain"):
         unseen = str(document.get("sources", {}).get("state", {}).get("value", ""))
-        missed = "not looked at" in unseen
+        missed = "are not used" in unseen
     else:
         unseen = str(document.get("notLookedAt", ""))
         missed = "'state files" in unseen or "have none" in unseen

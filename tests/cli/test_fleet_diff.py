@@ -159,10 +159,13 @@ def written(description: str, folder: Path) -> None:
 
 def test_a_collection_that_is_not_there_is_an_error(fleets: Path, cpuctl: Cpuctl) -> None:
     """A fleet of which all nodes are gone would be another answer."""
-    for before, after in ((f"{fleets}/befor", f"{fleets}/after"), (f"{fleets}/before", f"{fleets}/aftr")):
-        result = cpuctl("fleet", "diff", before, after, *RELEASE)
-        missing = before if before.endswith("befor") else after
-        expected = f"error: {missing}: cannot be read: no such file or directory\n"
+    for before, after in (("befor", "after"), ("before", "aftr")):
+        result = cpuctl("fleet", "diff", f"{fleets}/{before}", f"{fleets}/{after}", *RELEASE)
+        missing, meant = (before, "before") if before == "befor" else (after, "after")
+        expected = (
+            f"error: {fleets}/{missing}: cannot be read: no such file or directory\n"
+            f"hint: did you mean {fleets}/{meant}?\n"
+        )
         assert (result.code, result.out, result.err) == (4, "", expected)
 
 

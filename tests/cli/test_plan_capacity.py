@@ -220,7 +220,7 @@ def test_a_priority_that_is_not_known_is_told(cpuctl: Cpuctl) -> None:
     )
     words = ("plan", "-m", "synthetic:4c", "-f", "-")
     told = cpuctl(*words, "--order", "priority", stdin=pod)
-    assert "warning: the value of priority class gold is not known" in told.err
+    assert "warning: the value of priority class gold is unknown" in told.err
     assert "gold" not in cpuctl(*words, stdin=pod).err
 
 

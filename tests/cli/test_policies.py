@@ -177,7 +177,7 @@ def test_what_cannot_be_is_said(cpuctl: Cpuctl, mine: str, policy: str, code: in
 
 def test_a_policy_is_not_asked_without_the_static_policy(cpuctl: Cpuctl) -> None:
     done = cpuctl("plan", "-m", "synthetic:1s1n4c1t,mem=4Gi", "-T", "web=1/1,1Gi", "--policy", "katalyst")
-    assert "no policy is asked" in done.err
+    assert "no policy is used" in done.err
 
 
 def test_all_policies_are_listed_with_what_they_are_made_after(cpuctl: Cpuctl) -> None:
@@ -312,7 +312,7 @@ def test_a_replay_has_it_in_the_place_of_every_kubelet(cpuctl: Cpuctl, mine: str
     refused = cpuctl(*words)
     assert (refused.code, "a policy has no say in resizes" in refused.err) == (2, True)
     file.write_text(TIMELINE.replace("static", "none").replace("{GATES}", "{}"))
-    assert "no policy is asked" in cpuctl(*words).err
+    assert "no policy is used" in cpuctl(*words).err
 
 
 def test_a_fleet_has_it_on_every_node_and_however_many_are_asked_at_once(cpuctl: Cpuctl, mine: str) -> None:
@@ -330,5 +330,5 @@ def test_a_fleet_has_it_on_every_node_and_however_many_are_asked_at_once(cpuctl:
     assert "no kubelet does this" in cpuctl(*named).out
     assert "no kubelet does this" in cpuctl(*named, "-o", "jsonl").err
     assert cpuctl(*words, "--policy", f"{mine}:Evicting").code == 2
-    assert "no policy is asked" in cpuctl("fleet", "plan", *nodes, "-T", "a=1", "--policy", "static").err
+    assert "no policy is used" in cpuctl("fleet", "plan", *nodes, "-T", "a=1", "--policy", "static").err
     assert cpuctl(*words, "--policy", f"{mine}:Endless,budget=0.2").code == 4

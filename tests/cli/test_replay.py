@@ -79,7 +79,7 @@ def test_what_a_kubelet_did_otherwise_is_named_first(cpuctl: Cpuctl) -> None:
     assert result.code == 3
     first = "first difference at 403ms: kubelet.running: the kubelet has false, the engine true"
     assert first in result.out.splitlines()
-    assert "not tell of shop/odd, shop/agent" in result.err
+    assert "does not mention shop/odd, shop/agent" in result.err
     answer = json.loads(cpuctl("replay", *words, "-o", "json").out)
     follow_schema(answer, "replay")
     assert answer["log"] == words[0]

@@ -61,13 +61,13 @@ def test_a_pod_that_comes_meanwhile_is_no_finding(tmp_path: Path) -> None:
 def test_a_state_that_never_rests_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     states = [before(number) for number in range(6)]
     assert not observe(busy(tmp_path, *states), STYLE).settled
-    assert "look again" in capsys.readouterr().err
+    assert "try again" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("age", "period", "told"),
     [
-        (0.2, 10.0, "0s ago, and moves containers within 10s"),
+        (0.2, 10.0, "0s ago and moves containers within 10s"),
         (3.0, 10.0, "3s ago"),
         (10.5, 10.0, ""),
         (-5.0, 10.0, ""),

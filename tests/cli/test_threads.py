@@ -341,7 +341,7 @@ def test_b12_a_guest_that_shares_beside_a_pinned_one(ask: Ask) -> None:
     assert "Shared pool: 0,3 (2 CPUs)" in planned.out
     error = "virError(Code=38, Message='cannot set CPU affinity on process 1140: Operation not permitted')"
     told = ask("explain", "--message", error)
-    assert "lacks CAP_SYS_NICE" in told.out
+    assert "is missing CAP_SYS_NICE" in told.out
 
 
 def test_b13_a_directory_for_state_files_is_made(tmp_path: Path, cpuctl: Cpuctl) -> None:

@@ -166,7 +166,7 @@ def _seeds(many: int) -> Iterable[bytes]:
 
 
 FOR_OTHERS = frozenset(
-    {"cgroupsplan", "devices", "nrievent", "nriplan", "nrireplay", "podresources", "timeline"}
+    {"cgroupsplan", "devices", "nrievent", "nriplan", "nrireplay", "podresources", "timeline", "watchevent"}
 )
 """Schemas of what is never laid out for people: inputs, and plans for ``cgroups apply`` and runtimes."""
 

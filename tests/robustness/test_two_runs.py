@@ -186,7 +186,7 @@ def test_a_file_that_was_put_back_is_not_called_written(state: Path, monkeypatch
         apply_changes(changes, Target(yes=True, force_running=True))
     assert raised.value.exit_code == 5
     assert "is written" not in str(raised.value)
-    assert "all is as it was" in str(raised.value)
+    assert "nothing was changed" in str(raised.value)
     assert texts(state) == before
 
 

@@ -16,7 +16,14 @@ def test_a_configuration_tells_all_policies() -> None:
     told = kubelet(36, feature_gates={"PodLevelResourceManagers": True, "PodLevelResources": False})
     flagged = replace(told, gate_flags={"PodLevelResources": True})
     assert KubeletView.of(flagged) == KubeletView(
-        rules=NodeRules(minor=36, pod_level=True, empty_counts=True, managers=True),
+        rules=NodeRules(
+            minor=36,
+            pod_level=True,
+            empty_counts=True,
+            managers=True,
+            static_claims="static pods may not reference resourceclaims",
+            static_references=True,
+        ),
         cpu_policy="static",
         memory_policy="Static",
         topology_policy="restricted",

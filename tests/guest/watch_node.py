@@ -258,11 +258,11 @@ def measure(words: Sequence[str]) -> dict[str, object]:
 
 def until_an_error(node: Node) -> dict[str, int]:
     """Return how a watch ends that is to end at an error: without one, and with one."""
-    clean = cpuctl("clean.txt", "watch", "--until", "error", "--for", "1s")
+    clean = cpuctl("clean.txt", "watch", "--fail-on", "error", "--for", "1s")
     cpuset = node.cpuset(CONTAINERS[0]) / "cpuset.cpus"
     before = read(cpuset)
     put(cpuset, 0)
-    broken = cpuctl("broken.txt", "watch", "--until", "error", "--for", "60s")
+    broken = cpuctl("broken.txt", "watch", "--fail-on", "error", "--for", "60s")
     put(cpuset, before)
     return {"clean": clean, "broken": broken}
 

@@ -66,7 +66,13 @@ class _Rates:
         span = window.interrupts
         self._came = span.after.since(span.before) if span else {}
         self._seconds = span.seconds if span else 0.0
-        self._devices = self._by_cpu(name for name in self._came if self._is_device(name))
+        # Titles are found at the end of lines that have a column a CPU: each is looked for once.
+        self._timers = {name for name in self._came if self._is_timer(name)}
+        self._devices = {name for name in self._came if name.isdecimal()} - self._timers
+        self._device_interrupts: dict[int, int] = {}
+        for name in self._devices:
+            for cpu, times in self._came[name].items():
+                self._device_interrupts[cpu] = self._device_interrupts.get(cpu, 0) + times
         self._shares = {
             cpu: shares
             for cpu, after in window.cpus.after.items()
@@ -75,21 +81,11 @@ class _Rates:
         }
         self.cpus = dict(self._each_cpu())
 
-    def _is_device(self, name: str) -> bool:
-        return name.isdecimal() and not self._is_timer(name)
-
     def _is_timer(self, name: str) -> bool:
         span = self._window.interrupts
         return name in _TIMERS or (
             name.isdecimal() and span is not None and _TIMERS[1] in span.after.title(name)
         )
-
-    def _by_cpu(self, names: Iterable[str]) -> dict[int, int]:
-        total: dict[int, int] = {}
-        for name in names:
-            for cpu, times in self._came[name].items():
-                total[cpu] = total.get(cpu, 0) + times
-        return total
 
     def _each_cpu(self) -> Iterator[tuple[int, answers.CPU]]:
         machine, delays = self._node.machine, self._window.delays
@@ -114,7 +110,7 @@ class _Rates:
                     "containers": holders.get(cpu, []),
                     **self._shares.get(cpu, _NOTHING),
                     "runQueueDelay": None if delay is None else _rounded(delay / 1e9),
-                    "interrupts": self._rate(self._devices.get(cpu, 0)),
+                    "interrupts": self._rate(self._device_interrupts.get(cpu, 0)),
                 },
             )
 
@@ -180,11 +176,9 @@ class _Rates:
         span = self._window.interrupts
         if span is None:
             return None
-        came = {
-            name: sum(times for cpu, times in by.items() if cpu in cpus) for name, by in self._came.items()
-        }
-        devices = {name: times for name, times in came.items() if times and self._is_device(name)}
-        timer = sum(times for name, times in came.items() if self._is_timer(name))
+        came = {name: sum(by.get(cpu, 0) for cpu in cpus) for name, by in self._came.items()}
+        devices = {name: times for name, times in came.items() if times and name in self._devices}
+        timer = sum(came[name] for name in self._timers)
         most = sorted(devices, key=lambda name: -devices[name])[:_MOST_INTERRUPTS]
         return {
             "devices": _rounded(sum(devices.values()) / span.seconds),

@@ -45,11 +45,9 @@ _SHARE, _ALL = 64, 1 << 22
 class WatchedContainer(NamedTuple):
     """A container with exclusive CPUs; ``path`` is its group's, empty where it has none that is known.
 
-    ``below`` are the groups below its own, ``above`` is its pod's. ``uid`` is its pod's.
+    ``below`` are the groups below its own, ``above`` is its pod's.
     """
 
-    uid: str
-    name: str
     cpus: CPUSet
     path: str = ""
     above: str = ""

@@ -152,14 +152,12 @@ def _rows(snapshot: NodeSnapshot) -> list[tuple[Owner, WatchedContainer]]:
             if (uid, name) not in seen and uid in snapshot.uids and cpus - covered:
                 pod = snapshot.pods.get(uid)
                 owner = Owner(uid, pod.namespace if pod else "", pod.name if pod else "", container=name)
-                rows.append((owner, WatchedContainer(uid, name, cpus)))
+                rows.append((owner, WatchedContainer(cpus)))
     return rows
 
 
 def _watched(observed: ObservedContainer, cpus: CPUSet) -> WatchedContainer:
     return WatchedContainer(
-        uid=observed.owner.uid,
-        name=observed.owner.name,
         cpus=cpus,
         path=observed.group.path,
         above=next(ancestors(observed.group.path), ""),

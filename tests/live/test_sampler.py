@@ -38,7 +38,7 @@ def reads_of(root: Path, cpus: int, threads: int, looks: int) -> Counter[str]:
     for path, text in texts.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    container = WatchedContainer("1", "main", CPUSet.parse("0"), path=GROUP)
+    container = WatchedContainer(CPUSet.parse("0"), path=GROUP)
     clock = iter(range(10_000))
     sampler = Sampler(Counting(Root(root)), Watched(HIERARCHIES, (container,)), lambda: float(next(clock)))
     for _ in range(looks):

@@ -144,11 +144,12 @@ def top(
         _replay(replay, style, interval, once=once, on_screen=on_screen)
         return
     with _running(inputs, style, thorough=once) as (node, sources), _recorder(record, style) as recorder:
+        feed = _LiveFeed(node, sources, recorder)
         if on_screen:
             capture = partial(_capture, root, node.top.hostname)
-            _show(_LiveFeed(node, sources, recorder), interval, style, capture)
+            _show(feed, interval, style, capture)
         else:
-            _print(_moments(node, sources, interval), recorder, style, 1 if once else samples)
+            _print(_moments(feed, interval), style, 1 if once else samples)
 
 
 def _refuse_clash(inputs: "NodeInputs", replay: str, record: str) -> None:
@@ -201,22 +202,18 @@ def _recorder(name: str, style: Style) -> "Iterator[Recorder | None]":
             note(f"warning: {name} is full, the moments after that are not recorded", style)
 
 
-def _moments(node: "RunningNode", sources: Sources, interval: float) -> "Iterator[Top]":
+def _moments(feed: "_LiveFeed", interval: float) -> "Iterator[Top]":
     """Yield what the node has done, again and again."""
-    from cpuctl.answering.top_answer import current
-
     due = time.monotonic()
     while True:
-        if (window := node.take()) is not None:
-            yield current(node.top, window, sources.entries)
+        if (document := feed.ahead()) is not None:
+            yield document
         due = max(due + interval, time.monotonic())
         time.sleep(max(due - time.monotonic(), 0))
 
 
-def _print(moments: "Iterator[Top]", recorder: "Recorder | None", style: Style, most: int) -> None:
+def _print(moments: "Iterator[Top]", style: Style, most: int) -> None:
     for number, document in enumerate(moments, 1):
-        if recorder is not None:
-            recorder.write(document)
         if style.output is TopOutput.JSONL:
             sys.stdout.write(json.dumps(document) + "\n")
             sys.stdout.flush()
@@ -240,7 +237,7 @@ def _replay(name: str, style: Style, interval: float, *, once: bool, on_screen: 
     elif once:
         emit(recording.moment(count - 1), style)
     else:
-        _print((recording.moment(number) for number in range(count)), None, style, 0)
+        _print((recording.moment(number) for number in range(count)), style, 0)
 
 
 def _has_screen() -> bool:
@@ -265,18 +262,19 @@ class _LiveFeed:
     """The moments of a node that runs, each recorded as it comes."""
 
     def __init__(self, node: "RunningNode", sources: Sources, recorder: "Recorder | None") -> None:
+        from cpuctl.answering.top_answer import current
+
         self._node = node
         self._sources = sources
         self._recorder = recorder
+        self._answer = current
 
     def ahead(self) -> "Top | None":
         """Return what the node has done since it was looked at before."""
-        from cpuctl.answering.top_answer import current
-
         window = self._node.take()
         if window is None:
             return None
-        document = current(self._node.top, window, self._sources.entries)
+        document = self._answer(self._node.top, window, self._sources.entries)
         if self._recorder is not None:
             self._recorder.write(document)
         return document

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Cell
-from cpuctl.cli.render.tables.running import UNKNOWN, container_name, pod_name, rate, share
+from cpuctl.cli.render.tables.running import UNKNOWN, full_name, rate, share
 
 if TYPE_CHECKING:
     from cpuctl.answers.top import CPU, Top
@@ -121,5 +121,5 @@ def whose(document: Top, cpu: CPU) -> str:
     rows = document["containers"]
     holders = [rows[number] for number in cpu["containers"] if number < len(rows)]
     if holders:
-        return ", ".join(f"{pod_name(each)}/{container_name(each)}" for each in holders)
+        return ", ".join(full_name(each) for each in holders)
     return {"shared": "shared pool", "reserved": "reserved"}.get(cpu["owner"], "nobody's")

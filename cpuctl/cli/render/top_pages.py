@@ -9,9 +9,8 @@ from cpuctl.cli.render.blocks import Cell
 from cpuctl.cli.render.tables.running import (
     UNKNOWN,
     amount,
-    container_name,
+    full_name,
     loads_text,
-    pod_name,
     rate,
     seconds,
     share,
@@ -80,10 +79,7 @@ def cpu_page(document: Top, cpu: CPU) -> Iterator[Line]:
 
 def container_page(container: Container, *, color: bool) -> Iterator[Line]:
     """Report all of one container."""
-    name, known = (
-        f"{pod_name(container)}/{container_name(container)}",
-        (container["containerID"] or UNKNOWN)[:12],
-    )
+    name, known = full_name(container), (container["containerID"] or UNKNOWN)[:12]
     yield [Cell(name, "bold")]
     yield [Cell(f"UID {container['uid']}, id {known}")]
     yield [Cell(f"group {container['path'] or UNKNOWN}")]

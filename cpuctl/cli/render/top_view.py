@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.render.blocks import Cell
 from cpuctl.cli.render.tables.running import (
+    DISTURBED,
     UNKNOWN,
     amount,
     container_name,
+    full_name,
     pod_name,
     pressure_text,
     rate,
@@ -41,8 +43,6 @@ _HEAD = "reverse"
 _LEAST_ROWS = 4
 _NAMES = 34
 """Columns that are left to names and CPUs."""
-_DISTURBED = 0.05
-"""CPUs that others have used, from which on it is marked: ticks are not exact."""
 
 
 class _Field(NamedTuple):
@@ -95,7 +95,7 @@ def _field(
 _FIELDS = (
     _field("LOAD", 5, _load, share),
     _field("USED", 6, lambda each: each["used"], amount),
-    _field("OTHERS", 7, lambda each: each["others"], amount, _DISTURBED),
+    _field("OTHERS", 7, lambda each: each["others"], amount, DISTURBED),
     _field("FOREIGN", 8, _foreign, _whole, 0),
     _field("IRQ/S", 6, _devices, rate, 0),
     _field("STEAL", 6, lambda each: each["steal"], share, 0),
@@ -129,11 +129,7 @@ def shown_containers(document: Top, view: View) -> list[int]:
     """Return the containers that are shown, by their places in the answer, in the order of the view."""
     text = view.text.lower()
     containers = document["containers"]
-    found = [
-        number
-        for number, each in enumerate(containers)
-        if text in f"{pod_name(each)}/{container_name(each)}".lower()
-    ]
+    found = [number for number, each in enumerate(containers) if text in full_name(each).lower()]
     if view.sort == "NAME":
         found.sort(key=lambda number: (pod_name(containers[number]), container_name(containers[number])))
     elif view.sort != "CPUS":
@@ -183,7 +179,7 @@ def _fitted(line: Line, width: int, *, fill: bool = False) -> Line:
 
 
 def _head(document: Top, *, color: bool) -> list[Line]:
-    lines: list[Line] = [[Cell(line, "bold")] for line in top_heading(document)]
+    lines: list[Line] = [[Cell(top_heading(document), "bold")]]
     for name, part, of in (
         ("shared pool", document["sharedPool"], SHARED),
         ("reserved", document["reserved"], RESERVED),

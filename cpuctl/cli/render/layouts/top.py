@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.running import (
+    DISTURBED,
+    UNKNOWN,
     amount,
     container_name,
+    full_name,
     loads_text,
     pod_name,
     pressure_text,
@@ -34,12 +37,11 @@ _NAMES = (
     "MIGR/S",
     "NUMA/S",
 )
-_DISTURBED = 0.05
 
 
 def blocks(document: Top, *, wide: bool) -> Iterator[Block]:
     """Lay it out; wide adds every CPU, and who was seen."""
-    yield Lines(tuple(Cell(line) for line in top_heading(document)))
+    yield Lines.of(top_heading(document))
     if document["containers"]:
         yield _containers(document["containers"])
     if document["sharedPool"] is not None or document["reserved"] is not None:
@@ -76,10 +78,10 @@ def _row(container: Container) -> tuple[Cell, ...]:
         Cell(container["cpus"], "bold"),
         Cell(loads_text(container["loads"])),
         Cell(amount(container["used"])),
-        Cell(amount(others), "yellow" if (others or 0) > _DISTURBED else ""),
+        Cell(amount(others), "yellow" if (others or 0) > DISTURBED else ""),
         Cell(share(container["steal"]), "yellow" if container["steal"] else ""),
         Cell(share(container["throttled"]), "red" if container["throttled"] else ""),
-        Cell("-" if foreign is None else str(len(foreign)), "red" if foreign else ""),
+        Cell(UNKNOWN if foreign is None else str(len(foreign)), "red" if foreign else ""),
         Cell(
             rate(interrupts["devices"] if interrupts else None),
             "yellow" if interrupts and interrupts["devices"] else "",
@@ -118,8 +120,8 @@ def _foreign(document: Top) -> Iterator[Cell]:
         for each in container["foreign"] or ():
             kind = "kernel thread" if each["kernel"] else f"thread of {each['cgroup']}"
             yield Cell(
-                f"  {each['tid']} ({each['comm']}), {kind}, on CPU {each['cpu']} of {pod_name(container)}/"
-                f"{container_name(container)}: {share(each['ran'])} of a CPU"
+                f"  {each['tid']} ({each['comm']}), {kind}, on CPU {each['cpu']} of "
+                f"{full_name(container)}: {share(each['ran'])} of a CPU"
             )
 
 
@@ -129,7 +131,7 @@ def _interrupts(document: Top) -> Iterator[Cell]:
         for each in interrupts["most"] if interrupts else ():
             yield Cell(
                 f"  {each['name']} ({each['title']}), {rate(each['rate'])} a second on CPUs of "
-                f"{pod_name(container)}/{container_name(container)}"
+                f"{full_name(container)}"
             )
 
 
@@ -152,12 +154,15 @@ def _cpus(cpus: list[CPU]) -> Table:
     rows = tuple(
         (
             *(
-                Cell("-" if value is None else str(value))
-                for value in (each["cpu"], each["socket"], each["numaNode"])
-            ),
-            *(
-                Cell("-" if value is None else str(value))
-                for value in (each["l3"], each["core"], each["owner"])
+                Cell(UNKNOWN if value is None else str(value))
+                for value in (
+                    each["cpu"],
+                    each["socket"],
+                    each["numaNode"],
+                    each["l3"],
+                    each["core"],
+                    each["owner"],
+                )
             ),
             *(
                 Cell(share(value))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.phrases import counted
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from cpuctl.answers.top import Container, Top
 
 UNKNOWN = "-"
+DISTURBED = 0.05
+"""CPUs that others have used, from which on it is marked: ticks are not exact."""
 _FEW = 8
 
 
@@ -72,12 +74,17 @@ def container_name(container: Container) -> str:
     return container["container"] or f"({(container['containerID'] or '?')[:12]})"
 
 
-def top_heading(document: Top) -> Iterator[str]:
+def full_name(container: Container) -> str:
+    """Name a container with its pod."""
+    return f"{pod_name(container)}/{container_name(container)}"
+
+
+def top_heading(document: Top) -> str:
     """Report which node this is, and of when."""
     node, policy = document["node"] or "node", document["cpuManagerPolicy"]
     groups = f"cgroup v{document['cgroupVersion']}" if document["cgroupVersion"] else "no control groups"
     known = f"CPU Manager policy {policy}" if policy else "no state of a CPU Manager"
-    yield (
+    return (
         f"{node}, {document['time'][11:19]} UTC, {document['seconds']:.1f} s: "
         f"{counted(len(document['cpus']), 'CPU')}, {groups}, {known}"
     )

@@ -216,7 +216,7 @@ class FleetPlanner:
                 return Placed(pod, message=f"its node, {pod.node_name}, is none of the fleet")
             return self._bound(classes[0], pod, needs)
         classes, scores, reasons = self._filtered(needs)
-        refused = {each: why for each in classes if (why := self._claim_fit(each, pod).reasons)}
+        refused = {each: fit.reasons for each, fit in self._claim_fits(classes, pod).items() if fit.reasons}
         reasons += [(why, len(each.members)) for each, why in refused.items()]
         scores = [score for each, score in zip(classes, scores, strict=True) if each not in refused]
         classes = [each for each in classes if each not in refused]
@@ -273,7 +273,7 @@ class FleetPlanner:
         if not reasons and self._plugin is not None:
             refusal = self._plugin.refusal(node_class, TopologyRequest.of(pod))
             reasons = (refusal.message,) if refusal else ()
-        reasons = reasons or self._claim_fit(node_class, pod).reasons
+        reasons = reasons or self._claim_fit(node_class, pod, self._shape(pod)).reasons
         if reasons:
             return Placed(pod, message=daemon_pod_message(reasons, len(self._nodes)))
         admission, after = self._admitted(node_class, pod, needs)
@@ -291,11 +291,14 @@ class FleetPlanner:
         self._claims.bind(admission.pod)
         return served(after.kubelet, admission.pod)
 
-    def _claim_fit(self, node_class: NodeClass, pod: StoredPod) -> ClaimFit:
+    def _claim_fits(self, classes: Sequence[NodeClass], pod: StoredPod) -> dict[NodeClass, ClaimFit]:
+        shape = self._shape(pod) if pod.resource_claims else None
+        return {each: self._claim_fit(each, pod, shape) for each in classes}
+
+    def _claim_fit(self, node_class: NodeClass, pod: StoredPod, shape: Hashable) -> ClaimFit:
         """Return what comes of a pod's claims on nodes of a class; unknown where some have no kubelet."""
         if self._claims is None or not pod.resource_claims or not node_class.starts or node_class.alone:
             return _NO_CLAIMS
-        shape = self._shape(pod)
         if shape not in node_class.claimed:
             kubelet = self._kubelet(node_class)
             coming, node = newcomer(pod, kubelet), node_class.node
@@ -306,7 +309,7 @@ class FleetPlanner:
         self, classes: Sequence[NodeClass], scores: Sequence[Score], pod: StoredPod, needs: PodNeeds
     ) -> list[int]:
         """Add to the scores of classes what depends on all of them."""
-        claims = [self._claim_fit(each, pod).preference for each in classes]
+        claims = [fit.preference for fit in self._claim_fits(classes, pod).values()]
         return totals(scores, self._spread(classes, pod, needs), claims)
 
     def _names(self, indexes: Iterable[int]) -> tuple[str, ...]:
@@ -363,7 +366,7 @@ class FleetPlanner:
             admission, kubelet = self._decided(node_class, pod, shape) if node_class.starts else (None, None)
             after = None
             if admission is None or isinstance(admission.verdict, Admitted):
-                more = self._claim_fit(node_class, pod).load or needs.load
+                more = self._claim_fit(node_class, pod, shape).load or needs.load
                 after = self._successor(node_class, node_class.load.plus(more), kubelet, pod)
                 if siblings is not None:
                     after.siblings = Counter(node_class.siblings) + Counter([siblings])

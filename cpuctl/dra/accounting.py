@@ -170,7 +170,8 @@ def accounts_of(pod: Pod, rules: NodeRules, settings: CgroupSettings) -> Account
     )
     if not own + more:
         return None
-    view, qos = rules.view(pod), pod_qos(rules.view(pod)).qos_class
+    view = rules.view(pod)
+    qos = pod_qos(view).qos_class
     return Accounts(
         claims=own + more,
         footprint=pod_requests(rules.known(pod)).get(CPU, _ZERO).nano,

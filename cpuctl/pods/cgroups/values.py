@@ -95,16 +95,13 @@ def container_cgroup(
     pod: Pod, container: Container, qos_class: QosClass, settings: CgroupSettings, *, exclusive: bool = False
 ) -> CgroupValues:
     """Return the values of one container's cgroup; *exclusive*: it has CPUs of its own."""
-    cpu_limit = effective_limit(pod, container, "cpu")
-    request = container.resources.requests.get("cpu", cpu_limit)
+    request = container.resources.requests.get("cpu", effective_limit(pod, container, "cpu"))
     limits = _raised(pod, container)
-    if "cpu" in limits:
-        cpu_limit = limits["cpu"]
-    memory = limits.get("memory", _pod_level_limit(pod, "memory")).value
+    cpu, memory = (limits.get(name, _pod_level_limit(pod, name)) for name in ("cpu", "memory"))
     quota = period = None
     if settings.cfs_quota:
         period = settings.period
-        quota = quota_of(cpu_limit.milli_value, period) or None
+        quota = quota_of(cpu.milli_value, period) or None
         if exclusive and settings.lifts_quota:
             quota = NO_QUOTA
     reserved = _container_reservation(container, qos_class, settings)
@@ -113,7 +110,7 @@ def container_cgroup(
         shares=shares_of(request.milli_value),
         quota=quota,
         period=period,
-        memory=memory or None,
+        memory=memory.value or None,
         hugetlb={
             **dict.fromkeys(settings.page_sizes, 0),
             **_hugetlb(pod.resources.limits if pod.resources else {}),

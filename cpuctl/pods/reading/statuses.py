@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.pods.model import CountedClaim
-from cpuctl.pods.running import Amounts, ContainerStatus, ReportedResources, ResizeStatus, RunState
+from cpuctl.pods.running import ContainerStatus, ReportedResources, ResizeStatus, RunState
 from cpuctl.quantity import Quantity
 
 _LISTS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
@@ -89,14 +89,10 @@ def _exit_code(status: Cursor) -> int | None:
 def _resources(status: Cursor) -> ReportedResources:
     in_force = status.get("resources")
     return ReportedResources(
-        granted=status.optional("allocatedResources", _amounts, None),
-        requests=None if in_force is None else in_force.optional("requests", _amounts, None),
-        limits=None if in_force is None else in_force.optional("limits", _amounts, None),
+        granted=status.optional("allocatedResources", Cursor.quantities, None),
+        requests=None if in_force is None else in_force.optional("requests", Cursor.quantities, None),
+        limits=None if in_force is None else in_force.optional("limits", Cursor.quantities, None),
     )
-
-
-def _amounts(amounts: Cursor) -> Amounts:
-    return amounts.quantities()
 
 
 def _state(state: Cursor) -> RunState:

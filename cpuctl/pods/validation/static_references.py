@@ -39,8 +39,8 @@ def refused_reference(spec: object, rules: NodeRules) -> tuple[str, str]:
     Both are empty where it takes the manifest.
     """
     if rules.static_references:
-        found = next(_references(spec), ("", ""))
-        return (f"static pods may not reference {found[0]}", found[1]) if found[0] else ("", "")
+        kind, member = next(_references(spec), ("", ""))
+        return f"static pods may not reference {kind}" if kind else "", member
     bundles = any("clusterTrustBundle" in mapping_of(source) for source in _sources(spec))
     if bundles and rules.minor >= _BUNDLES_SINCE:
         return "static pods may not use ClusterTrustBundle projected volume sources", "volumes"

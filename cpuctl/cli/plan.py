@@ -135,7 +135,7 @@ _OF_TWO = frozenset({PlanOutput.TABLE, PlanOutput.WIDE, PlanOutput.JSON, PlanOut
 """The forms that a comparison has."""
 
 
-def refuse_clash(
+def _refuse_clash(
     settings: tuple[str, str] | None, files: Mapping[str, str], output: str, policy: str = ""
 ) -> None:
     """Raise UsageError where two nodes are compared, and what only one has is asked for.
@@ -143,20 +143,15 @@ def refuse_clash(
     Or where a *policy* decides, and what others would take for a kubelet's is asked for. *files* are what
     is to be written, by option.
     """
-    asked = {
-        **{f"-o {each}": output == each for each in ("prom", "nrt")},
-        "--write-state": files["--write-state"],
-    }
-    if policy and (word := next((word for word, wanted in asked.items() if wanted), "")):
-        raise UsageError("cannot be used with --policy: no kubelet comes to such an answer", where=word)
-    if settings is not None and output not in _OF_TWO:
-        message = "cannot be used with --compare, which leaves two nodes"
-        raise UsageError(message, where=f"-o {output}", hint="plan again with the settings that you choose")
-    option = next((option for option, name in files.items() if name), "")
-    if settings is not None and option:
+    kubelets_own = output in (PlanOutput.PROM, PlanOutput.NRT)
+    if policy and (kubelets_own or files["--write-state"]):
+        where = f"-o {output}" if kubelets_own else "--write-state"
+        raise UsageError("cannot be used with --policy: no kubelet comes to such an answer", where=where)
+    options = [option for option, name in files.items() if name]
+    if settings is not None and (output not in _OF_TWO or options):
         raise UsageError(
             "cannot be used with --compare, which leaves two nodes",
-            where=option,
+            where=options[0] if output in _OF_TWO else f"-o {output}",
             hint="plan again with the settings that you choose",
         )
 
@@ -227,7 +222,7 @@ def plan(
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     refuse_publisher(publisher, style)
     pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
-    refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output, policy)
+    _refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output, policy)
     inputs = planning_inputs(context, policy)
     planner_of = partial(_planner, order=order, repeat=repeat, capacity=capacity)
     with changing(write_state):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import NODE, counts_text, findings_block
+from cpuctl.cli.render.tables.checkpoint import owner_column
 from cpuctl.cli.render.tables.node import node_lines
 from cpuctl.exports.answer_text import shared_sentence
 from cpuctl.phrases import counted
@@ -54,15 +55,7 @@ def _containers(containers: Sequence[Container], *, wide: bool) -> Table:
         name = _pod(each)
         rows.append(_row(each, "" if name == pod else name, wide=wide))
         pod = name
-    columns = (
-        Column(
-            name,
-            "right" if name == "COUNT" else "left",
-            "middle" if name in ("POD", "CONTAINER") and not wide else "",
-        )
-        for name in names
-    )
-    return Table(tuple(columns), tuple(rows))
+    return Table(tuple(owner_column(name, wide=wide) for name in names), tuple(rows))
 
 
 def _row(container: Container, pod: str, *, wide: bool) -> tuple[Cell, ...]:

@@ -58,7 +58,7 @@ def cpu_table(holders: Sequence[answers.CPUHolder], *, wide: bool, marked: bool 
     }
     shown = [name for name, wanted in columns.items() if wanted]
     rows = tuple(tuple(_cpu_cells(holder)[name] for name in shown) for holder in holders)
-    return Table(tuple(_column(name, wide=wide) for name in shown), rows)
+    return Table(tuple(owner_column(name, wide=wide) for name in shown), rows)
 
 
 def _cpu_cells(holder: answers.CPUHolder) -> dict[str, Cell]:
@@ -80,10 +80,11 @@ def memory_holders(holders: Sequence[answers.MemoryHolder], *, wide: bool) -> Ta
     names += ["OWNER"] if _owners_known(holders) else []
     names += ["BYTES", "UID"] if wide else []
     rows = tuple(tuple(cells[name] for name in names) for cells in _block_cells(holders))
-    return Table(tuple(_column(name, wide=wide) for name in names), rows)
+    return Table(tuple(owner_column(name, wide=wide) for name in names), rows)
 
 
-def _column(name: str, *, wide: bool) -> Column:
+def owner_column(name: str, *, wide: bool) -> Column:
+    """Return a column of a table of containers; long names are cut unless *wide*."""
     if name in ("COUNT", "SIZE", "BYTES"):
         return Column(name, "right")
     return Column(name, cut="middle" if name in ("POD", "CONTAINER") and not wide else "")

@@ -76,7 +76,7 @@ SetOption = Annotated[
         help="New resources, memory=N as well; N stands for request and limit, N/M tells them apart.",
     ),
 ]
-ToOption = Annotated[
+EditedOption = Annotated[
     list[str],
     typer.Option(option_names.EDITED, metavar="PODS", help="Manifests of pods that run, with new resources."),
 ]
@@ -93,7 +93,7 @@ PreviewOption = Annotated[
 def resize(
     context: typer.Context,
     amounts: SetOption = [],  # noqa: B006  # typer copies it
-    edited: ToOption = [],  # noqa: B006
+    edited: EditedOption = [],  # noqa: B006
     apiserver_version: ServerVersionOption = "",
     apiserver_feature_gates: ServerGatesOption = "",
     policy: PolicyOption = "",

@@ -59,15 +59,21 @@ def _fitted(rows: Sequence[tuple[Cell, ...]], cut: Sequence[str], width: int) ->
     room = width - _NARROW_GAP * gaps
     widths = natural
     for pattern, name in ((_WORD, _READABLE), (_PIECE, _READABLE), (_PIECE, _LEGIBLE)):
+        if sum(widths) <= room:
+            break
         least = [
-            max(
-                _length(column[0]),
-                {"end": 0, "middle": name}.get(where, max(_longest(pattern, cell) for cell in column)),
-            )
+            max(_length(column[0]), _least(column, where, pattern, name))
             for column, where in zip(_columns(rows), cut, strict=True)
         ]
         widths = _shrunk(widths, [*map(min, widths, least)], room)
     return _NARROW_GAP, _shrunk(widths, [_length(cell) for cell in rows[0]], room)
+
+
+def _least(column: Iterable[Cell], cut: str, pattern: re.Pattern[str], name: int) -> int:
+    """Return what the texts of a column need: its longest piece or, for what is cut in the middle, *name*."""
+    if cut:
+        return name if cut == "middle" else 0
+    return max(_longest(pattern, cell) for cell in column)
 
 
 def _columns(rows: Sequence[tuple[Cell, ...]]) -> Iterable[tuple[Cell, ...]]:

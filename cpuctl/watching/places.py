@@ -31,13 +31,9 @@ class Followed(NamedTuple):
 
 def followed_groups(snapshot: NodeSnapshot) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Name the kubelet's groups down to containers, in the hierarchies that count, and what is above them."""
-    at = snapshot.hierarchies
-    if at is None:
-        return (), ()
-    mounts = dict.fromkeys(filter(None, (at.cpuset, at.cpu)))
+    mounts = _mounts(snapshot)
     groups = [group.path for group in snapshot.groups.values() if group.role.level is not Level.BELOW]
-    tops = [group.path for group in snapshot.groups.values() if group.role.level is Level.KUBEPODS]
-    above = dict.fromkeys([path.rpartition("/")[0] for path in tops] or [""])
+    above = dict.fromkeys([path.rpartition("/")[0] for path in _tops(snapshot)] or [""])
     return (
         tuple(f"{mount}{path}" for mount in mounts for path in groups),
         tuple(f"{mount}{path}" for mount in mounts for path in above),
@@ -46,13 +42,18 @@ def followed_groups(snapshot: NodeSnapshot) -> tuple[tuple[str, ...], tuple[str,
 
 def topmost_groups(snapshot: NodeSnapshot) -> tuple[GroupPlace, ...]:
     """Name where a walk through all groups of the kubelet begins."""
+    tops = _tops(snapshot)
+    return tuple(GroupPlace(mount, path) for mount in _mounts(snapshot) for path in tops)
+
+
+def _mounts(snapshot: NodeSnapshot) -> tuple[str, ...]:
+    """Name where the hierarchies that count are mounted."""
     at = snapshot.hierarchies
-    return tuple(
-        GroupPlace(mount, group.path)
-        for mount in dict.fromkeys(filter(None, (at.cpuset, at.cpu)) if at else ())
-        for group in snapshot.groups.values()
-        if group.role.level is Level.KUBEPODS
-    )
+    return tuple(dict.fromkeys(filter(None, (at.cpuset, at.cpu)))) if at else ()
+
+
+def _tops(snapshot: NodeSnapshot) -> list[str]:
+    return [group.path for group in snapshot.groups.values() if group.role.level is Level.KUBEPODS]
 
 
 class Places:

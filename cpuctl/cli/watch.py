@@ -221,7 +221,7 @@ class _Teller:
         self._ending = tuple(Until)[: tuple(Until).index(until) + 1] if until else ()
         self._textfile = Path(textfile) if textfile else None
         self._unwritten = ""
-        self._write = _write_json if style.output is WatchOutput.JSONL else _line_writer()
+        self._line = _json_line if style.output is WatchOutput.JSONL else _line_for_readers()
         self.ends = False
 
     def begin(self, seen: "Seen") -> None:
@@ -258,6 +258,10 @@ class _Teller:
                 self.ends = True
                 break
 
+    def _write(self, event: "WatchEvent") -> None:
+        sys.stdout.write(f"{self._line(event)}\n")
+        sys.stdout.flush()
+
     def _write_metrics(self, look: "Look") -> None:
         """Write the metrics of a look; raise NodeAccessError where the system refuses."""
         if self._textfile is None:
@@ -282,22 +286,14 @@ class _Teller:
 _READABLE = 0o644
 
 
-def _write_json(event: "WatchEvent") -> None:
+def _json_line(event: "WatchEvent") -> str:
     import json
 
-    text = json.dumps(event, ensure_ascii=not takes_every_character())
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    return json.dumps(event, ensure_ascii=not takes_every_character())
 
 
-def _line_writer() -> Callable[["WatchEvent"], None]:
-    """Return what writes a line an event: with its time, or, for the journal, with its level."""
+def _line_for_readers() -> Callable[["WatchEvent"], str]:
+    """Return what makes a line of an event: with its time, or, for the journal, with its level."""
     from cpuctl.cli.render.watch_lines import journal_line, line
 
-    written = journal_line if read_by_journal(1) else line
-
-    def write(event: "WatchEvent") -> None:
-        sys.stdout.write(f"{written(event)}\n")
-        sys.stdout.flush()
-
-    return write
+    return journal_line if read_by_journal(1) else line

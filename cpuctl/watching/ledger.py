@@ -40,6 +40,9 @@ class Patience(NamedTuple):
     not_before: float = -inf
 
 
+Identity = tuple[Kind, tuple[str, ...]]
+
+
 class Thing(NamedTuple):
     """Something that is so on a node: another one where the key differs, changed where the detail does.
 
@@ -52,8 +55,10 @@ class Thing(NamedTuple):
     value: object
     patience: Patience = Patience()
 
-
-Identity = tuple[Kind, tuple[str, ...]]
+    @property
+    def identity(self) -> Identity:
+        """What it is known by."""
+        return self.kind, self.key
 
 
 class How(StrEnum):
@@ -70,11 +75,6 @@ class Change(NamedTuple):
     how: How
     thing: Thing
     before: Thing | None = None
-
-    @property
-    def identity(self) -> Identity:
-        """What it is about."""
-        return self.thing.kind, self.thing.key
 
 
 class _Said:
@@ -115,13 +115,13 @@ class Ledger:
 
     def begin(self, things: Iterable[Thing]) -> None:
         """Take things for known, without reporting them."""
-        self._said.update({(each.kind, each.key): _Said(each) for each in things})
+        self._said.update({each.identity: _Said(each) for each in things})
 
     def see(self, things: Iterable[Thing], now: float) -> tuple[Change, ...]:
         """Compare what is so now with what was reported; of things with one identity, the first counts."""
         here: dict[Identity, Thing] = {}
         for thing in things:
-            here.setdefault((thing.kind, thing.key), thing)
+            here.setdefault(thing.identity, thing)
         self._due = []
         self._waiting = {identity: since for identity, since in self._waiting.items() if identity in here}
         self._returns = {

@@ -123,9 +123,7 @@ def pod_things(snapshot: NodeSnapshot, timing: Timing) -> Iterator[Thing]:
         entries = snapshot.state.entries.get(uid, {})
         pod = WatchedPod(uid, snapshot.pod_name(uid), entries, snapshot.shared_pool)
         detail = tuple(sorted((name, cpus.mask) for name, cpus in entries.items()))
-        yield Thing(
-            Kind.POD, (uid,), detail, pod, Patience(coming=0.0 if pod.named else timing.settle, going=0.0)
-        )
+        yield Thing(Kind.POD, (uid,), detail, pod, Patience(coming=0.0 if pod.named else timing.settle))
 
 
 def file_things(snapshot: NodeSnapshot, checksums: Mapping[str, str]) -> Iterator[Thing]:

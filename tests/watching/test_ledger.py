@@ -115,14 +115,14 @@ def replayed(first: Mapping[Identity, Thing], changes: Iterable[Change]) -> dict
     known = dict(first)
     for change in changes:
         if change.how is How.CAME:
-            assert change.identity not in known
+            assert change.thing.identity not in known
             assert change.before is None
         else:
-            assert known[change.identity] == change.before
+            assert known[change.thing.identity] == change.before
         if change.how is How.WENT:
-            del known[change.identity]
+            del known[change.thing.identity]
         else:
-            known[change.identity] = change.thing
+            known[change.thing.identity] = change.thing
     return known
 
 
@@ -147,7 +147,7 @@ def test_changes_lead_from_the_first_state_to_the_last(
         now = ledger.due
     assert replayed(first, changes) == ledger.said
     assert {key: each.detail for key, each in ledger.said.items()} == {
-        (each.kind, each.key): each.detail for each in last
+        each.identity: each.detail for each in last
     }
 
 
@@ -158,7 +158,7 @@ def test_nothing_is_said_twice(steps: list[tuple[list[Thing], float]]) -> None:
     for things, pause in steps:
         now += pause
         for change in ledger.see(things, now):
-            assert (change.identity in there) == (change.how is not How.CAME)
-            there ^= {change.identity} if change.how is not How.CHANGED else set()
+            assert (change.thing.identity in there) == (change.how is not How.CAME)
+            there ^= {change.thing.identity} if change.how is not How.CHANGED else set()
             assert change.how is not How.CHANGED or change.before != change.thing
         assert ledger.see(things, now) == ()

@@ -165,7 +165,7 @@ class Sampler:
         """Return the path of a group below the kubelet's; of another, the name of the one at the top."""
         text = self._read(f"proc/{pid}/cgroup") or ""
         if text not in self._groups:
-            if len(self._groups) > _MOST_GROUPS:
+            if len(self._groups) > _MOST_KEPT:
                 self._groups.clear()
             path = deciding_cgroup(text)
             self._groups[text] = path if role_of(path) else path.lstrip("/").partition("/")[0]
@@ -224,7 +224,8 @@ class Sampler:
             return ()
 
 
-_MOST_GROUPS = 10_000
+_MOST_KEPT = 10_000
+"""Texts of groups, and masks, that are kept so that none is parsed twice."""
 
 
 def _kernel_affinity() -> Affinity:
@@ -240,7 +241,7 @@ def _kernel_affinity() -> Affinity:
             return None
         raw = room.raw
         if raw not in known:
-            if len(known) > _MOST_GROUPS:
+            if len(known) > _MOST_KEPT:
                 known.clear()
             known[raw] = int.from_bytes(raw, "little")
         return known[raw]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from cpuctl.exports.markup import Markup, element, joined, text
 from cpuctl.exports.outcomes import start_sentence
@@ -12,7 +12,7 @@ from cpuctl.exports.text_width import fitted
 from cpuctl.phrases import byte_text, counted, few
 
 if TYPE_CHECKING:
-    from cpuctl.answers.fleet import FleetGroup, FleetList, FleetNode
+    from cpuctl.answers.fleet import FleetGroup, FleetNode
 
 _WIDTH = 880.0
 _GAP = 4.0
@@ -51,7 +51,15 @@ _LOOKS: Mapping[str, _Look] = {
 }
 
 
-def fleet_svg(document: FleetList, title: str) -> Markup:
+class PicturedFleet(TypedDict):
+    """What is drawn of the answers about fleets."""
+
+    complete: bool
+    groups: list[FleetGroup]
+    nodes: list[FleetNode]
+
+
+def fleet_svg(document: PicturedFleet, title: str) -> Markup:
     """Draw a fleet; the same answer gives the same text."""
     nodes = document["nodes"]
     blocks = list(_blocks(document))
@@ -84,7 +92,7 @@ class _Block(NamedTuple):
     nodes: Sequence[FleetNode]
 
 
-def _blocks(document: FleetList) -> Iterator[_Block]:
+def _blocks(document: PicturedFleet) -> Iterator[_Block]:
     by_name: dict[str, list[FleetNode]] = {}
     for node in document["nodes"]:
         by_name.setdefault(node["node"], []).append(node)

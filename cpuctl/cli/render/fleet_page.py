@@ -14,8 +14,9 @@ from cpuctl.phrases import counted, few
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpuctl.answers.fleet import FleetList, FleetNode
+    from cpuctl.answers.fleet import FleetNode
     from cpuctl.answers.fleet_report import FleetReport
+    from cpuctl.exports.fleet import PicturedFleet
     from cpuctl.exports.markup import Markup
     from cpuctl.exports.page import Tone
     from cpuctl.exports.report_page import Item
@@ -74,22 +75,7 @@ def _groups(report: FleetReport) -> Iterator[Item]:
     nodes: list[FleetNode] = [
         node["listed"] if node["outcome"] == "Read" else node for node in report["nodes"]
     ]
-    fleet: FleetList = {
-        "apiVersion": report["apiVersion"],
-        "kind": "FleetList",
-        "complete": report["complete"],
-        "passedOver": report["passedOver"],
-        "summary": {
-            "nodes": report["summary"]["nodes"],
-            "groups": len(report["groups"]),
-            "odd": report["summary"]["odd"],
-            "wouldNotStart": 0,
-            "undetermined": 0,
-            "unreadable": report["summary"]["unreadable"],
-        },
-        "groups": report["groups"],
-        "nodes": nodes,
-    }
+    fleet: PicturedFleet = {"complete": report["complete"], "groups": report["groups"], "nodes": nodes}
     yield Figure(fleet_svg(fleet, "CPUs that are free for exclusive use"))
 
 

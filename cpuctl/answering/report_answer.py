@@ -407,15 +407,13 @@ def _summary(
     start = configuration["start"]
     if start["outcome"] == "Started" and "state" in parts:
         start = parts["state"]["start"]
-    severities = [each["severity"] for each in machine["findings"]]
-    for counts in (configuration["summary"], *_counts(parts)):
-        for severity in ("error", "warning", "note"):
-            severities += [severity] * counts[severity]
+    counts = [configuration["summary"], *_counts(parts)]
+    of_machine = [each["severity"] for each in machine["findings"]]
     return {
         "start": start["outcome"],
-        "error": severities.count("error"),
-        "warning": severities.count("warning"),
-        "note": severities.count("note"),
+        "error": of_machine.count("error") + sum(each["error"] for each in counts),
+        "warning": of_machine.count("warning") + sum(each["warning"] for each in counts),
+        "note": of_machine.count("note") + sum(each["note"] for each in counts),
         "notAdmitted": _not_admitted(parts),
         "unmet": len(parts["timeline"]["expectations"]["failures"]) if "timeline" in parts else None,
         "unknown": len(unknown),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from cpuctl import __version__
@@ -112,26 +112,43 @@ footer { margin-top: 2.5rem; color: var(--muted); font-size: .85rem; }
 
 def page(title: str, verdict: StyledText, sections: Sequence[Section]) -> Markup:
     """Write the page; the same content gives the same text."""
+    top = element("header", {}, element("h1", {}, text(title)), verdict_markup(verdict))
+    main = element("main", {}, joined(map(_section, sections), "\n"))
+    return html_document(title, [top, main, footer()])
+
+
+def html_document(
+    title: str,
+    body: Iterable[Markup],
+    *,
+    policy: str = POLICY,
+    style: str = BASE_STYLE,
+    metas: Iterable[Markup] = (),
+) -> Markup:
+    """Put a document together from the parts of its body."""
     head = element(
         "head",
         {},
         leaf("meta", {"charset": "utf-8"}),
-        leaf("meta", {"http-equiv": "Content-Security-Policy", "content": POLICY}),
+        leaf("meta", {"http-equiv": "Content-Security-Policy", "content": policy}),
         leaf("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        *metas,
         element("title", {}, text(title)),
-        element("style", {}, Markup(BASE_STYLE)),
+        element("style", {}, Markup(style)),
     )
-    top = element(
-        "header",
-        {},
-        element("h1", {}, text(title)),
-        element("p", {"class": f"verdict {verdict.tone}".rstrip()}, styled_markup(verdict)),
-    )
-    bottom = element("footer", {}, text(f"Written by cpuctl {__version__}."))
-    main = element("main", {}, joined(map(_section, sections), "\n"))
-    body = element("body", {}, joined([top, main, bottom], "\n"))
-    document = element("html", {"lang": "en"}, joined([head, body], "\n"))
+    content = element("body", {}, joined(body, "\n"))
+    document = element("html", {"lang": "en"}, joined([head, content], "\n"))
     return Markup(f"<!DOCTYPE html>\n{document}\n")
+
+
+def verdict_markup(verdict: StyledText) -> Markup:
+    """Write the sentence below the title."""
+    return element("p", {"class": f"verdict {verdict.tone}".rstrip()}, styled_markup(verdict))
+
+
+def footer() -> Markup:
+    """Say what has written the page."""
+    return element("footer", {}, text(f"Written by cpuctl {__version__}."))
 
 
 def _section(section: Section) -> Markup:

@@ -6,15 +6,26 @@ One file that needs no network. Without the script all of it is there, only noth
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from cpuctl import __version__
 from cpuctl.exports.cpu_map import cpu_map, map_legend, map_style
 from cpuctl.exports.machine_facts import MachineFacts
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
-from cpuctl.exports.page import BASE_STYLE, MARKS, POLICY, Part, StyledText, Tone, part_markup, styled_markup
+from cpuctl.exports.page import (
+    BASE_STYLE,
+    MARKS,
+    POLICY,
+    Part,
+    StyledText,
+    Tone,
+    footer,
+    html_document,
+    part_markup,
+    styled_markup,
+    verdict_markup,
+)
 from cpuctl.exports.report_script import SCRIPT
 
 
@@ -30,7 +41,6 @@ class Fact(NamedTuple):
     """A finding: its head (how bad, what it is called, about what), what is wrong, and what to do."""
 
     severity: str
-    tone: Tone
     code: str
     about: str
     message: str
@@ -67,6 +77,7 @@ class Unknowns(NamedTuple):
 
 Item = Part | Facts | Fold | CPUMap | Unknowns
 
+_SEVERITY_TONES: Mapping[str, Tone] = {"error": "bad", "warning": "warn", "note": ""}
 _HINT = "Point at a CPU, or move through the map with the arrow keys; Enter shows its pod alone."
 
 
@@ -164,34 +175,21 @@ def report_page(
         "header",
         {},
         element("h1", {}, element("bdi", {}, text(title))),
-        element("p", {"class": f"verdict {verdict.tone}".rstrip()}, styled_markup(verdict)),
+        verdict_markup(verdict),
         *(element("p", {"class": "muted"}, element("bdi", {}, text(each))) for each in facts),
     )
     nav = element("nav", {"aria-label": "Parts of the report"}, _cards(cards))
     main = element("main", {"id": "main", "tabindex": -1}, joined(map(_chapter, chapters), "\n"))
     skip = element("a", {"class": "skip", "href": "#main"}, text("Skip to the parts"))
-    bottom = element("footer", {}, text(f"Written by cpuctl {__version__}."))
     script = element("script", {}, Markup(SCRIPT))
-    body = element("body", {}, joined([skip, top, nav, _bar(alone), main, bottom, script], "\n"))
-    document = element("html", {"lang": "en"}, joined([_head(title), body], "\n"))
-    return Markup(f"<!DOCTYPE html>\n{document}\n")
-
-
-def _head(title: str) -> Markup:
     # This one script is known by its hash: no other runs, even if one got in through a name.
     digest = b64encode(sha256(SCRIPT.encode()).digest()).decode()
-    return element(
-        "head",
-        {},
-        leaf("meta", {"charset": "utf-8"}),
-        leaf(
-            "meta",
-            {"http-equiv": "Content-Security-Policy", "content": f"{POLICY}; script-src 'sha256-{digest}'"},
-        ),
-        leaf("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
-        leaf("meta", {"name": "color-scheme", "content": "light dark"}),
-        element("title", {}, text(title)),
-        element("style", {}, Markup(f"{BASE_STYLE}{map_style()}{_STYLE}")),
+    return html_document(
+        title,
+        [skip, top, nav, _bar(alone), main, footer(), script],
+        policy=f"{POLICY}; script-src 'sha256-{digest}'",
+        style=f"{BASE_STYLE}{map_style()}{_STYLE}",
+        metas=[leaf("meta", {"name": "color-scheme", "content": "light dark"})],
     )
 
 
@@ -282,8 +280,9 @@ def _fold(fold: Fold) -> Markup:
 
 
 def _fact(fact: Fact) -> Markup:
+    tone = _SEVERITY_TONES[fact.severity]
     head = [
-        element("span", {"class": fact.tone}, styled_markup(StyledText(fact.severity, fact.tone))),
+        element("span", {"class": tone}, styled_markup(StyledText(fact.severity, tone))),
         text(" "),
         element("bdi", {}, text(fact.about)),
         text(" "),
@@ -294,4 +293,4 @@ def _fact(fact: Fact) -> Markup:
         lines.append(element("p", {"class": "muted small"}, element("bdi", {}, text(fact.detail))))
     if fact.fix:
         lines.append(element("p", {"class": "small"}, text("Fix: "), element("code", {}, text(fact.fix))))
-    return element("li", {"class": fact.tone, "data-pod": fact.pod}, joined(lines))
+    return element("li", {"class": tone, "data-pod": fact.pod}, joined(lines))

@@ -54,7 +54,7 @@ def example(name: str = "shop/db", cpus: int = 4) -> str:
         ((StyledText(name), StyledText("2")),),
         ({"data-pod": name, "data-o": "a"},),
     )
-    fact = Fact("error", "bad", "Audit: wrong", name, f"{name} is wrong", "expected 1, found 2", name, name)
+    fact = Fact("error", "Audit: wrong", name, f"{name} is wrong", "expected 1, found 2", name, name)
     chapters = [
         Chapter("findings", "Findings", (Facts((fact,)),)),
         Chapter("holders", "Who holds what", (CPUMap(machine(cpus, name)), grid)),

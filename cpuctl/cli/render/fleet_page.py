@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from cpuctl.exports.page import Tone
     from cpuctl.exports.report_page import Item
 
-_TONES: dict[str, Tone] = {"error": "bad", "warning": "warn", "note": ""}
-
 
 def fleet_page(report: FleetReport) -> Markup:
     """Write the index."""
@@ -83,7 +81,6 @@ def _findings(report: FleetReport) -> Iterator[Fact]:
     for each in report["findings"]:
         yield Fact(
             severity=each["severity"],
-            tone=_TONES[each["severity"]],
             code=f"{each['check']}: {each['code']}",
             about=each["about"],
             message=each["message"],

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from cpuctl.answers.report import Report
     from cpuctl.exports.machine_facts import MachineFacts
     from cpuctl.exports.markup import Markup
-    from cpuctl.exports.page import Tone
-
-_TONES: dict[str, Tone] = {"error": "bad", "warning": "warn", "note": ""}
 
 
 def node_page(report: Report) -> Markup:
@@ -123,7 +120,6 @@ def _findings(report: Report) -> Iterator[Fact]:
         ]
         yield Fact(
             severity=each["severity"],
-            tone=_TONES[each["severity"]],
             code=f"{'Machine' if part == 'machine' else PARTS[part]}: {each['code']}",
             about=about,
             message=each["message"],

@@ -126,8 +126,8 @@ def advise(
         inputs.state,
         {"--what-if": what_if, option_names.KEEP: bool(keep), "--snippet": bool(snippet)},
     )
-    layout = "advice_snippet" if snippet else "defragmentation" if defragment else "advice"
-    style, sources = Style(output, color=not no_color, quiet=quiet, layout=layout), Sources()
+    layout, view = "defragmentation" if defragment else "advice", "snippet_blocks" if snippet else "blocks"
+    style, sources = Style(output, color=not no_color, quiet=quiet, layout=layout, view=view), Sources()
     find = _Moves(budget) if defragment else _Settings(budget, keep, what_if=what_if)
     stop = StopSignal()
     try:

@@ -42,14 +42,16 @@ class ListOutput(StrEnum):
 class Style(Record):
     """How an answer is written: its form, colour and diagnostics wanted or not.
 
-    ``output`` is one of the forms above, or of those of the command that alone has one; ``layout`` names the
-    picture for people where the answer's kind has more than one.
+    ``output`` is one of the forms above, or of those of the command that alone has one. ``layout`` names the
+    module of ``render/layouts`` that lays an answer out for people, where its kind does not; ``view``, the
+    function there, where one answer is shown in several ways.
     """
 
     output: StrEnum
     color: bool = True
     quiet: bool = False
     layout: str = ""
+    view: str = "blocks"
 
     @property
     def for_people(self) -> bool:

@@ -191,7 +191,7 @@ def replay(
         simulation = play(history, style)
     else:
         simulation = play_live(history, pace, style)
-        style = replace(style, layout="replay_end")
+        style = replace(style, view="end_blocks")
     _answer(simulation, sources, pictures, style, live=pace is not None)
     if (simulation.failures or simulation.world.refused) and not exit_zero:
         raise typer.Exit(EXIT_NO)

@@ -285,7 +285,7 @@ def draw_map(
     quiet: QuietOption = False,
 ) -> None:
     """Draw a machine as boxes."""
-    style = Style(output, color=not no_color, quiet=quiet, layout="topology_map")
+    style = Style(output, color=not no_color, quiet=quiet, view="map_blocks")
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     _show(_answer(machine, cpus, style), style, pictures)
 
@@ -298,7 +298,7 @@ def distances(
     quiet: QuietOption = False,
 ) -> None:
     """Show NUMA nodes and their distances."""
-    style = Style(output, color=not no_color, quiet=quiet, layout="topology_distances")
+    style = Style(output, color=not no_color, quiet=quiet, view="distances_blocks")
     emit(_answer(machine, "", style), style)
 
 
@@ -312,7 +312,7 @@ def synthetic(
     """Write a machine in one line."""
     from cpuctl.errors import InputError
 
-    style = Style(output, color=not no_color, quiet=quiet, layout="topology_synthetic")
+    style = Style(output, color=not no_color, quiet=quiet, view="synthetic_blocks")
     document = _answer(machine, "", style)
     if why_not := document["summary"]["whyNotSynthetic"]:
         raise InputError(f"no such line describes this machine: {why_not}", where=machine)
@@ -332,7 +332,8 @@ def devices(
     from cpuctl.machine.devices.inventory import draft
     from cpuctl.machine.devices.pci import drafted, read_pci_devices
 
-    style, sources = Style(output, color=not no_color, quiet=quiet, layout="topology_devices"), Sources()
+    style = Style(output, color=not no_color, quiet=quiet, layout="topology", view="devices_blocks")
+    sources = Sources()
     source = load_machine(machine, sources)
     found = read_pci_devices(source.files) if source.files is not None else ()
     print_sources(sources, style)

@@ -142,18 +142,19 @@ def _schema(name: str) -> tuple[dict[str, Any], Draft202012Validator]:
     return schema, Draft202012Validator(schema)
 
 
-def _shown(name: str, layout: str, data: bytes) -> None:
+def _shown(name: str, shown: str, data: bytes) -> None:
+    layout, view = shown.split(".")
     schema, validator = _schema(name)
     document = _Drawing(schema, data).draw(schema)
     assert validator.is_valid(document), "what is drawn is no such answer"
-    if layout in ONLY_WITH and ONLY_WITH[layout] not in document:
+    if shown in ONLY_WITH and ONLY_WITH[shown] not in document:
         return
     forms: list[Output | ListOutput | MetricsOutput] = [*Output]
     forms += [MetricsOutput.PROM] if "metrics" in document else []
     forms += [ListOutput.JSONL] if document.get("kind") in as_jsonl.ITEMS else []
-    if layout in PART_OF:
-        forms, document = [Output.TABLE, Output.WIDE], next(iter(document.get(PART_OF[layout], ())), None)
-    styles = [Style(form, layout=layout) for form in forms] if document is not None else []
+    if shown in PART_OF:
+        forms, document = [Output.TABLE, Output.WIDE], next(iter(document.get(PART_OF[shown], ())), None)
+    styles = [Style(form, layout=layout, view=view) for form in forms] if document is not None else []
     for style in styles:
         with contextlib.redirect_stdout(io.StringIO()) as text:
             emit(document, style)
@@ -171,27 +172,28 @@ FOR_OTHERS = frozenset(
 """Schemas of what is never laid out for people: inputs, and plans for ``cgroups apply`` and runtimes."""
 
 LAYOUTS = {
-    "advice": ("advice", "advice_snippet"),
-    "configcheck": ("config_check",),
-    "configreserve": ("config_reserve", "config_reserve_snippet"),
-    "configshow": ("config_show",),
-    "configversions": ("config_versions",),
-    "podsdiff": ("pods_diff",),
-    "podsshow": ("pods_show",),
-    "replay": ("replay", "replay_end"),
-    "topology": ("topology", "topology_map", "topology_distances", "topology_synthetic"),
+    "advice": ("advice.blocks", "advice.snippet_blocks"),
+    "configcheck": ("config_check.blocks",),
+    "configreserve": ("config_reserve.blocks", "config_reserve.snippet_blocks"),
+    "configshow": ("config_show.blocks",),
+    "configversions": ("config_versions.blocks",),
+    "podsdiff": ("pods_diff.blocks",),
+    "podsshow": ("pods_show.blocks",),
+    "policydescription": ("policies.description_blocks",),
+    "replay": ("replay.blocks", "replay.end_blocks"),
+    "topology": tuple(f"topology.{view}blocks" for view in ("", "map_", "distances_", "synthetic_")),
 }
-"""The layouts of answers whose kind does not name the only one."""
+"""The layouts of answers whose kind does not name the only one, and the functions in them."""
 
-ONLY_WITH = {"config_reserve_snippet": "proposal"}
+ONLY_WITH = {"config_reserve.snippet_blocks": "proposal"}
 """What must be in an answer that is laid out so."""
 
-PART_OF = {"advice_snippet": "proposals"}
+PART_OF = {"advice.snippet_blocks": "proposals"}
 """What is laid out so is one of these parts of an answer, for people alone."""
 
 ANSWERS = {
     f"answer-{layout}": Target(run=partial(_shown, name, layout), seeds=partial(_seeds, 60))
     for name in schema_names()
     if name not in FOR_OTHERS
-    for layout in LAYOUTS.get(name, (name,))
+    for layout in LAYOUTS.get(name, (f"{name}.blocks",))
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,15 @@ def test_every_seed_and_finding_is_read(name: str) -> None:
 
 
 def test_every_layout_is_shown_whatever_its_schema_allows() -> None:
-    """PCI devices and slices have no schema: all but their tables is for other programs."""
-    layouts = {path.stem for path in Path(layouts_package.__file__).parent.glob("[a-z]*.py")}
-    assert {f"answer-{name}" for name in layouts - {"topology_devices", "dra_slices"}} <= TARGETS.keys()
+    """PCI devices and slices have no schema, as programs get other answers; headroom is part of a plan."""
+    others = {"topology.devices_blocks", "dra_slices.blocks", "plan.headroom_blocks"}
+    layouts = {
+        f"{path.stem}.{view}"
+        for path in Path(layouts_package.__file__).parent.glob("[a-z]*.py")
+        for view, value in vars(import_module(f"{layouts_package.__name__}.{path.stem}")).items()
+        if view[0] != "_" and [*getattr(value, "__annotations__", ())][:2] == ["document", "wide"]
+    }
+    assert {f"answer-{name}" for name in layouts - others} <= TARGETS.keys()
 
 
 def test_findings_are_of_targets() -> None:

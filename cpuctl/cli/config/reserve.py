@@ -126,7 +126,8 @@ def reserve(
         output,
         color=not no_color,
         quiet=quiet,
-        layout="config_reserve_snippet" if snippet else "config_reserve",
+        layout="config_reserve",
+        view="snippet_blocks" if snippet else "blocks",
     )
     sources = Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)

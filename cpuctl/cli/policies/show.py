@@ -37,4 +37,5 @@ def show(
     from cpuctl.answering.policies_answer import description_document
     from cpuctl.operations.policies import choose_policy
 
-    emit(description_document(choose_policy(policy)), Style(output, color=not no_color, quiet=quiet))
+    style = Style(output, color=not no_color, quiet=quiet, layout="policies", view="description_blocks")
+    emit(description_document(choose_policy(policy)), style)

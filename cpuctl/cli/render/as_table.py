@@ -29,7 +29,7 @@ PICTURE_WIDTH = 160
 def write(document: Document, style: Style) -> None:
     """Lay the document out and write it, as wide as the terminal is."""
     layout = import_module(f"cpuctl.cli.render.layouts.{style.layout or document['kind'].lower()}")
-    blocks: Iterator[Block] = layout.blocks(document, wide=style.output == Output.WIDE)
+    blocks: Iterator[Block] = getattr(layout, style.view)(document, wide=style.output == Output.WIDE)
     console = _console(style)
     for index, block in enumerate(blocks):
         if index:

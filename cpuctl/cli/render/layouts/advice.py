@@ -130,3 +130,8 @@ def _left_out(document: AdvisedSettings) -> Iterator[Lines]:
     if document["leftOut"]:
         lines = (f"not tried: {each['setting']}: {each['why']}" for each in document["leftOut"])
         yield Lines.of(*lines)
+
+
+def snippet_blocks(document: ProposedSettings, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+    """Lay out the snippet."""
+    yield Lines.of(*document["snippet"].splitlines())

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import NODE, counts_text, findings_block
 from cpuctl.cli.render.tables.checkpoint import owner_column
-from cpuctl.cli.render.tables.node import node_lines
 from cpuctl.exports.answer_text import shared_sentence
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit, Container, ContainerMems, PreparedClaim
+    from cpuctl.answers.node import AuditedNode
 
 _NAMES = ("POD", "CONTAINER", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "VERDICT")
 _WIDE_NAMES = ("POD", "CONTAINER", "KIND", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "COUNT", "MEMS")
@@ -111,3 +111,31 @@ def _closing(document: Audit) -> Iterator[Cell]:
     yield Cell(f"{looked or 'no containers, threads or interrupts seen'}: {counts_text(summary) or nothing}")
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
+
+
+_NO_POLICY = {
+    "missing": "no state of a CPU Manager",
+    "closed": "a state of the CPU Manager that cannot be read",
+    "read": "a state of the CPU Manager that names no policy",
+    "unusable": "a state of the CPU Manager that no kubelet would load",
+}
+
+
+def node_lines(node: AuditedNode) -> Iterator[Cell]:
+    """Say what control groups and policy a node has, then what its CPUs are for, without what it lacks."""
+    version = node["cgroupVersion"]
+    groups = f"cgroup v{version}{' (hybrid)' if node['hybrid'] else ''}" if version else "no control groups"
+    policy = node["cpuManagerPolicy"]
+    policy_text = f"CPU Manager policy {policy}" if policy else _NO_POLICY[node["cpuManagerState"]]
+    yield Cell(f"{groups}, {policy_text}")
+    pool = node["sharedPool"]
+    parts = {
+        "online": node["online"],
+        "offline": node["offline"],
+        "reserved": node["reserved"],
+        "shared pool": pool,
+        "exclusive": node["exclusive"],
+        "isolated": node["isolated"],
+        "nohz_full": node["nohzFull"],
+    }
+    yield Cell("CPUs: " + ", ".join(f"{name} {cpus}" for name, cpus in parts.items() if cpus))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.tables.node import node_lines
+from cpuctl.cli.render.layouts.audit import node_lines
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:

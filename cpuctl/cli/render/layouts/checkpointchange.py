@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import FILES, finding_lines
-from cpuctl.cli.render.tables.checkpoint_difference import difference_blocks
+from cpuctl.cli.render.layouts.checkpointdiff import difference_blocks
 from cpuctl.exports.answer_text import WHOLE_POD, pod_name
 from cpuctl.exports.outcomes import start_word
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Lines
-from cpuctl.cli.render.tables.checkpoint_difference import difference_blocks
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.exports.answer_text import WHOLE_POD, pod_name
+from cpuctl.phrases import byte_text
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers import decisions
 
 
 def blocks(document: answers.CheckpointDiff, *, wide: bool) -> Iterator[Block]:
@@ -27,3 +29,141 @@ def _headline(file: answers.ComparedFile) -> str:
     formats = "" if a["format"] == b["format"] else f" (format {a['format']} -> {b['format']})"
     same = ": no difference" if file["equal"] else ""
     return f"{a['source']} -> {b['source']}{formats}{same}"
+
+
+_POOL = "(shared pool)"
+_FIELDS = {"cells": "group", "systemReserved": "system reserved"}
+
+
+def difference_blocks(difference: answers.Difference, *, wide: bool, is_new: bool = False) -> Iterator[Block]:
+    """Lay out what has changed in one file; wide adds UIDs and, of a file that *is_new*, all numbers."""
+    if difference["policies"]:
+        before, after = (name or "none" for name in difference["policies"])
+        yield Lines.of(f"policy {before} -> {after}")
+    if difference["cpus"]:
+        yield _cpus(difference["cpus"], wide=wide)
+    if difference["memory"]:
+        yield _memory(difference["memory"], wide=wide)
+    if difference["tables"] and (wide or not is_new):
+        yield _tables(difference["tables"])
+    if difference["pods"]:
+        yield _pods(difference["pods"], wide=wide)
+    if difference["devices"]:
+        yield _devices(difference["devices"], wide=wide)
+    if difference["claims"]:
+        yield _claims(difference["claims"])
+
+
+def _cpus(changes: Sequence[answers.CPUChange], *, wide: bool) -> Table:
+    columns = ("POD", "CONTAINER", "BEFORE", "AFTER", "GAINED", "LOST", *(("UID",) if wide else ()))
+    rows = tuple(
+        (
+            *_names(change),
+            Cell(_list(change["before"])),
+            Cell(_list(change["after"])),
+            Cell(change["gained"] or "-", "green" if change["gained"] else ""),
+            Cell(change["lost"] or "-", "red" if change["lost"] else ""),
+            *((Cell(change["podUID"] or "-"),) if wide else ()),
+        )
+        for change in changes
+    )
+    return Table(tuple(Column(name) for name in columns), rows)
+
+
+def _names(change: answers.ChangedHolder) -> tuple[Cell, Cell]:
+    if change["holding"] == "sharedPool":
+        return Cell(_POOL), Cell("")
+    what = " (baseline)" if change["holding"] == "baseline" else ""
+    return Cell(pod_name(change)), Cell(f"{change['container'] or WHOLE_POD}{what}")
+
+
+def _list(cpus: str | None) -> str:
+    return "-" if cpus is None else cpus or "none"
+
+
+def _memory(changes: Sequence[answers.MemoryChange], *, wide: bool) -> Table:
+    columns = ("POD", "CONTAINER", "BEFORE", "AFTER", *(("UID",) if wide else ()))
+    rows = tuple(
+        (
+            *_names(change),
+            Cell(_blocks(change["before"])),
+            Cell(_blocks(change["after"])),
+            *((Cell(change["podUID"]),) if wide else ()),
+        )
+        for change in changes
+    )
+    return Table(tuple(Column(name) for name in columns), rows)
+
+
+def _blocks(blocks: Sequence[decisions.Block] | None) -> str:
+    if blocks is None:
+        return "-"
+    return ", ".join(
+        f"{byte_text(block['bytes'])} of {block['resource']} (node {block['numaNodes']})" for block in blocks
+    )
+
+
+def _tables(changes: Sequence[answers.TableChange]) -> Table:
+    rows = tuple(
+        (
+            Cell(str(change["numaNode"])),
+            Cell(change["resource"] or "-"),
+            Cell(_FIELDS.get(change["field"], change["field"])),
+            # In bytes: a page more or less decides on whether a kubelet starts.
+            *(Cell("-" if side is None else str(side)) for side in (change["before"], change["after"])),
+        )
+        for change in changes
+    )
+    columns = (Column("NODE", "right"), Column("RESOURCE"), Column("WHAT"))
+    return Table((*columns, Column("BEFORE", "right"), Column("AFTER", "right")), rows)
+
+
+def _pods(changes: Sequence[answers.AmountChange], *, wide: bool) -> Table:
+    columns = ("POD", "CONTAINER", "RESOURCE", "SIDE", "BEFORE", "AFTER", *(("UID",) if wide else ()))
+    rows = tuple(
+        (
+            Cell(pod_name(change)),
+            Cell(change["container"] or WHOLE_POD),
+            Cell(change["resource"]),
+            Cell(change["side"]),
+            Cell(change["before"] or "-"),
+            Cell(change["after"] or "-"),
+            *((Cell(change["podUID"]),) if wide else ()),
+        )
+        for change in changes
+    )
+    return Table(tuple(Column(name) for name in columns), rows)
+
+
+def _devices(changes: Sequence[answers.DevicesChange], *, wide: bool) -> Table:
+    columns = ("POD", "CONTAINER", "RESOURCE", "BEFORE", "AFTER", *(("UID",) if wide else ()))
+    rows = tuple(
+        (
+            Cell(pod_name(change)),
+            Cell(change["container"] or WHOLE_POD),
+            Cell(change["resource"]),
+            Cell(_named(change["before"])),
+            Cell(_named(change["after"])),
+            *((Cell(change["podUID"]),) if wide else ()),
+        )
+        for change in changes
+    )
+    return Table(tuple(Column(name) for name in columns), rows)
+
+
+def _claims(changes: Sequence[answers.ClaimChange]) -> Table:
+    rows = tuple(
+        (
+            Cell(f"{change['namespace']}/{change['claim']}"),
+            *(
+                Cell("-" if side is None else f"{_named(side['devices'])} for {_named(side['pods'])}")
+                for side in (change["before"], change["after"])
+            ),
+        )
+        for change in changes
+    )
+    return Table(tuple(Column(name) for name in ("CLAIM", "BEFORE", "AFTER")), rows)
+
+
+def _named(names: Sequence[str] | None) -> str:
+    return "-" if names is None else ", ".join(names) or "none"

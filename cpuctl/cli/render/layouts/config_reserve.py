@@ -13,7 +13,7 @@ from cpuctl.exports.outcomes import start_word
 from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.config import ConfigReserve, NodeMemory, Proposal, Refusal
+    from cpuctl.answers.config import ConfigReserve, NodeMemory, Proposal, Proposed, Refusal
     from cpuctl.answers.start import SettingToFix
 
 _ADDENDS: Final = ("kubeReserved", "systemReserved", "evictionHard")
@@ -81,3 +81,8 @@ def _nodes(nodes: Sequence[NodeMemory]) -> Table:
 def _replaced(places: Sequence[SettingToFix]) -> Iterator[Cell]:
     for place in places:
         yield Cell(f"in place of {place['setting']} at {place['where'] or place['from']}")
+
+
+def snippet_blocks(document: Proposed, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+    """Lay out the snippet."""
+    yield Lines.of(*document["proposal"]["snippet"].splitlines())

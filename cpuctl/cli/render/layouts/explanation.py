@@ -10,19 +10,13 @@ from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, pods_tab
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.start import start_block
-from cpuctl.cli.render.tables.weighing import weighing_rows
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import shared_sentence
 from cpuctl.exports.outcomes import PODS, RESIZES, what_if_sentence
 from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.decisions import Container
-    from cpuctl.answers.explanation import ExplainedDecision, Search, Suggestion
-
-
-if TYPE_CHECKING:
-    from cpuctl.answers.decisions import Container, MemoryTable, PlacedContainer, Pod
+    from cpuctl.answers.decisions import Container, MemoryTable, PlacedContainer, Pod, Weighing
     from cpuctl.answers.explanation import (
         CPUShare,
         Decision,
@@ -33,8 +27,11 @@ if TYPE_CHECKING:
         PendingResize,
         ProviderOffer,
         Round,
+        Search,
+        Suggestion,
     )
 
+if TYPE_CHECKING:
     ShareCount = Literal["cpus", "reserved", "own", "held", "free"]
 
 _SHARES: Final = ("cpus", "reserved", "own", "held", "free")
@@ -439,3 +436,32 @@ def runs_line(document: ExplainedDecision) -> str:
     runs = counted(sum(search["runs"] for search in document["searches"]), "run")
     does = "aligns" if _wanted(document) == "aligned" else "admits"
     return f"{runs} of the engine; each change that {does} was run from the start."
+
+
+# How a policy in the kubelet's place came to its CPUs: what it filtered, how it scored, which set won.
+
+
+_WEIGHED_SHOWN = 8
+
+
+def weighing_rows(containers: Iterable[Container]) -> Iterator[tuple[Cell, ...]]:
+    """Yield rows of container, what it is about, score and CPUs."""
+    for container in containers:
+        for weighing in container.get("weighings", ()) if container["exclusive"] else ():
+            name = Cell(f"{container['name']}{' (the rest)' if weighing['aside'] else ''}")
+            for row in _rows(weighing):
+                yield name, *row
+                name = Cell("")
+
+
+def _rows(weighing: Weighing) -> Iterator[tuple[Cell, ...]]:
+    if weighing["removed"]:
+        yield Cell("filtered out"), Cell("-"), Cell(weighing["removed"])
+    if len(weighing["scores"]) > 1:
+        for each in weighing["scores"]:
+            yield Cell("CPUs"), Cell(f"{each['score']:g}"), Cell(each["cpus"])
+    for place, each in enumerate(weighing["sets"][:_WEIGHED_SHOWN]):
+        style = "" if place else "green"
+        yield Cell("set" if place else "set, taken", style), Cell(f"{each['score']:g}"), Cell(each["cpus"])
+    if (more := weighing["setsInAll"] - _WEIGHED_SHOWN) > 0:
+        yield Cell(f"and {more} more sets"), Cell(""), Cell("")

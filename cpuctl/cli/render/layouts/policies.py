@@ -1,4 +1,4 @@
-"""How the list of policies looks to people: a row each."""
+"""How policies look to people: a row each in the list; one alone with what it says of itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 
 if TYPE_CHECKING:
-    from cpuctl.answers.policies import Policies, Policy
+    from cpuctl.answers.policies import Policies, Policy, PolicyDescription
 
 NO_KUBELET = "What if: no kubelet does what these policies do. Try one with cpuctl plan --policy NAME."
 
@@ -27,3 +27,28 @@ def _row(policy: Policy, *, wide: bool) -> tuple[Cell, ...]:
     cells = (Cell(policy["name"]), does, Cell(options or "-"))
     source = Cell(policy["source"] or "-")
     return (*cells, source, Cell(f"{policy['origin']}: {policy['where']}")) if wide else cells
+
+
+_ALIGNMENTS = {
+    "hint": "on the NUMA nodes that the Topology Manager has chosen",
+    "equal": "on any NUMA nodes that the Topology Manager holds as good",
+    "cpu": "on those that the CPU Manager prefers, where there are none that all managers prefer",
+}
+
+
+def description_blocks(document: PolicyDescription, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001
+    """Lay out a description."""
+    policy = document["policy"]
+    rows = (
+        ("FROM", f"{policy['origin']}: {policy['where']}"),
+        ("AFTER", policy["source"] or "-"),
+        ("STEPS", ", ".join(policy["steps"]) or "none of its own"),
+        ("CHOOSES", _ALIGNMENTS[document["alignment"]]),
+        ("STANDING", "what-if: no kubelet does this"),
+        *(("OPTION", f"{each['name']}={each['default']}") for each in policy["options"]),
+    )
+    cells = tuple((Cell(word), Cell(text)) for word, text in rows)
+    yield Table((Column("POLICY"), Column(policy["name"])), cells)
+    yield Lines.of(*(document["doc"] or "It says nothing of itself.").splitlines())
+    if document["text"]:
+        yield Lines.of(*document["text"].rstrip("\n").splitlines())

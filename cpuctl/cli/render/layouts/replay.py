@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.layouts.replay_end import blocks as end_blocks
-from cpuctl.exports.timeline_picture import BAD, short
+from cpuctl.cli.render.blocks import Block, Cell, Chart, ChartLine, Column, Lines, Stretch, Table
+from cpuctl.exports.outcomes import what_if_sentence
+from cpuctl.exports.timeline_picture import BAD, drawn_until, owner_names, short
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.replay import Entry, Replay
+    from cpuctl.answers.replay import ChartRow, Entry, Expectations, Failure, Replay, Slis, Span
 
 _NOTABLE = frozenset({"ResizeDeferred", "ScaleDown", "DelayCancelled", "Ignored", "Undetermined"})
 
@@ -41,3 +44,114 @@ def _cells(entry: Entry) -> tuple[Cell, ...]:
         Cell(entry["container"] or "-"),
         Cell(entry["text"], style),
     )
+
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_COLORS = ("green", "cyan", "magenta", "blue")
+_LEGEND = "A own, a to be given up, ! another's own and still in its cgroup, . shared"
+
+
+def end_blocks(document: Replay, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+    """Lay out the end of a replay."""
+    owners = _owners(document["chart"])
+    if "policy" in document:
+        yield Lines.of(what_if_sentence(document["policy"]))
+    if owners:
+        yield _chart(document, owners)
+        yield Lines.of(_LEGEND, *(f"{letter} {name}" for name, (letter, _) in owners.items()))
+    if document["scaleDowns"]:
+        yield _slis(document["slis"])
+    if document.get("log"):
+        yield from _first_difference(document)
+    yield from _expectations(document["expectations"])
+
+
+def _owners(rows: Sequence[ChartRow]) -> dict[str, tuple[str, str]]:
+    """Give every container of the chart a letter and a colour; after Z it begins anew."""
+    marks = zip(cycle(_LETTERS), cycle(_COLORS), strict=False)
+    return {short(name): mark for name, mark in zip(owner_names(rows), marks, strict=False)}
+
+
+def _chart(document: Replay, owners: Mapping[str, tuple[str, str]]) -> Chart:
+    rows = document["chart"]
+    lines = [ChartLine(row["cpus"], tuple(_stretch(span, owners) for span in row["spans"])) for row in rows]
+    return Chart("CPUS", tuple(lines), drawn_until(document))
+
+
+def _stretch(span: Span, owners: Mapping[str, tuple[str, str]]) -> Stretch:
+    start, end = span["nanoseconds"]
+    letter, color = owners.get(short(span["container"]), (".", "dim"))
+    match span["use"]:
+        case "owned":
+            cell = Cell(letter, color)
+        case "leaving":
+            cell = Cell(letter.lower(), "yellow")
+        case "contested":
+            cell = Cell("!", "bold red")
+        case "shared":
+            cell = Cell(".", "dim")
+        case _:
+            cell = Cell(" ")
+    return Stretch(start, end, cell)
+
+
+def _slis(slis: Slis) -> Table:
+    """Show the three indicators that KEP-6122 names."""
+    rows = [
+        ("from the decision until the volume tells", slis["notification"]),
+        ("from the end of the delay until the CPU set is applied", slis["application"]),
+    ]
+    cells = [
+        (
+            Cell(text),
+            Cell(str(sli["count"])),
+            Cell(sli["shortest"] or "-"),
+            Cell(sli["longest"] or "-"),
+        )
+        for text, sli in rows
+    ]
+    late = slis["lateNotifications"]
+    late_cells = (Cell("told only after it was applied"), Cell(str(late), "red" if late else ""))
+    columns = (Column("SCALE-DOWNS"), Column("COUNT", "right"), Column("SHORTEST"), Column("LONGEST"))
+    return Table(columns, (*cells, (*late_cells, Cell("-"), Cell("-"))))
+
+
+def _expectations(expectations: Expectations) -> Iterator[Block]:
+    checked, failures = expectations["checked"], expectations["failures"]
+    if not checked:
+        return
+    if failures:
+        yield Lines(tuple(cell for failure in failures for cell in _difference(failure)))
+    moments = counted(checked, "moment")
+    came = f"{counted(len(failures), 'value')} not as expected" if failures else "all as expected"
+    yield Lines((Cell(f"{moments} checked: {came}", "red" if failures else "green"),))
+
+
+def _first_difference(document: Replay) -> Iterator[Block]:
+    """Name what the kubelet first did otherwise: what follows may come from it."""
+    failures = document["expectations"]["failures"]
+    if failures:
+        first = failures[0]
+        said, engine = _value(first["expected"]), _value(first["found"])
+        text = (
+            f"first difference at {first['at']}: {first['what']}: the kubelet has {said}, the engine {engine}"
+        )
+        yield Lines((Cell(text, "bold"),))
+
+
+def _difference(failure: Failure) -> Iterator[Cell]:
+    yield Cell(f"at {failure['at']}, {failure['where']}: {failure['what']}")
+    yield Cell(f"- {_value(failure['expected'])}", "red")
+    yield Cell(f"+ {_value(failure['found'])}", "green")
+
+
+def _value(value: object) -> str:
+    match value:
+        case None:
+            return "nothing (null)"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value or '""'
+        case _:
+            return json.dumps(value)

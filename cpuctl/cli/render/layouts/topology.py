@@ -1,15 +1,18 @@
-"""How a machine looks to people: a summary and its NUMA nodes; every CPU when more is wanted."""
+"""How a machine looks to people: a summary, every CPU, a map, distances, one line, PCI devices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.answering.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Box, Cell, Column, Flow, Lines, Picture, Table
 from cpuctl.cli.render.findings import FILES, finding_lines, findings_block
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import GUESSED
+from cpuctl.exports.machine_facts import bare_nodes
+from cpuctl.exports.machine_picture import Core, Nested, TopologyDomain, nested
 from cpuctl.exports.outcomes import start_word
 from cpuctl.phrases import byte_text, counted
 
@@ -22,11 +25,12 @@ if TYPE_CHECKING:
         KubeletView,
         Memory,
         NumaNode,
+        PCIDevices,
+        PlacedCPU,
         Summary,
         Topology,
         Unseen,
     )
-
 
 _NOT_RECORDED = "not recorded"
 _DEFAULT_COLUMNS: Final[Sequence[ColumnName]] = (
@@ -257,3 +261,128 @@ def _remarks(memory: Memory) -> Iterator[Cell]:
         yield Cell("Memory as the Memory Manager counts it:")
     if memory["start"]["outcome"] != "Started":
         yield Cell(*start_word(memory["start"], "The kubelet"))
+
+
+_MARKS = {"offline": ("x", "dim"), "isolated": ("i", "yellow"), "efficiency": ("e", "cyan")}
+_LEGEND = {
+    "x": "offline",
+    "i": "isolated from the scheduler (isolcpus)",
+    "e": "efficiency core",
+}
+
+
+def map_blocks(document: Topology, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+    """Lay out a machine as nested boxes; the CPUs of one core stand in brackets."""
+    yield from machine_boxes(document["cpus"], {cpu["cpu"]: _cpu(cpu) for cpu in document["cpus"]})
+    yield from (Box(words, ()) for words in bare_nodes(document))
+    marks = {mark for cpu in document["cpus"] if (mark := _state(cpu))}
+    if marks:
+        used = {_MARKS[state][0] for state in marks}
+        guess = {"e": f", {GUESSED}"} if any(cpu["typeGuessed"] for cpu in document["cpus"]) else {}
+        yield Lines.of(
+            *(f"{mark}: {meaning}{guess.get(mark, '')}" for mark, meaning in _LEGEND.items() if mark in used)
+        )
+
+
+def _cpu(row: CPU) -> Cell:
+    state = _state(row)
+    mark, style = _MARKS.get(state, ("", "green"))
+    return Cell(f"{row['cpu']}{mark}", style)
+
+
+def _state(row: CPU) -> str:
+    if not row["online"]:
+        return "offline"
+    if row["isolated"]:
+        return "isolated"
+    return "efficiency" if row["type"] == "efficiency" else ""
+
+
+_MIB = 1 << 20
+
+
+def distances_blocks(document: Topology, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+    """Lay out nodes and distances in the words of ``numactl -H``, which people and scripts parse by eye."""
+    nodes = document["numaNodes"]
+    if nodes:
+        yield Lines.of(*_node_lines(nodes), *_distance_lines(nodes))
+    else:
+        yield Lines.of("No NUMA available on this system")
+
+
+def _node_lines(nodes: Sequence[NumaNode]) -> Iterator[str]:
+    yield f"available: {len(nodes)} nodes ({CPUSet.of(node['id'] for node in nodes)})"
+    for node in nodes:
+        cpus = "".join(f" {cpu}" for cpu in CPUSet.parse(node["cpus"]))
+        yield f"node {node['id']} cpus:{cpus}"
+        for word, count in (("size", node["memoryBytes"]), ("free", node["freeBytes"])):
+            yield f"node {node['id']} {word}: {'<not available>' if count is None else f'{count // _MIB} MB'}"
+
+
+def _distance_lines(nodes: Sequence[NumaNode]) -> Iterator[str]:
+    if not all(node["distances"] for node in nodes):
+        yield "No distance information available."
+        return
+    yield "node distances:"
+    yield "node" + "".join(f" {node['id']:>3}" for node in nodes)
+    for node in nodes:
+        yield f"{node['id']:>3}:" + "".join(f" {distance:>3}" for distance in node["distances"])
+
+
+def synthetic_blocks(document: Topology, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+    """Lay out the line for a shell to put behind ``-m``.
+
+    A machine without one has a reason instead, for whoever renders without looking.
+    """
+    summary = document["summary"]
+    yield Lines.of(summary["synthetic"] or f"none: {summary['whyNotSynthetic']}")
+
+
+_NAMES = ("ADDRESS", "KIND", "VENDOR:DEVICE", "NODE", "RESOURCE")
+
+
+def devices_blocks(document: PCIDevices, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+    """Lay out PCI devices, one a row, and what device plugins would make of them."""
+    rows = tuple(
+        (
+            Cell(each["address"]),
+            Cell(f"{each['kind']}{', virtual function' if each['virtual'] else ''}"),
+            Cell(f"{each['vendor']}:{each['device']}"),
+            Cell("-" if each["numaNode"] is None else str(each["numaNode"])),
+            Cell(each["resource"] or "-"),
+        )
+        for each in document["pci"]
+    )
+    yield Table(tuple(Column(name, "right" if name == "NODE" else "left") for name in _NAMES), rows)
+    yield Lines.of(
+        "Resources are what usual plugins register: check the names. -o yaml writes a draft for --devices."
+    )
+
+
+def machine_boxes(rows: Sequence[PlacedCPU], cells: Mapping[int, Cell]) -> Iterator[Picture]:
+    """Draw sockets around NUMA nodes around L3 caches around cores.
+
+    The CPUs of *rows* are as *cells* show them, those of one core in brackets, offline ones apart.
+    """
+    longest = max((len(cell.text) for cell in cells.values()), default=0)
+    even = {cpu: Cell(cell.text.rjust(longest), cell.style) for cpu, cell in cells.items()}
+    yield from _boxes(nested(row for row in rows if row["online"]), even)
+    offline = [row for row in rows if not row["online"]]
+    if offline:
+        yield Box("Offline", (Flow(tuple((even[row["cpu"]],) for row in offline)),))
+
+
+def _boxes(content: Iterable[Nested], cells: Mapping[int, Cell]) -> Iterator[Picture]:
+    for kind, group in groupby(content, key=type):
+        if kind is Core:
+            yield Flow(tuple(_core(core.rows, cells) for core in group if isinstance(core, Core)))
+        else:
+            yield from (
+                Box(place.name, tuple(_boxes(place.inside, cells)))
+                for place in group
+                if isinstance(place, TopologyDomain)
+            )
+
+
+def _core(rows: Sequence[PlacedCPU], cells: Mapping[int, Cell]) -> tuple[Cell, ...]:
+    return (Cell("["), *(cells[row["cpu"]] for row in rows), Cell("]"))

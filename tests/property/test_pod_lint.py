@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cpuctl.diagnostics import Severity
@@ -107,6 +107,7 @@ def test_no_object_ends_in_a_traceback(value: Any, kind: str, by: LintRules) -> 
     assert lint(json.dumps(document), by)
 
 
+@example("---", rules())
 @given(st.text() | st.binary().map(lambda data: data.decode("latin-1")), settings)
 def test_no_text_ends_in_a_traceback(text: str, by: LintRules) -> None:
     found = list(documents_of(text.encode(errors="surrogatepass"), "input"))

@@ -55,14 +55,19 @@ def _one_by_one(content: bytes, source: str, error: InputError) -> Iterator[Docu
     if len(starts) < 2 or len(starts) * len(text) > _MOST_TEXT or "\ufffd" in text:
         yield _unreadable(error, source)
         return
+    anything = False
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         try:
             # Empty lines stand in for what comes before, so that places stay what they are.
             part = "\n" * text.count("\n", 0, start) + text[start:end]
             yield from load_documents(part, source, last_wins=True)
         except InputError as wrong:
-            if wrong.message != EMPTY:
-                yield _unreadable(wrong, source)
+            if wrong.message == EMPTY:
+                continue
+            yield _unreadable(wrong, source)
+        anything = True
+    if not anything:
+        yield _unreadable(error, source)
 
 
 def _unreadable(error: InputError, source: str) -> Unreadable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from cpuctl.answering import API_VERSION
@@ -52,9 +52,10 @@ def top_document(node: TopNode, window: Window, sources: Sources, time: str) -> 
     }
 
 
-def current(node: TopNode, window: Window, sources: Sources) -> answers.Top:
-    """Put what a node has done until now into one document."""
-    return top_document(node, window, sources, datetime.now(UTC).isoformat(timespec="milliseconds"))
+def current(node: TopNode, window: Window, sources: Sources, ago: float = 0.0) -> answers.Top:
+    """Put what a node has done until now, or so many seconds *ago*, into one document."""
+    time = datetime.now(UTC) - timedelta(seconds=ago)
+    return top_document(node, window, sources, time.isoformat(timespec="milliseconds"))
 
 
 class _Rates:

@@ -274,7 +274,8 @@ class _LiveFeed:
         window = self._node.take()
         if window is None:
             return None
-        document = self._answer(self._node.top, window, self._sources.entries)
+        ago = self._node.age(window)
+        document = self._answer(self._node.top, window, self._sources.entries, ago)
         if self._recorder is not None:
             self._recorder.write(document)
         return document

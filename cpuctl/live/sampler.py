@@ -97,9 +97,11 @@ class Window(NamedTuple):
     """All that was read at two moments; a span is None where the kernel does not tell, or only once yet.
 
     Groups and threads are by the paths of containers' groups. ``foreign`` is None where no process can be
-    seen.
+    seen. ``at`` is the moment of the clock at which the CPUs' times were read: the first of all, and on a
+    busy node long before the last.
     """
 
+    at: float
     cpus: Span[dict[int, CPUTimes]]
     groups: Mapping[str, Span[GroupCounts]]
     threads: Mapping[str, Span[Mapping[int, ThreadCounts]]]
@@ -171,7 +173,7 @@ class Sampler:
         files, clock, watched = self._files, self._clock, self._watched
         stat = files.read("proc/stat")
         times = parse_cpu_times(stat or b"") or None
-        self._cpus.put(clock(), times)
+        self._cpus.put(at := clock(), times)
         if self._count % (1 + len(times or ()) // (_CPUS_A_SECOND + 1)) == 0:
             self._read_wide()
         for name, path in self._pressure_files():
@@ -185,7 +187,7 @@ class Sampler:
                 self._read_container(container)
         foreign = self._foreign.look(clock(), self._holders) if self._holders else []
         self._count += 1
-        return self._window(foreign)
+        return self._window(at, foreign)
 
     @property
     def has_cpu_counters(self) -> bool:
@@ -198,11 +200,12 @@ class Sampler:
         paths = [each.path for each in self._watched.containers if each.path in self._groups]
         return any(self._groups[path].ended or self._tids.get(path) == [] for path in paths)
 
-    def _window(self, foreign: list[ForeignThread] | None) -> Window | None:
+    def _window(self, at: float, foreign: list[ForeignThread] | None) -> Window | None:
         cpus = self._cpus.span
         if cpus is None:
             return None
         return Window(
+            at=at,
             cpus=cpus,
             groups=dict(_known(self._groups)),
             threads=dict(_known(self._threads)),

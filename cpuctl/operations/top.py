@@ -84,6 +84,10 @@ class RunningNode:
             raise InputError("the counters stand still: this is a copy of a node's files", where=where)
         return window
 
+    def age(self, window: Window) -> float:
+        """Return how many seconds ago the time of a window ended: to look at everything takes some itself."""
+        return self._clock() - window.at
+
     def keep_off(self) -> None:
         """Keep this process off exclusive CPUs: who looks at them should not be what disturbs them."""
         exclusive = union(each.cpus for each in self.top.watched.containers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,19 @@ def told(node: RunningNode) -> Any:
 @pytest.fixture
 def running(tmp_path: Path) -> Running:
     return Running(tmp_path, counting_node())
+
+
+def test_the_time_is_that_of_the_counters_of_cpus(running: Running) -> None:
+    """Where it takes three seconds to read all the rest, what is told is of three seconds ago."""
+    node = running.start()
+    running.pass_time(1)
+    running.write()
+    window = node.take()
+    assert window is not None
+    running.now += 3
+    assert node.age(window) == 3
+    document = current(node.top, window, Sources().entries, node.age(window))
+    assert 3 <= (datetime.now(UTC) - datetime.fromisoformat(document["time"])).total_seconds() < 4
 
 
 def test_a_busy_and_disturbed_container(running: Running) -> None:

@@ -10,13 +10,14 @@ ROOMS  ?= cpuctl/checkpoints/*
 # What is compiled is kept: tests start cpuctl a thousand times, and are rewritten when they are first read.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test recordings guest shells tools dask grpc browser docs conformance bench explore fuzz mutation zipapp onefile dist packaging oldest pythons lint types contracts check clean
+.PHONY: help demo test recordings guest session shells tools dask grpc browser docs conformance bench explore fuzz mutation zipapp onefile dist packaging oldest pythons lint types contracts check clean
 
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
 	@echo "make test          run the tests"
 	@echo "make recordings    ask five times as many recorded answers what 'make test' asks of a few"
 	@echo "make guest         boot machines with 2 and 8 NUMA nodes under QEMU and test in them (Debian, root; GUEST=FILES for some)"
+	@echo "make session       use top, watch and report on such a machine under load for 16 minutes, and compare them with its kernel (OUT=DIR)"
 	@echo "make grpc          ask a server of the reference implementation of gRPC as a kubelet is asked"
 	@echo "make dask          let Dask's workers read a fleet, and kill one of them"
 	@echo "make browser       show the pictures to a headless browser and measure what it draws (Debian, root)"
@@ -51,6 +52,10 @@ recordings: $(VENV)/installed-dev
 guest: $(VENV)/installed-dev
 	tests/guest/install-packages
 	$(BIN)/python -m pytest -n auto -m guest -q $(GUEST)
+
+session: $(VENV)/installed-dev
+	tests/guest/install-packages
+	$(BIN)/python -m tests.guest.live_session $(or $(OUT),live-session)
 
 grpc: $(VENV)/installed-dev
 	$(BIN)/python -m pip install -q -e '.[grpc]'

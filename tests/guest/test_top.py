@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,12 @@ from tests.guest.calibration import calibration
 from tests.guest.conftest import HERE, ROOT
 from tests.guest.harness.guest import run_in_guest
 from tests.guest.harness.machine import GuestMachine, even_nodes
+from tests.guest.live_session.guest import LIBRARIES, library
 from tests.support.schemas import follow_schema
 
 pytestmark = pytest.mark.guest
 
 MACHINE = GuestMachine(sockets=2, dies=2, cores=2, threads=2, nodes=even_nodes(4, cpus=4, mib=384))
-LIBRARIES = ("textual", "mdit_py_plugins", "linkify_it", "platformdirs", "typing_extensions")
-"""The extra, and what it needs beside cpuctl's own dependencies."""
 MOST = 0.02
 """Of one CPU, at one look a second."""
 
@@ -51,14 +49,6 @@ class Seen:
         grown, told = after - before, rate * self.top["seconds"]
         margin = 0.03 * max(grown, 1)
         assert grown - most * self.slack - margin <= told <= grown + margin, f"{what}: {told} of {grown}"
-
-
-def library(name: str) -> Path:
-    spec = find_spec(name)
-    assert spec is not None
-    assert spec.origin is not None
-    path = Path(spec.origin)
-    return path.parent if path.name == "__init__.py" else path
 
 
 @pytest.fixture(scope="module")

@@ -219,19 +219,22 @@ def remove(group: Path) -> None:
     group.rmdir()
 
 
-def crowd(node: Node) -> None:
-    """Add pods until there are 110, each with a sandbox and a container that sleep."""
+def crowd(node: Node, pods: int = PODS) -> list[Container]:
+    """Add pods until there are so many, each with a sandbox and a container that sleep; return the latter."""
     state, _ = state_files("/state")
-    for number in range(len(UIDS), PODS):
+    added = []
+    for number in range(len(UIDS), pods):
         uid = f"44444444-4444-4444-8444-{number:012d}"
-        for name, words in (("", ["/bin/pause", "9999"]), ("app", ["sleep", "9999"])):
+        for name, program in (("", "/bin/pause"), ("app", "")):
             identity = f"{number:04x}{'a' if name else 'b'}{'0' * 59}"
             container = Container(uid, "burstable", name, f"many/app-{number}", identity)
             node.make(node.group(container))
             put(node.cpuset(container) / "cpuset.cpus", state["defaultCpuSet"])
-            node.start(container, words, named="/bin/busybox" if not name else "")
+            node.start(container, ["sleep", "9999"], named=program)
             if name:
                 (LOGS / f"app-{number}_many_app-{identity}.log").symlink_to("/nowhere")
+                added.append(container)
+    return added
 
 
 def measure(words: Sequence[str]) -> dict[str, object]:
@@ -267,6 +270,13 @@ def until_an_error(node: Node) -> dict[str, int]:
     return {"clean": clean, "broken": broken}
 
 
+def name_pods() -> None:
+    """Link their logs, as kubelets do: a list of pods would be that of the beginning."""
+    for container in CONTAINERS:
+        namespace, _, pod = container.pod.partition("/")
+        (LOGS / f"{pod}_{namespace}_{container.name}-{container.identity}.log").symlink_to("/nowhere")
+
+
 def main(driver: str, runtime: str) -> None:
     """Watch the node while it changes, then one with 110 pods where nothing does."""
     node = Node(driver, runtime)
@@ -278,10 +288,7 @@ def main(driver: str, runtime: str) -> None:
     cpuctl("untuned.json", "audit", *known, "-o", "json")
     mend("untuned.json")
     os.utime("/var/lib/kubelet/cpu_manager_state", (0, 0))
-    # Names come from the kubelet's links alone: a list of pods would be that of the beginning.
-    for container in CONTAINERS:
-        namespace, _, pod = container.pod.partition("/")
-        (LOGS / f"{pod}_{namespace}_{container.name}-{container.identity}.log").symlink_to("/nowhere")
+    name_pods()
     watch = Watch("watch.jsonl", "--settle", "5s", "--max-cpu", "50", "--textfile", str(TEXTFILE))
     watch.until(lambda each: each["event"] == "Watching")
     steps = Steps(watch)

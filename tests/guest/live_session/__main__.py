@@ -1,0 +1,85 @@
+"""Use ``cpuctl top``, ``watch`` and ``report`` on a node under load, and compare them with its kernel.
+
+python -m tests.guest.live_session OUT                  # 16 minutes, and some for the boot
+python -m tests.guest.live_session OUT --compare-only   # what lies there already
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.guest.live_session import events, rates, reports, screens
+from tests.guest.live_session.guest import play
+from tests.guest.live_session.kernel import read_rounds
+
+_MOST_SHOWN = 30
+
+
+def _table(heading: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
+    rows = [tuple(heading), *(tuple(line) for line in lines)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
+    yield ""
+
+
+class Compared(NamedTuple):
+    """What came of the comparison: lines to print, and what is wrong."""
+
+    lines: list[str]
+    wrong: list[str]
+
+
+def compare(out: Path) -> Compared:
+    """Find out how far apart cpuctl and the kernel are in a session."""
+    session = json.loads((out / "session.json").read_text(encoding="utf-8"))
+    moments = events.by_name(session["moments"])
+    rounds = read_rounds(out / "kernel.jsonl.gz")
+    spells = rates.read_spells(out / "top.jsonl.gz")
+    wrong = [f"{each['name']}: {each['error']}" for each in moments.values() if each["error"]]
+    wrong += [f"{name} has ended with {code}" for name, code in session["codes"].items() if code]
+
+    seconds = spells[-1].end - spells[0].begin
+    lines = [f"top: {len(spells)} moments of {seconds:.0f} s, {len(rounds)} rounds of the kernel's files", ""]
+    rows = [rates.compare(each, spells, rounds) for each in rates.quantities(moments["stray"]["told"]["tid"])]
+    lines += _table(rates.HEADING, (row.cells() for row in rows))
+    wrong += [text for row in rows for text in row.wrong]
+
+    # A report is an audit and more: none takes longer than the slowest of these.
+    audit = max(each["until"] - each["from"] for each in session["reports"])
+    watched = events.Watched(events.read_events(out / "watch.jsonl"), moments, rounds, audit)
+    lines += _table(events.HEADING, (came.cells() for came in watched.wanted()))
+    lines += [f"besides: {event['time']} {event['event']} {event['message']}" for event in watched.others()]
+    wrong += watched.wrong()
+
+    made = reports.read_reports(out, session, rounds)
+    lines += ["", *_table(reports.HEADING, (each.cells() for each in made))]
+    return Compared(lines, wrong + [text for each in made for text in each.wrong()])
+
+
+def main() -> None:
+    """Play a session, and compare."""
+    parser = argparse.ArgumentParser(prog="python -m tests.guest.live_session", description=__doc__)
+    parser.add_argument("out", type=Path, metavar="OUT", help="directory for what was seen")
+    parser.add_argument("--minutes", type=float, default=16, help="how long it takes in the guest (16)")
+    parser.add_argument("--compare-only", action="store_true", help="compare what lies in OUT")
+    options = parser.parse_args()
+    if not options.compare_only:
+        result = play(options.out, options.minutes)
+        if result.code:
+            raise SystemExit(f"the session has failed:\n{result.stdout}\n{result.stderr}")
+    lines, wrong = compare(options.out)
+    screens.draw(options.out)
+    lines += [f"wrong: {text}" for text in wrong[:_MOST_SHOWN]]
+    lines.append(f"{len(wrong)} wrong" if wrong else "all as the kernel's files have it")
+    sys.stdout.write("\n".join(lines) + "\n")
+    raise SystemExit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@ from cpuctl.messages.message import Message, Speaker, Text
 
 EXPLAIN = "cpuctl explain {pod} -f PODS -m NODE --kubelet-config CONFIG"
 PLAN = "cpuctl plan -f PODS -m NODE --kubelet-config CONFIG"
-_LOOP = "the scheduler does not see this, and binds a replacement to the node again"
+_LOOP = "the scheduler is not aware of this and binds the replacement to the same node again"
 
 ADMISSION = (
     Message(
@@ -20,9 +20,9 @@ ADMISSION = (
             Text("Resources cannot be allocated with Topology locality"),
             Text("TopologyAffinityError"),
         ),
-        meaning="the node has no NUMA nodes that give the pod its CPUs, memory and devices in the way that "
-        f"topologyManagerPolicy demands; {_LOOP}",
-        fix="ask for no more than one NUMA node has free, or use topologyManagerPolicy: best-effort, or "
+        meaning="no set of NUMA nodes on the node can provide the pod's CPUs, memory and devices as "
+        f"topologyManagerPolicy requires; {_LOOP}",
+        fix="request no more than one NUMA node has free, or use topologyManagerPolicy: best-effort, or "
         "topologyManagerScope: pod",
         commands=(EXPLAIN,),
     ),
@@ -35,10 +35,9 @@ ADMISSION = (
             ),
             Text("SMTAlignmentError"),
         ),
-        meaning="full-pcpus-only gives whole cores, and the request is not a multiple of the threads of "
-        "a core; "
-        f"{_LOOP}",
-        fix="ask for a multiple of the threads of a core, requests equal to limits",
+        meaning="full-pcpus-only allocates whole cores, and the request is not a multiple of the number "
+        f"of threads per core; {_LOOP}",
+        fix="request a multiple of the number of threads per core, with requests equal to limits",
         commands=("cpuctl pods show -f PODS -m NODE --kubelet-config CONFIG", EXPLAIN),
     ),
     Message(
@@ -50,9 +49,9 @@ ADMISSION = (
                 "requested CPUs = {requested:n}, CPUs per core = {perCore:n}"
             ),
         ),
-        meaning="full-pcpus-only gives whole cores, and too few are wholly free: reserved CPUs and "
-        "containers of older kubelets may hold single threads of others",
-        fix="reserve whole cores in reservedSystemCPUs, or ask for fewer CPUs",
+        meaning="full-pcpus-only allocates whole cores, and too few cores are completely free: reserved "
+        "CPUs and containers placed by older kubelets may occupy single threads of the others",
+        fix="reserve whole cores in reservedSystemCPUs, or request fewer CPUs",
         commands=(EXPLAIN, "cpuctl config check -m NODE --kubelet-config CONFIG"),
     ),
     Message(
@@ -65,10 +64,10 @@ ADMISSION = (
             ),
             Text("not enough cpus available to satisfy request", until=28),
         ),
-        meaning="fewer CPUs are free for exclusive use than the container asks for; what reservations "
-        "and other "
-        f"Guaranteed containers hold does not count as free, and {_LOOP}",
-        fix="ask for fewer CPUs, or move a pod with exclusive CPUs to another node",
+        meaning="fewer CPUs are free for exclusive use than the container requests: reserved "
+        "CPUs and "
+        f"CPUs of other Guaranteed containers are not free; {_LOOP}",
+        fix="request fewer CPUs, or move a pod with exclusive CPUs to another node",
         commands=(EXPLAIN, "cpuctl checkpoint verify /var/lib/kubelet"),
     ),
     Message(
@@ -79,8 +78,8 @@ ADMISSION = (
             Text("accounting error, too many CPUs allocated, remaining: {remaining:n}", since=36),
             Text("failed to allocate cpus"),
         ),
-        meaning="the kubelet counted enough free CPUs, and could not hand them out as its policy options "
-        "want",
+        meaning="the kubelet counted enough free CPUs, but could not allocate them in the way its policy "
+        "options require",
         commands=(EXPLAIN,),
     ),
     Message(
@@ -90,9 +89,9 @@ ADMISSION = (
             Text("[memorymanager] failed to find NUMA nodes to extend the current topology hint"),
             Text("[memorymanager] failed to find the extended preferred hint"),
         ),
-        meaning="the NUMA nodes that were agreed on have too little free memory or huge pages, and adding "
-        "nodes gives no set that the Memory Manager may use: nodes in use belong to one set only",
-        fix="ask for less memory, or free a NUMA node of pods with memory of their own",
+        meaning="the chosen NUMA nodes have too little free memory or huge pages, and no larger "
+        "set of nodes is allowed: a NUMA node in use belongs to only one set",
+        fix="request less memory, or move pods with pinned memory off a NUMA node",
         commands=(EXPLAIN,),
     ),
     Message(
@@ -106,26 +105,27 @@ ADMISSION = (
             ),
             Text("[memorymanager] failed to find the default preferred hint"),
         ),
-        meaning="no set of NUMA nodes has enough memory or huge pages that are not reserved or promised to "
-        "others",
-        fix="ask for less, set more huge pages aside, or reserve less in reservedMemory",
+        meaning="no set of NUMA nodes has enough memory or huge pages that are neither reserved nor "
+        "allocated",
+        fix="request less, allocate more huge pages on the node, or reserve less in reservedMemory",
         commands=(EXPLAIN,),
     ),
     Message(
         code="memory-group",
         speaker=Speaker.MEMORY_MANAGER,
         texts=(Text("[memorymanager] preferred hint violates NUMA node allocation", since=32),),
-        meaning="the hint takes a NUMA node that another pod uses alone or with other nodes; from 1.32 on "
-        "the Memory Manager keeps such sets apart (KEP-1769), earlier kubelets admit the pod",
-        fix="ask for less memory than one NUMA node has, or move the pod that uses the node",
+        meaning="the hint includes a NUMA node that another pod uses alone or together with other nodes; "
+        "from 1.32 on the Memory Manager rejects overlapping sets (KEP-1769), earlier kubelets admit the "
+        "pod",
+        fix="request less memory than one NUMA node has, or move the pod that uses the node",
         commands=(EXPLAIN, f"{PLAN} --compare 1.31 1.32"),
     ),
     Message(
         code="memory-quantity",
         speaker=Speaker.MEMORY_MANAGER,
         texts=(Text("[memorymanager] failed to represent quantity as int64"),),
-        meaning="an amount of memory or huge pages is no whole number of bytes, or beyond 64 bits",
-        fix="write the amount in whole bytes, Ki, Mi or Gi",
+        meaning="an amount of memory or huge pages is not a whole number of bytes, or exceeds 64 bits",
+        fix="write the amount as a whole number of bytes, Ki, Mi or Gi",
         commands=("cpuctl pods lint -f PODS",),
     ),
     Message(
@@ -141,7 +141,7 @@ ADMISSION = (
                 36,
             ),
         ),
-        meaning="resource managers cannot give the pod what its spec.resources asks for (KEP-5526)",
+        meaning="the resource managers cannot allocate what the pod requests in spec.resources (KEP-5526)",
         commands=(EXPLAIN,),
     ),
     Message(
@@ -155,8 +155,8 @@ ADMISSION = (
             ),
             Text("pod rejected, pod has shared init containers but no cpus available for them", 36),
         ),
-        meaning="containers with resources of their own take all that spec.resources has, and nothing is "
-        "left for the containers that share (KEP-5526)",
+        meaning="containers with their own resources use up all of spec.resources, leaving nothing for "
+        "the containers that share it (KEP-5526)",
         fix="raise spec.resources above the sum of the exclusive containers",
         commands=("cpuctl pods lint -f PODS -m NODE --kubelet-config CONFIG", EXPLAIN),
     ),
@@ -169,17 +169,18 @@ ADMISSION = (
                 "Available: {free:n}"
             ),
         ),
-        meaning="the device plugin has fewer free and healthy devices than the container asks for",
-        fix="see that the plugin runs and its devices are healthy",
+        meaning="the device plugin has fewer free and healthy devices than the container requests",
+        fix="check that the device plugin is running and its devices are healthy",
         commands=(f"{EXPLAIN} --devices FILE",),
     ),
     Message(
         code="devices-unregistered",
         speaker=Speaker.DEVICE_MANAGER,
         texts=(Text("cannot allocate unregistered device {resource:word}"),),
-        meaning="no device plugin has offered the resource since the kubelet started: after a restart, a pod "
-        "that had devices before can come before its plugin",
-        fix="see that the plugin runs; once it has registered, delete the pod, and its owner makes another",
+        meaning="no device plugin has registered the resource since the kubelet started: after a restart, a "
+        "pod may be admitted before its plugin registers",
+        fix="check that the device plugin is running; once it has registered, delete the pod so that its "
+        "owner recreates it",
         commands=("cpuctl topology devices", f"{EXPLAIN} --devices FILE"),
     ),
     Message(
@@ -192,9 +193,9 @@ ADMISSION = (
                 "{resource:word}"
             ),
         ),
-        meaning="the device plugin has not registered since the kubelet started, or calls its devices "
-        "unhealthy; pods that ran are rejected after a restart for that, too",
-        fix="see that the device plugin runs, then delete the pod so that it is made anew",
+        meaning="the device plugin has not registered since the kubelet started, or reports its devices "
+        "as unhealthy; after a restart, this also rejects pods that were running",
+        fix="check that the device plugin is running, then delete the pod so that its owner recreates it",
         commands=(f"{EXPLAIN} --pods RUNNING --devices FILE",),
     ),
     Message(
@@ -207,7 +208,8 @@ ADMISSION = (
                 "from {before:n} to {requested:n}"
             ),
         ),
-        meaning="the kubelet remembers another number of devices for this container than it asks for now",
+        meaning="the kubelet has recorded a different number of devices for this container than it "
+        "requests now",
         commands=("cpuctl checkpoint verify /var/lib/kubelet",),
     ),
     Message(
@@ -221,9 +223,9 @@ ADMISSION = (
             ),
             Text("OutOf{resource:word}"),
         ),
-        meaning="requests of the pods on the node and of this one are more than the node has for pods "
-        "(allocatable): the scheduler bound it before it knew, or the pod is static",
-        fix="move a pod to another node, ask for less, or reserve less",
+        meaning="the requests of this pod and of the pods on the node together exceed the node's "
+        "allocatable resources: the scheduler did not know about all of them yet, or the pod is static",
+        fix="move a pod to another node, request less, or reserve less",
         commands=("cpuctl config show -m NODE --kubelet-config CONFIG", EXPLAIN),
     ),
     Message(
@@ -233,8 +235,9 @@ ADMISSION = (
             Text("PodLevelResources feature gate is disabled", 34),
             Text("PodLevelResourcesNotSupported", 34),
         ),
-        meaning="the pod has spec.resources, and this kubelet has the feature gate PodLevelResources off",
-        fix="switch PodLevelResources on in this kubelet, too, or leave spec.resources out",
+        meaning="the pod sets spec.resources, but the feature gate PodLevelResources is disabled in this "
+        "kubelet",
+        fix="enable PodLevelResources in this kubelet as well, or remove spec.resources",
         commands=("cpuctl config check --kubelet-config CONFIG",),
     ),
     Message(
@@ -245,9 +248,9 @@ ADMISSION = (
             Text("static pods may not use ClusterTrustBundle projected volume sources", 29),
             Text("static pods may not reference {objects:word}", 34),
         ),
-        meaning="the kubelet does not take the manifest of a static pod that names objects of the API "
-        "server: resource claims, secrets, config maps, a service account",
-        fix="leave these out of the manifest, or send the pod to the API server",
+        meaning="the kubelet rejects static pods that reference API objects: resource claims, "
+        "secrets, config maps, a service account",
+        fix="remove the references from the manifest, or create the pod through the API server",
         commands=("cpuctl pods lint --static -f MANIFESTS",),
     ),
     Message(
@@ -257,8 +260,8 @@ ADMISSION = (
             Text("Init container {container:quoted} may not have a non-default restartPolicy", 28, 32),
             Text("InitContainerRestartPolicyForbidden", 28, 32),
         ),
-        meaning="the pod has a sidecar, and this kubelet has the feature gate SidecarContainers off",
-        fix="switch SidecarContainers on in this kubelet, too",
+        meaning="the pod has a sidecar, but the feature gate SidecarContainers is disabled in this kubelet",
+        fix="enable SidecarContainers in this kubelet as well",
         commands=("cpuctl config check --kubelet-config CONFIG",),
     ),
     Message(
@@ -269,7 +272,7 @@ ADMISSION = (
             Text("UnexpectedAdmissionError"),
             Text("Pod was rejected"),
         ),
-        meaning="the kubelet rejects the pod: a resource manager could not give it what it asks for",
+        meaning="the kubelet rejects the pod: a resource manager could not allocate what it requests",
         commands=(EXPLAIN,),
         general=True,
     ),
@@ -290,9 +293,9 @@ OBJECTS = (
             ),
             Text("{field:object}: Required value: Limit must be set for non overcommitable resources"),
         ),
-        meaning="huge pages and devices are asked for in whole pieces, with a limit that equals the "
-        "request, and huge pages beside cpu or memory",
-        fix="set the limit, and a multiple of the page size",
+        meaning="huge pages and devices must be requested in whole units with a limit equal to the request, "
+        "and huge pages only together with cpu or memory",
+        fix="set the limit, and use a multiple of the page size",
         commands=(_LINT,),
     ),
     Message(
@@ -305,7 +308,7 @@ OBJECTS = (
                 "{field:object}: Invalid value: {value:quoted}: must be greater than or equal to {bound:rest}"
             ),
         ),
-        meaning="a request is above its limit, or the containers' sum and the pod's own amount do not fit",
+        meaning="a request exceeds its limit, or the sum of the containers exceeds the pod's own amount",
         fix="raise the limit or lower the request",
         commands=(_LINT,),
     ),
@@ -324,7 +327,7 @@ OBJECTS = (
             Text("quantities must match the regular expression"),
             Text("unable to parse quantity's suffix"),
         ),
-        meaning="the API server does not store the pod: a field has no value that it takes",
+        meaning="the API server rejects the pod: a field has an invalid value",
         fix="correct the field that the message names",
         commands=(_LINT,),
         general=True,

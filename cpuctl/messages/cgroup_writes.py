@@ -27,19 +27,19 @@ CGROUP_WRITES = (
             *_refused("cpuset.cpus", "invalid argument"),
             *_refused("cpuset.cpus.exclusive", "invalid argument"),
         ),
-        meaning="the kernel takes no such CPUs: the list names CPUs that the machine has not, or under "
-        "cgroup v1 exclusive ones of a sibling",
-        fix="see whether CPUs went offline, and whether a container or VM around the kubelet has fewer CPUs "
-        "than the host that the kubelet counts",
+        meaning="the kernel rejects the CPU list: it contains CPUs that the machine does not have or, on "
+        "cgroup v1, exclusive CPUs of a sibling group",
+        fix="check whether CPUs have gone offline, and whether the kubelet runs in a container or VM "
+        "with fewer CPUs than it detects",
         commands=("cpuctl topology show", "cpuctl checkpoint verify /var/lib/kubelet", _SHOW),
     ),
     Message(
         code="cpuset-denied",
         speaker=Speaker.RUNTIME,
         texts=(*_refused("cpuset.cpus", "permission denied"), *_refused("cpuset.mems", "permission denied")),
-        meaning="under cgroup v1 a control group gets only CPUs and NUMA nodes of its parent, and this "
-        "one's has fewer: another agent, LXC or a systemd slice narrowed a group above",
-        fix="widen the group above first: kubepods and its slices have to hold all CPUs",
+        meaning="on cgroup v1 a cgroup can only use the CPUs and NUMA nodes of its parent, and the "
+        "parent has fewer: another agent, LXC or a systemd slice has restricted a parent group",
+        fix="extend the parent group first: kubepods and its slices must contain all CPUs",
         commands=(_SHOW, _AUDIT),
     ),
     Message(
@@ -50,10 +50,10 @@ CGROUP_WRITES = (
             for name in ("cpuset.cpus", "cpuset.mems", "cpuset.cpu_exclusive")
             for text in _refused(name, "device or resource busy")
         ),
-        meaning="a control group below still uses CPUs or NUMA nodes that are taken away, or tasks run with "
-        "a real-time or deadline reservation on them",
-        fix="narrow the groups below first, the innermost before the others; cpuctl cgroups apply keeps "
-        "that order",
+        meaning="a child cgroup still uses the CPUs or NUMA nodes to be removed, or tasks with a "
+        "real-time or deadline reservation run on them",
+        fix="restrict the child groups first, from the innermost outwards; cpuctl cgroups apply does this "
+        "in the right order",
         commands=(_SHOW, "cpuctl cgroups apply"),
     ),
     Message(
@@ -64,16 +64,16 @@ CGROUP_WRITES = (
             for name in ("cpuset.cpus", "cpuset.mems", "cgroup.procs", "tasks")
             for text in _refused(name, "no space left on device")
         ),
-        meaning="under cgroup v1 a group with tasks must have CPUs and NUMA nodes, and this one has none, "
+        meaning="on cgroup v1 a group with tasks must have CPUs and NUMA nodes, and this one has none "
         "or would have none left",
-        fix="set cpuset.cpus and cpuset.mems of the group before tasks go there",
+        fix="set cpuset.cpus and cpuset.mems of the group before moving tasks into it",
         commands=(_SHOW,),
     ),
     Message(
         code="cpuset-mems-invalid",
         speaker=Speaker.RUNTIME,
         texts=_refused("cpuset.mems", "invalid argument"),
-        meaning="the kernel takes no such NUMA nodes: one of them has no memory, or does not exist",
+        meaning="the kernel rejects the NUMA nodes: one of them has no memory or does not exist",
         commands=("cpuctl topology show --numa-memory", _SHOW),
     ),
     Message(
@@ -86,9 +86,9 @@ CGROUP_WRITES = (
             Text("Failed to find cpuset cgroup (v2)"),
             Text("failed to find cpuset cgroup (v2)"),
         ),
-        meaning="the control group has no cpuset controller: it is gone, or the controller is not switched "
-        "on in cgroup.subtree_control of a group above",
-        fix="switch the controller on from the root down, or let systemd delegate it (Delegate=cpuset)",
+        meaning="the cgroup has no cpuset controller: the cgroup no longer exists, or the controller is not "
+        "enabled in cgroup.subtree_control of a parent group",
+        fix="enable the controller from the root downwards, or have systemd delegate it (Delegate=cpuset)",
         commands=(_SHOW,),
     ),
     Message(
@@ -98,8 +98,8 @@ CGROUP_WRITES = (
             Text("ReconcileState: failed to update container"),
             Text("failed to update container"),
         ),
-        meaning="the CPU Manager wants a container on other CPUs, and the runtime could not set them: the "
-        "reason stands behind err=",
+        meaning="the CPU Manager tried to change the CPUs of a container, but the runtime could not set "
+        "them: see err= for the reason",
         commands=(_AUDIT, _SHOW),
         general=True,
     ),
@@ -111,7 +111,8 @@ CGROUP_WRITES = (
             Text("Failed to parse CPUAffinity={cpus:rest}"),
             Text("Failed to parse CPU affinity {cpus:rest}"),
         ),
-        meaning="systemd ignores a CPU list in a unit: it is not a list, or beyond what systemd supports",
+        meaning="systemd ignores a CPU list in a unit: it is not a valid list, or exceeds what systemd "
+        "supports",
         commands=(_AUDIT,),
     ),
     Message(
@@ -122,8 +123,8 @@ CGROUP_WRITES = (
         "affinity of a guest process again, and the kernel rejected it: Operation not permitted means "
         "that the virt-launcher container is missing CAP_SYS_NICE, Invalid argument that it may run on "
         "none of the CPUs",
-        fix="see which CPUs the container of virt-launcher has, and that no policy for pods takes "
-        "CAP_SYS_NICE from it",
+        fix="check which CPUs the virt-launcher container has, and that no pod security policy "
+        "drops its CAP_SYS_NICE",
         commands=(_SHOW, _AUDIT),
     ),
 )

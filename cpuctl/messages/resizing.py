@@ -15,9 +15,9 @@ RESIZING = (
         code="resize-static-policy",
         speaker=Speaker.KUBELET,
         texts=(Text("Resize is infeasible for Guaranteed Pods alongside {manager:rest}", 32),),
-        meaning="a kubelet with a static policy does not resize Guaranteed pods: their CPUs or memory are "
+        meaning="with a static policy the kubelet does not resize Guaranteed pods: their CPUs or memory are "
         "fixed",
-        fix="make the pod anew with the new size, or use the feature gate "
+        fix="recreate the pod with the new size, or enable the feature gate "
         "InPlacePodVerticalScalingExclusiveCPUs or InPlacePodVerticalScalingExclusiveMemory where the "
         "release has it",
         commands=(_RESIZE,),
@@ -31,8 +31,8 @@ RESIZING = (
                 "{capacity:n}"
             ),
         ),
-        meaning="the new size is more than the node has for pods at all: the resize is infeasible, not put "
-        "off",
+        meaning="the new size exceeds the node's total capacity for pods: the resize is infeasible, not "
+        "deferred",
         fix="ask for less",
         commands=(_RESIZE,),
     ),
@@ -40,9 +40,9 @@ RESIZING = (
         code="resize-counted-claims",
         speaker=Speaker.API_SERVER,
         texts=(Text("pods with node allocatable resource claims cannot be resized", 36, 36),),
-        meaning="claims of the pod count as the node's CPUs or memory (KEP-5517), and 1.36 resizes no such "
-        "pods; later releases do",
-        fix="make the pod anew with the new size",
+        meaning="claims of the pod count as the node's CPUs or memory (KEP-5517), and 1.36 does not "
+        "resize such pods; later releases do",
+        fix="recreate the pod with the new size",
         commands=(_RESIZE,),
     ),
     Message(
@@ -57,9 +57,8 @@ RESIZING = (
                 "{promised:n}, guaranteed CPUs = {guaranteed:n})"
             ),
         ),
-        meaning="a container keeps the CPUs that it was admitted with (KEP-5554): it cannot shrink below "
-        "them",
-        fix="ask for at least as many CPUs as at its admission",
+        meaning="a container keeps the CPUs it was admitted with (KEP-5554) and cannot shrink below them",
+        fix="request at least as many CPUs as at admission",
         commands=(_RESIZE,),
     ),
     Message(
@@ -73,8 +72,8 @@ RESIZING = (
             ),
             Text("inconsistentCPUAllocation Error: Skip resize, nothing to be done, ({figures:rest})"),
         ),
-        meaning="a resize cannot make shared CPUs exclusive or the other way round (KEP-5554)",
-        fix="stay with whole CPUs if the container has exclusive ones, else make the pod anew",
+        meaning="a resize cannot turn shared CPUs into exclusive ones or vice versa (KEP-5554)",
+        fix="if the container has exclusive CPUs, request whole CPUs; otherwise recreate the pod",
         commands=(_RESIZE,),
     ),
     Message(
@@ -92,7 +91,8 @@ RESIZING = (
             ),
             Text("Unsupported Lifecycle Operation Error: resize is neither AddOperation nor ResizeOperation"),
         ),
-        meaning="the CPU Manager finds no CPUs for the new size beside those that the container has to keep",
+        meaning="the CPU Manager cannot find enough CPUs for the new size in addition to those that the "
+        "container must keep",
         commands=(_RESIZE,),
     ),
     Message(
@@ -106,6 +106,6 @@ RESIZING = (
         code="resize-pod-inactive",
         speaker=Speaker.KUBELET,
         texts=(Text("pod not active"),),
-        meaning="the pod is not running on this node any more",
+        meaning="the pod is no longer running on this node",
     ),
 )

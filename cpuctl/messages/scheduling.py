@@ -17,8 +17,9 @@ SCHEDULING = (
         code="insufficient-resource",
         speaker=Speaker.SCHEDULER,
         texts=(Text("Insufficient {resource:resource}"),),
-        meaning="the Node object has less allocatable than the requests of the pods on it and this one add "
-        "up to; the scheduler counts requests, not use, and knows nothing of NUMA nodes or exclusive CPUs",
+        meaning="the requests of this pod and of the pods on the node together exceed the Node's "
+        "allocatable; the scheduler counts requests, not usage, and does not consider NUMA nodes or "
+        "exclusive CPUs",
         fix="request less, remove pods, or reserve less on the node (kubeReserved, systemReserved)",
         commands=(_FLEET, "cpuctl config reserve -m NODE --kubelet-config CONFIG"),
     ),
@@ -26,9 +27,9 @@ SCHEDULING = (
         code="claims-not-allocated",
         speaker=Speaker.SCHEDULER,
         texts=(Text("cannot allocate all claims"), Text("resourceclaim not available on the node")),
-        meaning="the node has no free devices that all resource claims of the pod match together, or a claim "
-        "of it has devices of another node already",
-        fix="ask for less, or for what devices of one node have",
+        meaning="the node has no free devices that satisfy all resource claims of the pod together, or "
+        "one of its claims is already allocated on another node",
+        fix="request less, or only what the devices of one node offer",
         commands=(_CLAIMS, _FLEET),
     ),
     Message(
@@ -53,9 +54,11 @@ SCHEDULING = (
                 37,
             ),
         ),
-        meaning="devices of a resource claim count as the node's CPUs or memory (KEP-5517), and such a claim "
-        "belongs to one pod, is named by a container (1.36), and is covered by the pod's own resources",
-        fix="give every pod its own claim, name it in a container, and raise the pod's own resources",
+        meaning="devices of a resource claim count as the node's CPUs or memory (KEP-5517); such a claim "
+        "must belong to one pod, be referenced by a container (1.36), and be covered by the pod's own "
+        "resources",
+        fix="use a separate claim for every pod, reference it in a container, and raise the pod's own "
+        "resources",
         commands=(_CLAIMS,),
     ),
     Message(
@@ -66,20 +69,21 @@ SCHEDULING = (
             Text("cannot align container"),
             Text("cannot align {kind:word} container"),
         ),
-        meaning="the plug-in NodeResourceTopologyMatch finds no NUMA node in the NodeResourceTopology object "
-        "that has all that the pod or container requests; the kubelet itself may decide otherwise",
-        fix="request no more than one NUMA node has free, and see that the object is up to date",
+        meaning="according to the NodeResourceTopology object, no NUMA node has everything that the pod "
+        "or container requests (scheduler plug-in NodeResourceTopologyMatch); the kubelet itself may "
+        "decide differently",
+        fix="request no more than one NUMA node has free, and check that the object is up to date",
         commands=(_PLUGIN, "cpuctl fleet check RECORDINGS --check nrt --nrt OBJECTS"),
     ),
     Message(
         code="topology-data-stale",
         speaker=Speaker.SCHEDULER,
         texts=(Text("invalid node topology data"),),
-        meaning="the plug-in NodeResourceTopologyMatch knows of pods on the node that its cache has not "
-        "accounted for (another scheduler bound them), and waits for a NodeResourceTopology object whose "
-        "fingerprint is that of the pods now on the node",
-        fix="see that the exporter runs on the node and writes fingerprints, and let one scheduler bind all "
-        "pods there",
+        meaning="the scheduler plug-in NodeResourceTopologyMatch has found pods on the node that are not "
+        "in its cache (bound by another scheduler), and waits for a NodeResourceTopology "
+        "object whose fingerprint matches the pods on the node",
+        fix="check that the exporter runs on the node and writes fingerprints, and let a single scheduler "
+        "bind all pods of the node",
         commands=("cpuctl fleet check RECORDINGS --check nrt --nrt OBJECTS --pods RUNNING", _PLUGIN),
     ),
 )

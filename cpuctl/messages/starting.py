@@ -20,7 +20,7 @@ STARTING = (
             Text("unable to determine reserved CPU resources for static policy"),
             Text("the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"),
         ),
-        meaning="cpuManagerPolicy: static needs at least one reserved CPU, and none is reserved",
+        meaning="cpuManagerPolicy: static requires at least one reserved CPU, and none is reserved",
         fix="set reservedSystemCPUs, or kubeReserved.cpu, or systemReserved.cpu",
         commands=(f"{_RESERVE} --cpu-count 1", CHECK),
     ),
@@ -37,8 +37,8 @@ STARTING = (
                 "[cpumanager] unable to build the reserved physical CPUs from the reserved set: {cause:rest}"
             ),
         ),
-        meaning="the reserved CPUs are not as many as are reserved, or not of this machine",
-        fix="list CPUs in reservedSystemCPUs that are online",
+        meaning="the reserved CPUs do not match the reserved number of CPUs, or do not exist on this machine",
+        fix="list only online CPUs in reservedSystemCPUs",
         commands=(CHECK,),
     ),
     Message(
@@ -48,8 +48,9 @@ STARTING = (
             Text("reserved-cpus: {reserved:set} is not a subset of online-cpus: {online:set}"),
             Text("unable to parse reserved-cpus list: {cause:rest}"),
         ),
-        meaning="reservedSystemCPUs (--reserved-cpus) names CPUs that are not online, or is not a CPU list",
-        fix="leave the CPUs out of reservedSystemCPUs that are not online, or switch them on",
+        meaning="reservedSystemCPUs (--reserved-cpus) contains CPUs that are not online, or is not a CPU "
+        "list",
+        fix="remove CPUs that are not online from reservedSystemCPUs, or bring them online",
         commands=("cpuctl topology show", CHECK),
     ),
     Message(
@@ -59,7 +60,8 @@ STARTING = (
             Text("unknown CPU Manager Policy option: {option:quoted}"),
             Text("None policy: received unsupported options={options:rest}"),
         ),
-        meaning="this kubelet does not know an option in cpuManagerPolicyOptions, or its policy takes none",
+        meaning="this kubelet does not know an option in cpuManagerPolicyOptions, or its policy has no "
+        "options",
         fix="correct or remove the option",
         commands=(CHECK, _VERSIONS),
     ),
@@ -71,9 +73,9 @@ STARTING = (
             Text("CPU Manager Policy Beta-level Options not enabled, but option {option:quoted} provided"),
             Text("CPU Manager policy options {options:map} require feature gates {gates:rest}"),
         ),
-        meaning="the option is not generally available in this release, and the feature gate of its stage "
-        "is off",
-        fix="switch the gate CPUManagerPolicyAlphaOptions or CPUManagerPolicyBetaOptions on",
+        meaning="the option is not generally available in this release, and the feature gate for its stage "
+        "is disabled",
+        fix="enable the feature gate CPUManagerPolicyAlphaOptions or CPUManagerPolicyBetaOptions",
         commands=(CHECK, _VERSIONS),
     ),
     Message(
@@ -91,7 +93,8 @@ STARTING = (
                 "NUMA"
             ),
         ),
-        meaning="the options of the CPU Manager contradict each other, the topology policy or this machine",
+        meaning="the CPU Manager's policy options conflict with each other, with the topology policy or "
+        "with this machine",
         fix="remove one of them",
         commands=(CHECK,),
     ),
@@ -103,8 +106,8 @@ STARTING = (
             Text("unable to convert policy option to integer {option:quoted}: {cause:rest}"),
             Text("the minimum value of {option:quoted} should not be less than {least:n}"),
         ),
-        meaning="the value of a policy option is not of its kind",
-        fix='write booleans as "true" or "false", and numbers as text, too',
+        meaning="the value of a policy option has the wrong type",
+        fix='write booleans as "true" or "false", and quote numbers as well',
         commands=(CHECK,),
     ),
     Message(
@@ -139,9 +142,9 @@ STARTING = (
             ),
             Text("topology manager policy options {options:map} require feature gates {gates:rest}"),
         ),
-        meaning="the option is not generally available in this release, and the feature gate of its stage "
-        "is off",
-        fix="switch the gate on that the message names, or TopologyManagerPolicyAlphaOptions or "
+        meaning="the option is not generally available in this release, and the feature gate for its stage "
+        "is disabled",
+        fix="enable the feature gate named in the message, or TopologyManagerPolicyAlphaOptions or "
         "TopologyManagerPolicyBetaOptions",
         commands=(CHECK, _VERSIONS),
     ),
@@ -149,10 +152,10 @@ STARTING = (
         code="too-many-numa-nodes",
         speaker=Speaker.TOPOLOGY_MANAGER,
         texts=(Text("unsupported on machines with more than {most:n} NUMA Nodes"),),
-        meaning="the Topology Manager tries every set of NUMA nodes, and gives up on machines with more "
+        meaning="the Topology Manager tries every set of NUMA nodes, and does not support machines with more "
         "nodes",
-        fix="topologyManagerPolicy: none, or from 1.31 on topologyManagerPolicyOptions: "
-        "max-allowable-numa-nodes",
+        fix="set topologyManagerPolicy: none, or from 1.31 on the option max-allowable-numa-nodes "
+        "in topologyManagerPolicyOptions",
         commands=("cpuctl topology show", CHECK),
     ),
     Message(
@@ -166,9 +169,9 @@ STARTING = (
                 "{known:rest}"
             ),
         ),
-        meaning="a policy is misspelt (upper and lower case differ), or not one for Linux",
-        fix="cpuManagerPolicy: none or static; memoryManagerPolicy: None or Static; topologyManagerPolicy: "
-        "none, best-effort, restricted or single-numa-node",
+        meaning="a policy is misspelled (names are case-sensitive), or not available on Linux",
+        fix="valid are cpuManagerPolicy: none or static, memoryManagerPolicy: None or Static, "
+        "topologyManagerPolicy: none, best-effort, restricted or single-numa-node",
         commands=(CHECK,),
     ),
     Message(
@@ -187,9 +190,9 @@ STARTING = (
             ),
             Text("could not covert a variable of type Quantity to int64"),
         ),
-        meaning="memoryManagerPolicy: Static wants reservedMemory to name, NUMA node by NUMA node, exactly "
-        "what kubeReserved, systemReserved and evictionHard take",
-        fix="set reservedMemory to what cpuctl config reserve prints",
+        meaning="with memoryManagerPolicy: Static, reservedMemory must list per NUMA node exactly what "
+        "kubeReserved, systemReserved and evictionHard reserve in total",
+        fix="set reservedMemory to the values that cpuctl config reserve prints",
         commands=(_RESERVE, CHECK),
     ),
     Message(
@@ -205,16 +208,16 @@ STARTING = (
             Text("eviction threshold {signal:word} must be positive: {amount:word}"),
             Text("invalid eviction threshold {cause:rest}"),
         ),
-        meaning="a reservation or an eviction threshold is no amount that the kubelet takes, or of nothing "
-        "that it reserves",
-        fix="write amounts as 500m, 1Gi or 5%, and reserve cpu, memory, ephemeral-storage or pid",
+        meaning="a reservation or an eviction threshold is not a valid amount, or names a resource or "
+        "signal that the kubelet does not support",
+        fix="write amounts such as 500m, 1Gi or 5%, and reserve only cpu, memory, ephemeral-storage or pid",
         commands=(CHECK,),
     ),
     Message(
         code="node-allocatable",
         speaker=Speaker.KUBELET,
         texts=(Text("invalid Node Allocatable configuration. {cause:rest}"),),
-        meaning="kubeReserved, systemReserved and evictionHard together are more than the node has",
+        meaning="kubeReserved, systemReserved and evictionHard together exceed the node's capacity",
         fix="reserve less",
         commands=("cpuctl config show -m NODE --kubelet-config CONFIG", CHECK),
     ),
@@ -226,17 +229,16 @@ STARTING = (
             Text("cannot set feature gate {gate:word} to {value:word}, feature is locked to {locked:word}"),
             Text("{gate:name} is enabled, but depends on features that are disabled: [{missing:rest}]", 35),
         ),
-        meaning="a feature gate is not one of this release, can no longer be changed in it, or needs "
-        "another one",
-        fix="remove the gate from featureGates, or switch on what it needs",
+        meaning="a feature gate does not exist in this release, is locked, or depends on another gate",
+        fix="remove the gate from featureGates, or enable the gates it depends on",
         commands=(CHECK, _VERSIONS),
     ),
     Message(
         code="cgroup-v1",
         speaker=Speaker.KUBELET,
         texts=(Text("cgroup v1 support is {what:rest}", 31),),
-        meaning="the node runs with control groups of version 1, which this kubelet warns about or rejects",
-        fix="boot with systemd.unified_cgroup_hierarchy=1, or set failCgroupV1: false",
+        meaning="the node uses cgroup v1, which this kubelet warns about or rejects",
+        fix="boot with systemd.unified_cgroup_hierarchy=1 (cgroup v2), or set failCgroupV1: false",
         commands=(CHECK,),
     ),
     Message(
@@ -259,7 +261,7 @@ STARTING = (
             Text("invalid range {text:quoted} ({range:rest})"),
             Text("strconv.Atoi: parsing {text:quoted}: {cause:rest}"),
         ),
-        meaning="a list of CPUs or a number is not written as the kubelet reads it",
+        meaning="a CPU list or a number is not in the format that the kubelet expects",
         fix="write CPU lists as 0-3,8, without spaces",
         commands=(CHECK, "cpuctl checkpoint verify /var/lib/kubelet"),
         general=True,
@@ -273,9 +275,8 @@ STARTING = (
             Text("failed to decode: {cause:rest}"),
             Text("strict decoding error: {cause:rest}"),
         ),
-        meaning="the file is not a KubeletConfiguration that this kubelet reads",
-        fix="correct what the message names; files of other tools hold the configuration in parts of their "
-        "own",
+        meaning="the file is not a KubeletConfiguration that this kubelet can read",
+        fix="correct what the message names; if another tool manages the configuration, change it there",
         commands=(CHECK,),
     ),
     Message(
@@ -304,8 +305,7 @@ STARTING = (
         code="crash",
         speaker=Speaker.KUBELET,
         texts=(Text("runtime error: {cause:rest}"), Text("panic: {cause:rest}")),
-        meaning="the kubelet crashed: a defect of it that its settings, the machine or a state file brought "
-        "about",
+        meaning="the kubelet crashed: a kubelet bug triggered by its settings, the machine or a state file",
         commands=(CHECK, "cpuctl checkpoint verify /var/lib/kubelet", "cpuctl plan -f PODS -m NODE"),
         general=True,
     ),
@@ -318,7 +318,7 @@ STARTING = (
             Text("Failed to initialize CPU manager"),
             Text("failed to load kubelet config file"),
         ),
-        meaning="the kubelet ends while it starts; the reason stands behind it, or behind err=",
+        meaning="the kubelet exits during startup; the reason follows in the message, or in err=",
         commands=(CHECK, "cpuctl checkpoint verify /var/lib/kubelet"),
         general=True,
     ),

@@ -18,9 +18,9 @@ STATE_FILES = (
         texts=(
             Text("configured policy {configured:quoted} differs from state checkpoint policy {found:quoted}"),
         ),
-        meaning="the state file was written under another policy: after a change of cpuManagerPolicy or "
-        "memoryManagerPolicy the kubelet does not start on it",
-        fix="configure the old policy again, or drain the node and repair or delete the file",
+        meaning="the state file was written with a different policy: after changing cpuManagerPolicy or "
+        "memoryManagerPolicy, the kubelet does not start with the old file",
+        fix="restore the old policy, or drain the node and repair or delete the file",
         commands=_BOTH,
     ),
     Message(
@@ -32,9 +32,9 @@ STATE_FILES = (
                 "{found:quoted}"
             ),
         ),
-        meaning="the machine has other CPUs online than when cpu_manager_state was written: CPUs were "
-        "switched on or off, by hand, firmware or a change of the virtual machine",
-        fix="bring the CPUs back, or repair the file",
+        meaning="the set of online CPUs has changed since cpu_manager_state was written: CPUs were "
+        "switched on or off manually, by the firmware or by resizing the virtual machine",
+        fix="bring the CPUs back online, or repair the file",
         commands=("cpuctl topology show", *_BOTH),
     ),
     Message(
@@ -49,8 +49,8 @@ STATE_FILES = (
             ),
         ),
         meaning="reservedSystemCPUs or strict-cpu-reservation has changed since cpu_manager_state was "
-        "written, or a container was given a reserved CPU (kubernetes issue 124066)",
-        fix="repair the file, and let pods that hold reserved CPUs go",
+        "written, or a container was allocated a reserved CPU (kubernetes issue 124066)",
+        fix="delete pods that hold reserved CPUs, then repair the file",
         commands=_BOTH,
     ),
     Message(
@@ -63,7 +63,7 @@ STATE_FILES = (
                 "{pool:quoted}"
             ),
         ),
-        meaning="cpu_manager_state gives a container CPUs that are in the shared pool as well",
+        meaning="cpu_manager_state assigns CPUs to a container that are also in the shared pool",
         fix="repair the file",
         commands=_BOTH,
     ),
@@ -71,8 +71,8 @@ STATE_FILES = (
         code="empty-pool",
         speaker=Speaker.CPU_MANAGER,
         texts=(Text("default cpuset cannot be empty"),),
-        meaning="cpu_manager_state holds containers, and no CPU is left to share",
-        fix="let a pod with exclusive CPUs go, then repair the file",
+        meaning="cpu_manager_state lists containers, but the shared pool is empty",
+        fix="delete a pod with exclusive CPUs, then repair the file",
         commands=_BOTH,
     ),
     Message(
@@ -84,8 +84,8 @@ STATE_FILES = (
             Text("the memory assignment uses the NUMA that does not exist"),
             Text("the memory assignment uses memory resource that does not exist"),
         ),
-        meaning="the machine's memory, huge pages or reservations are not those that memory_manager_state "
-        "was written for; a reboot alone can change memory by some pages",
+        meaning="the machine's memory, huge pages or reservations have changed since memory_manager_state "
+        "was written; even a reboot can change the memory size by a few pages",
         fix="repair the file",
         commands=_BOTH,
     ),
@@ -93,7 +93,8 @@ STATE_FILES = (
         code="not-migrated",
         speaker=Speaker.CPU_MANAGER,
         texts=(Text("containerID '{container:word}' not found in initial containers list"),),
-        meaning="cpu_manager_state is of a very old kubelet, and names a container that no longer runs",
+        meaning="cpu_manager_state was written by a very old kubelet, and contains a container that is no "
+        "longer running",
         fix="drain the node and delete the file",
         commands=(_VERIFY,),
     ),
@@ -104,7 +105,7 @@ STATE_FILES = (
             Text("could not parse default cpu set {text:quoted}: {cause:rest}"),
             Text("could not parse cpuset {text:quoted} for {cause:rest}"),
         ),
-        meaning="cpu_manager_state has a text that is not a CPU list",
+        meaning="cpu_manager_state contains an invalid CPU list",
         fix="repair the file",
         commands=_BOTH,
     ),
@@ -112,9 +113,9 @@ STATE_FILES = (
         code="corrupted",
         speaker=Speaker.KUBELET,
         texts=(Text("checkpoint is corrupted"),),
-        meaning="the checksum of a state file is not that of its content: it was edited by hand, cut off, "
-        "or written by a release whose checksums are others",
-        fix="repair the file, or migrate it if another release wrote it",
+        meaning="the checksum of a state file does not match its content: the file was edited manually, "
+        "truncated, or written by a release that computes checksums differently",
+        fix="repair the file, or migrate it if it was written by another release",
         commands=(_VERIFY, _REPAIR, "cpuctl checkpoint migrate /var/lib/kubelet --to VERSION"),
     ),
     Message(
@@ -126,8 +127,8 @@ STATE_FILES = (
                 "please drain this node and delete the {manager:rest} manager checkpoint file {file:quoted}"
             ),
         ),
-        meaning="the kubelet cannot go on from a state file, and ends",
-        fix="repair the file; deleting it is what the kubelet asks for, and loses who holds what",
+        meaning="the kubelet cannot use a state file, and exits",
+        fix="repair the file; deleting it, as the kubelet suggests, loses all assignments",
         commands=_BOTH,
         general=True,
     ),

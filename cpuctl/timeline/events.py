@@ -54,7 +54,7 @@ def apply_event(world: World, event: Event) -> None:
 def _to_pod(world: World, event: Resize | Update | Remove | ContainerEvent) -> None:
     life = world.find(event.pod)
     if life is None or life.deleted:
-        world.record(EntryKind.IGNORED, f"there is no pod {event.pod}")
+        world.record(EntryKind.IGNORED, f"pod {event.pod} does not exist")
         return
     match event:
         case Resize():
@@ -86,18 +86,18 @@ def _why_not(world: World, life: PodLife, event: ContainerEvent) -> str:
     """Say what keeps a container from starting or ending, nothing where it does."""
     one = life.containers[event.container]
     if not event.starts:
-        return "" if one.runs else "does not run"
+        return "" if one.runs else "is not running"
     if world.kubelet is None:
-        return "no kubelet runs that could start it"
+        return "no kubelet is running to start it"
     if not life.runs:
         return "its pod is not admitted"
-    return "runs already" if one.runs else ""
+    return "is already running" if one.runs else ""
 
 
 def act_on_kubelet(world: World, event: KubeletEvent) -> None:
     """Stop the kubelet, start it, or both; a new one is another process with another setup."""
     if event.action is KubeletAction.START and world.kubelet is not None:
-        world.record(EntryKind.IGNORED, "the kubelet runs already")
+        world.record(EntryKind.IGNORED, "the kubelet is already running")
         return
     if world.kubelet is not None:
         world.record(
@@ -133,7 +133,7 @@ def hotplug_cpus(world: World, event: HotplugEvent) -> None:
     with v2 only as long as it is away.
     """
     world.online = world.online & ~event.offline | event.online
-    for what, cpus in (("offline from now on", event.offline), ("online from now on", event.online)):
+    for what, cpus in (("now offline", event.offline), ("now online", event.online)):
         if cpus:
             online = cpus_text(world.online)
             world.record(EntryKind.CPUS_CHANGED, f"{what}: {some_cpus(cpus)}", online=online)
@@ -158,7 +158,9 @@ def patch_state_file(world: World, event: StateFilePatch) -> None:
     writer = world.disk.cpu.writer if isinstance(world.disk.cpu, WrittenCPUs) else DEFAULT_READER
     state = world.disk.read_cpu(writer)
     if not isinstance(state, CPUStateFile):
-        world.record(EntryKind.IGNORED, "there is no cpu_manager_state that could be changed")
+        world.record(
+            EntryKind.IGNORED, "cpu_manager_state does not exist or cannot be read, so it is unchanged"
+        )
         return
     entries = {uid: dict(containers) for uid, containers in state.entries.items()}
     for (pod, container), cpus in event.entries.items():
@@ -179,10 +181,10 @@ def replace_server(world: World, server: ApiServer) -> None:
     """Let another API server take over."""
     world.server = server._replace(validates=world.server.validates)
     world.api_server.rules = server_rules(server.gates)
-    verb = "takes" if server.takes_assigned_cpuset else "drops"
+    verb = "accepts" if server.takes_assigned_cpuset else "drops"
     what = verb if server.knows_assigned_cpuset else "does not know"
     world.record(
-        EntryKind.SERVER_CHANGED, f"the API server is 1.{server.gates.minor}, and {what} assigned.cpuset"
+        EntryKind.SERVER_CHANGED, f"the API server is 1.{server.gates.minor} and {what} assigned.cpuset"
     )
 
 
@@ -194,6 +196,6 @@ def update(world: World, life: PodLife, event: Update) -> None:
         return
     life.exposed = downward.stored(world.server, event.exposed)
     names = ", ".join(sorted(life.exposed)) or "nothing"
-    world.record(EntryKind.UPDATED, f"is written anew, and exposes the CPUs of {names}", life, exposes=names)
+    world.record(EntryKind.UPDATED, f"is updated, and exposes the CPUs of {names}", life, exposes=names)
     if world.kubelet is not None and life.runs:
         world.kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)

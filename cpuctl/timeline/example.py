@@ -14,7 +14,7 @@ cgroupVersion: 2                # default; 1 refuses CPU sets with CPUs that are
 
 kubelet:                        # runs from the beginning (running: false if not)
   version: "1.37"
-  preview: true                 # default: the gate below brings KEP-5554's allocator, in any release
+  preview: true                 # default: the gate below enables KEP-5554's allocator in any release
   # podScaleDownGrace: true     # preview: the delay comes from pods' scaleDownGracePeriodSeconds
   config:                       # a KubeletConfiguration, or the name of a file with one
     cpuManagerPolicy: static
@@ -49,7 +49,7 @@ pods:                           # manifests, or descriptions as of cpuctl plan -
 - late=2,1Gi
 
 # Each event has a time and one action: admit, schedule, resize, update, remove, start, exit, kubelet,
-# apiServer, cpus or stateFile. An expectation sees all that has happened by then, its own event included.
+# apiServer, cpus or stateFile. An expectation is checked after its own event.
 events:
 - {at: 0s, admit: gateway}
 - at: 1500ms
@@ -62,7 +62,7 @@ events:
 - at: 4001ms
   resize: {pod: gateway, cpu: 2}
 - at: 5s
-  note: The scheduler does not see the CPUs free yet, because the pod's status does not tell them.
+  note: The scheduler does not know yet that the CPUs are free, as the pod's status does not show it.
   schedule: late
   expect:
     pods:
@@ -70,7 +70,7 @@ events:
       late: {phase: Unscheduled}
     scheduler: {cpu: "0"}
 - at: 9s
-  note: One millisecond is missing.
+  note: One millisecond before the delay expires.
   expect:
     containers:
       gateway/app: {cpus: "1-2,9-10", pending: "1,9", downward: "1,9", cgroup: "1-2,9-10"}
@@ -85,7 +85,7 @@ events:
 # - {at: 13s, kubelet: {action: upgrade, version: "1.38", takes: 2s}}
 # - {at: 20s, kubelet: {action: reconfigure, config: {cpuManagerReconcilePeriod: 10s}}}
 # - {at: 21s, apiServer: {featureGates: {DownwardAPIAssignedResources: false}}}
-# - {at: 22s, update: {pod: gateway, assignedCPUSet: []}}  # the pod is written anew, without the volume
+# - {at: 22s, update: {pod: gateway, assignedCPUSet: []}}  # the pod is updated, without the volume
 # - {at: 23s, kubelet: {action: downgrade, version: "1.37"}}
 # - {at: 25s, cpus: {offline: "15"}}
 # - {at: 26s, stateFile: {delete: true}}                   # or text, or entries and defaultCpuSet

@@ -30,7 +30,7 @@ def reconcile(world: World, kubelet: KubeletProcess) -> None:
     before = kubelet.node.state.default
     kubelet.node.clean_up()
     if released := kubelet.node.state.default & ~before:
-        text = f"shared again, as whoever had that is gone: {some_cpus(released)}"
+        text = f"{some_cpus(released)} returned to the shared pool (container removed)"
         world.record(EntryKind.RELEASED, text, cpus=cpus_text(released))
     kubelet.unsettled = False
     for life in world.on_node():
@@ -53,7 +53,7 @@ def _release(world: World, kubelet: KubeletProcess) -> None:
                 kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
             world.record(
                 EntryKind.DELAY_PASSED,
-                f"gives up {some_cpus(released)}: its delay has passed",
+                f"releases {some_cpus(released)}: its delay has expired",
                 life,
                 key[1],
                 cpus=cpus_text(released),
@@ -74,13 +74,13 @@ def _settle(
         if key in kubelet.refused:
             return
         kubelet.refused.add(key)
-        why = f"{some_cpus(wanted)} cannot be written while offline" if wanted else "there is none to share"
+        why = f"{some_cpus(wanted)} cannot be written while offline" if wanted else "the shared pool is empty"
         world.record(EntryKind.CPUSET_REFUSED, f"keeps {some_cpus(before)}: {why}", life, name)
         return
     kubelet.refused.discard(key)
     kubelet.last_update[key] = wanted
     if before == wanted:
-        text = f"is given {some_cpus(wanted)} once more"
+        text = f"is set to {some_cpus(wanted)} again"
     else:
         text = f"moves from {some_cpus(before)} to {some_cpus(wanted)}"
     cpus = {"before": cpus_text(before), "cpus": cpus_text(wanted)}
@@ -112,7 +112,7 @@ def _write_weights(world: World, life: PodLife) -> None:
         one, milli = life.containers[container.name], requested_milli(container)
         if one.runs and one.milli != milli:
             before, one.milli = weight_of(one.milli), milli
-            text = f"cpu.weight {before} becomes {weight_of(milli)}"
+            text = f"cpu.weight changes from {before} to {weight_of(milli)}"
             world.record(
                 EntryKind.WEIGHT_WRITTEN, text, life, container.name, before=before, weight=weight_of(milli)
             )

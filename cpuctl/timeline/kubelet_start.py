@@ -41,7 +41,7 @@ from cpuctl.timeline.world.world import NotRunning, PodLife, World, kubelet_fail
 
 KILLED = 137
 """The exit code of a container whose end nobody has seen."""
-_SWITCHED_OFF = "the scale-down delay of pods is switched off (announced; the kubelet's words are not known)"
+_SWITCHED_OFF = "the scale-down delay of pods is disabled (announced; the kubelet's message is unknown)"
 
 
 def start_kubelet(world: World) -> None:
@@ -127,7 +127,7 @@ def state_reader(gates: FeatureGates) -> StateReader:
 def _readmit(world: World, kubelet: KubeletProcess) -> None:
     """Take all pods of the node, the oldest first; those that waited for a kubelet come in their turn."""
     for life in [life for life in world.pods.values() if life.deleted]:
-        world.record(EntryKind.REMOVED, "is gone: the kubelet ends its containers", life)
+        world.record(EntryKind.REMOVED, "is removed: the kubelet stops its containers", life)
         forget(world, life)
     kubelet.node.resume(())
     kubelet.node.sources_ready = False

@@ -115,9 +115,9 @@ def read_events(text: str, source: str) -> Iterator[LogEvent]:
         count += 1
         if count > MAX_EVENTS:
             raise InputError(
-                f"tells of more than {MAX_EVENTS:,} events",
+                f"contains more than {MAX_EVENTS:,} events",
                 where=f"{source} line {line.number}",
-                hint="cut it: journalctl -u kubelet --since ... --until ...",
+                hint="limit its time range: journalctl -u kubelet --since ... --until ...",
             )
         latest = max(latest, event.at)
         yield event._replace(at=latest)
@@ -194,7 +194,7 @@ def _cpus(line: LogLine, source: str) -> CPUSet:
         return CPUSet.parse(text)
     except ValueError as error:
         raise InputError(
-            f"cpuSet: {error}", where=f"{source} line {line.number}", hint="is the line cut off?"
+            f"cpuSet: {error}", where=f"{source} line {line.number}", hint="is the line truncated?"
         ) from None
 
 

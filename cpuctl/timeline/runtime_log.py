@@ -73,9 +73,9 @@ def read_requests(text: str, source: str) -> Iterator[RuntimeRequest]:
             count += 1
             if count > MAX_REQUESTS:
                 raise InputError(
-                    f"tells of more than {MAX_REQUESTS:,} requests",
+                    f"contains more than {MAX_REQUESTS:,} requests",
                     where=f"{source} line {number}",
-                    hint="cut it where no request is in between",
+                    hint="split it at a point between two requests",
                 )
             request = RuntimeRequest(name, latest, number, {})
         if request is None or request.name != name:
@@ -130,7 +130,7 @@ class Objects:
                 documents = load_documents(text, where)
             except InputError as error:
                 message = f"{request.name}: {name}: {error.message}"
-                raise InputError(message, where=where, hint="is the log cut off?") from None
+                raise InputError(message, where=where, hint="is the log truncated?") from None
             self.read[text] = documents[0].value
         return self.read[text]
 

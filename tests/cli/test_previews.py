@@ -10,10 +10,10 @@ from tests.cli.conftest import ROOT, Cpuctl
 
 SCENARIO_2 = "fixtures/timelines/scenario-2.yaml"
 FINAL = (
-    "KEP-5554 makes this final, though CPUs 9,19 of default/one/app come free when their delay has passed "
-    "(KEP-6122): ask for the resize once more then"
+    "KEP-5554 makes this final, although CPUs 9,19 of default/one/app will be free when their delay has "
+    "expired (KEP-6122): request the resize again then"
 )
-OVER = "from now on: any resize of its pod starts the delay over"
+OVER = "counting from now: any resize of its pod restarts the delay"
 
 
 def replayed(cpuctl: Cpuctl, *more: dict[str, Any]) -> str:
@@ -46,4 +46,4 @@ def test_without_anybody_who_waits_it_is_just_final(cpuctl: Cpuctl) -> None:
 def test_a_resize_of_memory_alone_starts_the_delay_over_and_says_so(cpuctl: Cpuctl) -> None:
     assert OVER not in replayed(cpuctl)
     out = replayed(cpuctl, {"at": "4s", "resize": {"pod": "one", "memory": "2Gi"}})
-    assert f"4s one app is to give up CPUs 9,19 and keep 1,11, after 5s {OVER}" in " ".join(out.split())
+    assert f"4s one app will release CPUs 9,19 and keep 1,11, after 5s, {OVER}" in " ".join(out.split())

@@ -66,7 +66,7 @@ def test_containers_run_on_cpus_of_claims_and_others_make_room(cpuctl: Cpuctl, t
     admitted, started, *_ = texts(found, "a")
     assert admitted.endswith("because the CPU Manager policy is none; claim default/c 0-1,16-17")
     assert started == "1s starts on CPUs 0-1,16-17"
-    assert "1s moves from CPUs 0-31 to CPUs 2-15,18-31, for a claim's" in texts(found, "web")
+    assert "1s moves from CPUs 0-31 to CPUs 2-15,18-31, to make way for a claim" in texts(found, "web")
     assert found["final"]["containers"]["default/web/main"]["cgroup"] == "2-15,18-31", "it stays so"
 
 

@@ -45,4 +45,4 @@ def test_a_container_in_its_pods_pool_reads_nothing() -> None:
     assert app["downward"] == app["cgroup"] == "1,11"
     assert (log["downward"], log["cgroup"]) == ("", "2,12")
     (entry,) = (each for each in told(simulation, EntryKind.VOLUME_WRITTEN) if each.container == "log")
-    assert entry.text.endswith('"": CPUs 2,12 are its pod\'s pool, and none its own (KEP-6122)')
+    assert entry.text.endswith('"": CPUs 2,12 are its pod\'s pool; it has no CPUs of its own (KEP-6122)')

@@ -48,7 +48,7 @@ def test_a_kubelet_without_a_release_is_one_that_has_its_gates() -> None:
     assert (timeline.setup.version, timeline.server.gates.minor) == ("1.32", 32)
     assert timeline.assumed == (
         "timeline.yaml:7: kubelet: kubelet 1.36 has no feature gate CPUManager: 1.32 is assumed, the newest "
-        "with all of these gates (version names the kubelet's)"
+        "with all of these gates (set version to choose another release)"
     )
     (moment,) = timeline.moments
     assert isinstance(moment.event, KubeletEvent)
@@ -233,7 +233,7 @@ MISTAKES = [
     Mistake(
         "unknown pod",
         "events[0].admit",
-        'no pod is called "web"',
+        'there is no pod "web"',
         {"admit": "web"},
         hint="pods lists default/dpdk, default/other",
     ),
@@ -276,7 +276,7 @@ MISTAKES = [
     Mistake(
         "nothing to reconfigure",
         "events[0].kubelet",
-        "config is missing: it tells what changes",
+        "config is missing: it lists what changes",
         {"kubelet": {"action": "reconfigure"}},
     ),
     Mistake(
@@ -288,7 +288,7 @@ MISTAKES = [
     Mistake(
         "CPUs that are not there",
         "events[0].cpus.offline",
-        "the machine does not tell what CPUs 99 are",
+        "CPUs 99 are not described by the machine",
         {"cpus": {"offline": "99"}},
     ),
     Mistake("no CPUs", "events[0].cpus", "expected offline or online, with a CPU list", {"cpus": {}}),
@@ -315,7 +315,7 @@ MISTAKES = [
     Mistake(
         "ends too early",
         "until",
-        "the last event is later",
+        "the last event is later than until",
         {"admit": "dpdk"},
         {"until": "500ms"},
     ),

@@ -18,18 +18,18 @@ OLDER = {"kubelet": {"version": "1.36", "config": config(cpuManagerPolicyOptions
 NOT_PINNED = {"kubelet": {"version": "1.36", "config": {}}, "apiServer": {}}
 
 IGNORED = [
-    ("a pod that never came", [{"at": "1s", "remove": "dpdk"}], "there is no pod default/dpdk"),
+    ("a pod that never came", [{"at": "1s", "remove": "dpdk"}], "pod default/dpdk does not exist"),
     (
         "a resize of a pod that is deleted without a kubelet",
         [ADMIT, STOP, {"at": "2s", "remove": "dpdk"}, {"at": "3s", "resize": {"pod": "dpdk", "cpu": 4}}],
-        "there is no pod default/dpdk",
+        "pod default/dpdk does not exist",
     ),
-    ("a container that ended before", [ADMIT, *[{"at": "1s", "exit": "dpdk/app"}] * 3], "does not run"),
-    ("a container that runs already", [ADMIT, {"at": "1s", "start": "dpdk/app"}], "runs already"),
+    ("a container that ended before", [ADMIT, *[{"at": "1s", "exit": "dpdk/app"}] * 3], "is not running"),
+    ("a container that runs already", [ADMIT, {"at": "1s", "start": "dpdk/app"}], "is already running"),
     (
         "a container that nobody can start",
         [ADMIT, {"at": "1s", "exit": "dpdk/app"}, STOP, {"at": "2s", "start": "dpdk/app"}],
-        "no kubelet runs that could start it",
+        "no kubelet is running to start it",
     ),
     (
         "a container of a pod that was refused",
@@ -39,9 +39,9 @@ IGNORED = [
     (
         "a resize of a pod that was refused",
         [{"at": "0s", "admit": "big"}, {"at": "1s", "resize": {"pod": "big", "cpu": 2}}],
-        "is to be resized, and does not run",
+        "cannot be resized: it is not running",
     ),
-    ("a second kubelet", [{"at": "1s", "kubelet": "start"}], "the kubelet runs already"),
+    ("a second kubelet", [{"at": "1s", "kubelet": "start"}], "the kubelet is already running"),
     (
         "a change of a state file that is gone",
         [
@@ -49,7 +49,7 @@ IGNORED = [
             {"at": "2s", "stateFile": {"delete": True}},
             {"at": "3s", "stateFile": {"defaultCpuSet": "1"}},
         ],
-        "there is no cpu_manager_state that could be changed",
+        "cpu_manager_state does not exist or cannot be read, so it is unchanged",
     ),
 ]
 PODS = [small(), "other=2,1Gi", "big=30,1Gi"]
@@ -144,7 +144,7 @@ def test_a_resize_waits_for_a_kubelet() -> None:
     request = {"at": "2s", "resize": {"pod": "dpdk", "cpu": 4}}
     simulation = play(ADMIT, STOP, request, {"at": "3s", "kubelet": "start"}, until="5s")
     (noted,) = told(simulation, EntryKind.UPDATED)
-    assert noted.text == "is to be resized, once a kubelet runs"
+    assert noted.text == "will be resized once a kubelet runs"
     assert container(simulation)["cgroup"] == "1-2,11-12"
 
 

@@ -213,7 +213,7 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
         return ""
     if outcome.stage == "nodeAllocatable":
         return (
-            "reserve less: kubeReserved, systemReserved and evictionHard together are more than the node has"
+            "reserve less: kubeReserved, systemReserved and evictionHard together exceed the node's capacity"
         )
     if _MANY_NODES in text:
         return (

@@ -92,7 +92,7 @@ def _shrink_others(world: World, kubelet: KubeletProcess, key: tuple[str, str]) 
     for life in world.pods.values():
         for name, other in life.containers.items():
             if other.runs and other.cgroup != shared and world.claims.cpus_of(life.uid, name) is None:
-                text = f"moves from {some_cpus(other.cgroup)} to {some_cpus(shared)}, for a claim's"
+                text = f"moves from {some_cpus(other.cgroup)} to {some_cpus(shared)}, to make way for a claim"
                 cpus = {"before": cpus_text(other.cgroup), "cpus": cpus_text(shared)}
                 write_cpuset(world, life, name, shared)
                 world.record(EntryKind.CPUSET_WRITTEN, text, life, name, **cpus)
@@ -122,7 +122,7 @@ def end(world: World, life: PodLife, name: str, code: int = 0) -> None:
     one.state, one.cgroup, one.milli = ContainerState.TERMINATED, 0, 0
     one.exit_code, one.ended = code, world.now
     world.record(
-        EntryKind.CONTAINER_ENDED, f"ends with code {code}" if code else "ends", life, name, code=code
+        EntryKind.CONTAINER_ENDED, f"exits with code {code}" if code else "exits", life, name, code=code
     )
 
 
@@ -150,7 +150,7 @@ def ends(world: World, kubelet: KubeletProcess, life: PodLife) -> bool:
         world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
         world.disk.waits.pop((life.uid, name), None)
     forget_pod(kubelet, life.uid)
-    world.record(EntryKind.POD_ENDED, f"has ended: {phase}", life, phase=phase)
+    world.record(EntryKind.POD_ENDED, f"has completed: {phase}", life, phase=phase)
     kubelet.node.remove(life.uid)
     kubelet.touch(world.now)
     retry_deferred(world, kubelet)

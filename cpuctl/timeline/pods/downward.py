@@ -68,7 +68,7 @@ def write_volumes(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
         container.file = text
         if cpus is None:
             world.record(
-                EntryKind.VOLUME_WRITTEN, "assigned.cpuset is gone from its volume", life, name, value=None
+                EntryKind.VOLUME_WRITTEN, "assigned.cpuset is removed from its volume", life, name, value=None
             )
             continue
         world.scale_downs.notified((life.uid, name), cpus, world.now)
@@ -81,4 +81,4 @@ def write_volumes(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 def _pool(state: CPUManagerState, uid: str, container: str) -> str:
     """Say of a container in its pod's pool that the state file has more for it than it reads."""
     pool = state.assigned(uid, container)
-    return f": {some_cpus(pool)} are its pod's pool, and none its own (KEP-6122)" if pool else ""
+    return f": {some_cpus(pool)} are its pod's pool; it has no CPUs of its own (KEP-6122)" if pool else ""

@@ -108,7 +108,7 @@ def schedule(world: World) -> None:
         if not _bindable(world, life) or not _fits_with_claims(world, life, world.allocatable):
             continue
         life.bound, life.reason, life.message = True, "", ""
-        world.record(EntryKind.SCHEDULED, "is bound to the node: the scheduler sees room for it", life)
+        world.record(EntryKind.SCHEDULED, "is bound to the node: the scheduler finds that it fits", life)
         admit(world, world.kubelet, life)
 
 
@@ -174,7 +174,9 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
             kubelet_fails(world, fault)
         case Undetermined(text=why) | Pending(message=why):
             life.reason, life.message = "Undetermined", why
-            world.record(EntryKind.UNDETERMINED, f"may be admitted or not: {why}", life, message=why)
+            world.record(
+                EntryKind.UNDETERMINED, f"whether it is admitted is unknown: {why}", life, message=why
+            )
     return False
 
 
@@ -240,11 +242,11 @@ def remove(world: World, life: PodLife) -> None:
     """Delete a pod; while no kubelet runs, its containers run on."""
     if world.kubelet is None and any(each.runs for each in life.containers.values()):
         life.deleted = True
-        world.record(EntryKind.REMOVED, "is deleted; its containers run until a kubelet ends them", life)
+        world.record(EntryKind.REMOVED, "is deleted; its containers run until a kubelet stops them", life)
         return
     kept = world.kubelet.node.kept_for(life.uid) if world.kubelet is not None else 0
-    keeps = f", and keeps {some_cpus(kept)} until another pod is admitted (up to 1.31)" if kept else ""
-    world.record(EntryKind.REMOVED, f"is gone{keeps}", life)
+    keeps = f", but keeps {some_cpus(kept)} until another pod is admitted (up to 1.31)" if kept else ""
+    world.record(EntryKind.REMOVED, f"is removed{keeps}", life)
     forget(world, life)
     if world.kubelet is not None:
         world.kubelet.node.remove(life.uid)

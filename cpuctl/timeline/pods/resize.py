@@ -32,8 +32,8 @@ IN_PROGRESS: Final = "PodResizeInProgress"
 _SENTENCES = {
     ResizeResult.DEFERRED: (EntryKind.RESIZE_DEFERRED, "is deferred"),
     ResizeResult.INFEASIBLE: (EntryKind.RESIZE_INFEASIBLE, "is infeasible"),
-    ResizeResult.IGNORED: (EntryKind.IGNORED, "is not looked at"),
-    ResizeResult.UNKNOWN: (EntryKind.UNDETERMINED, "cannot be decided on"),
+    ResizeResult.IGNORED: (EntryKind.IGNORED, "is ignored"),
+    ResizeResult.UNKNOWN: (EntryKind.UNDETERMINED, "is undetermined"),
 }
 
 
@@ -55,15 +55,15 @@ def request_resize(world: World, life: PodLife, event: Resize) -> None:
         return
     if same_resources(spec, desired):
         # No new generation of the pod: its kubelet does not even hear of it.
-        world.record(EntryKind.RESIZE_UNCHANGED, "is to have these resources already", life)
+        world.record(EntryKind.RESIZE_UNCHANGED, "already requests these resources", life)
         return
     life.running = life.running._replace(spec=desired, generation=request.generation)
     if world.kubelet is None:
-        world.record(EntryKind.UPDATED, "is to be resized, once a kubelet runs", life)
+        world.record(EntryKind.UPDATED, "will be resized once a kubelet runs", life)
     elif life.uid in world.kubelet.node.active:
         handle_resize(world, world.kubelet, life)
     else:
-        world.record(EntryKind.IGNORED, "is to be resized, and does not run", life)
+        world.record(EntryKind.IGNORED, "cannot be resized: it is not running", life)
 
 
 def _wanted(spec: Pod, changed: Mapping[str, ResourceRequirements]) -> dict[str, ResourceRequirements]:
@@ -103,8 +103,8 @@ def _accept(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     before, desired = life.running.allocated, life.running.spec
     life.running = life.running._replace(allocated=desired, waiting_since="")
     life.conditions = {condition.type: condition for condition in conditions_of(outcome, kubelet.rules)}
-    changes = ", ".join(_changes(before, desired)) or "nothing that counts"
-    unfollowed = f"; its exclusive CPUs do not follow ({', '.join(outcome.unfollowed)})"
+    changes = ", ".join(_changes(before, desired)) or "no effective change"
+    unfollowed = f"; its exclusive CPUs do not change ({', '.join(outcome.unfollowed)})"
     text = f"resize is accepted: {changes}{unfollowed if outcome.unfollowed else ''}"
     world.record(EntryKind.RESIZE_ACCEPTED, text, life, ruling=str(outcome.result), preview=outcome.preview)
     kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
@@ -152,12 +152,12 @@ def _begin(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay:
     scale_down = _scale_down(world, life, name, cpus, delay)
     world.scale_downs.begin((life.uid, name), scale_down)
     keeps, leaves = cpus_text(cpus[1]), cpus_text(cpus[0] & ~cpus[1])
-    when = f"after {duration_text(delay)}" if delay else "at once"
+    when = f"after {duration_text(delay)}" if delay else "immediately"
     if again and delay:
-        when += " from now on: any resize of its pod starts the delay over"
+        when += ", counting from now: any resize of its pod restarts the delay"
     world.record(
         EntryKind.SCALE_DOWN,
-        f"is to give up {some_cpus(cpus[0] & ~cpus[1])} and keep {keeps}, {when}",
+        f"will release {some_cpus(cpus[0] & ~cpus[1])} and keep {keeps}, {when}",
         life,
         name,
         keeps=keeps,
@@ -185,7 +185,7 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     if outcome.result is ResizeResult.UNCHANGED:
         life.running = life.running._replace(waiting_since="")
         if life.conditions.pop(PENDING, None) is not None:
-            world.record(EntryKind.RESIZE_UNCHANGED, "is to have what it has been granted", life)
+            world.record(EntryKind.RESIZE_UNCHANGED, "again requests what it has been granted", life)
         return
     latest = {condition.type: condition for condition in conditions_of(outcome, kubelet.rules)}
     news = latest.get(PENDING) != life.conditions.get(PENDING) or not latest
@@ -215,8 +215,8 @@ def _held_back(world: World, kubelet: KubeletProcess, outcome: ResizeOutcome) ->
     if not waiting:
         return ""
     return (
-        f"; KEP-5554 makes this final, though {', '.join(waiting)} come free when their delay has passed "
-        "(KEP-6122): ask for the resize once more then"
+        f"; KEP-5554 makes this final, although {', '.join(waiting)} will be free when their delay "
+        "has expired (KEP-6122): request the resize again then"
     )
 
 

@@ -69,7 +69,9 @@ class EventReader:
         """
         named = [name for name in ACTIONS if name in item.members()]
         if len(named) > 1:
-            raise item.error(f"expected one action, found {' and '.join(named)}", hint="give each its own at")
+            raise item.error(
+                f"expected one action, found {' and '.join(named)}", hint="use one event per action"
+            )
         if not named:
             return None
         action = item.required(named[0])
@@ -161,7 +163,7 @@ class EventReader:
     def _known_cpus(self, cursor: Cursor) -> CPUSet:
         cpus = cpu_list(cursor, self.machine)
         if unknown := cpus - self.machine.online:
-            raise cursor.error(f"the machine does not tell what CPUs {unknown} are")
+            raise cursor.error(f"CPUs {unknown} are not described by the machine")
         return cpus
 
     def _state_file(self, action: Cursor) -> StateFileEdit | StateFilePatch:

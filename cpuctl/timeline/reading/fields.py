@@ -64,7 +64,7 @@ def full_name(cursor: Cursor, text: str, pods: Mapping[str, TimelinePod]) -> str
     name = text if "/" in text else f"default/{text}"
     if name not in pods:
         known = ", ".join(list(pods)[:5]) or "none"
-        raise cursor.error(f"no pod is called {_quoted(text)}", hint=f"pods lists {known}")
+        raise cursor.error(f"there is no pod {_quoted(text)}", hint=f"pods lists {known}")
     return name
 
 

@@ -72,7 +72,7 @@ class KubeletReader:
         self.settings = self.settings._replace(version=KubeletVersion(minor))
         self.assumed = (
             f"{cursor.where}: kubelet {version} has no feature gate {gone}: 1.{minor} is assumed, the "
-            f"{nearest} with all of these gates (version names the kubelet's)"
+            f"{nearest} with all of these gates (set version to choose another release)"
         )
 
     def setup(self, cursor: Cursor, others: tuple[str, ...] = ()) -> KubeletSetup:
@@ -107,7 +107,7 @@ class KubeletReader:
             message = f"expected a version {wanted} than {before}"
             raise cursor.required("version").error(message)
         if action is KubeletAction.RECONFIGURE and cursor.get("config") is None:
-            raise cursor.error("config is missing: it tells what changes")
+            raise cursor.error("config is missing: it lists what changes")
 
     def _config(self, cursor: Cursor) -> Mapping[str, Value]:
         """Read a configuration: a file, or members that change what was set before."""
@@ -124,7 +124,7 @@ class KubeletReader:
         except CpuctlError as error:
             raise error.within(cursor.where) from None
         if not isinstance(first, dict):
-            raise cursor.error(f"{name} holds no KubeletConfiguration")
+            raise cursor.error(f"{name} does not contain a KubeletConfiguration")
         return first
 
 

@@ -272,5 +272,8 @@ def kubelet_fails(world: World, why: NotRunning) -> None:
         case Undetermined(text=error):
             world.why_down = error
             world.record(
-                EntryKind.KUBELET_FAILED, f"the kubelet may start or not: {error}", error=error, stage=""
+                EntryKind.KUBELET_FAILED,
+                f"whether the kubelet starts is unknown: {error}",
+                error=error,
+                stage="",
             )

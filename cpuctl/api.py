@@ -118,7 +118,8 @@ class Pod:
         from cpuctl.operations.resize_inputs import parse_set, with_amounts
 
         if container not in self.containers:
-            raise UsageError(f"pod {self.name} has no container {container!r}")
+            hint = f"it has {', '.join(self.containers)}"
+            raise UsageError(f"pod {self.name} has no container {container!r}", hint=hint)
         asked = ",".join(f"{name}={amount}" for name, amount in (("cpu", cpu), ("memory", memory)) if amount)
         changed = with_amounts(self._pod, container, parse_set(f"{container}:{asked}"))
         return Pod(changed, self._given, self._inputs, self._sources)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.answering.command_lines import checkpoint_commands
 from cpuctl.answering.diagnostics import spell_out_fixes
 from cpuctl.diagnostics import worst_first
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_kubelet, release_is_known
 from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.operations.command_lines import checkpoint_commands
 from cpuctl.records import replace
 
 if TYPE_CHECKING:

@@ -387,9 +387,9 @@ def _unloaded(refused: ConfigRefusedError, sources: Sources) -> NotStartedPlan:
 
 
 def _explanation(planning: Planning, uid: str) -> Explanation:
-    from cpuctl.answering.command_lines import check_command
     from cpuctl.answering.explain.explain_answer import explained_document, not_started_document
     from cpuctl.answering.plan.plan_document import planning_header
+    from cpuctl.operations.command_lines import check_command
     from cpuctl.operations.explain import Explained, choose_explained, explain_pod
 
     found = explain_pod(planning, choose_explained(planning, uid), lambda _what, _done, _total: None)

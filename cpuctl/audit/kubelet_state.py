@@ -18,10 +18,9 @@ from cpuctl.audit.commands import RESTART, delete_pod, show_pod
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.cgroups.owners import Owner
-from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
+from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.state_checks.findings import DRAIN
 from cpuctl.phrases import are, named
 from cpuctl.pods.model import ContainerKind, StoredPod
 from cpuctl.pods.running import RunState

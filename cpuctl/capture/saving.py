@@ -39,7 +39,10 @@ def check_target(path: Path, *, replace: bool, directory: int | None = None) -> 
     except FileNotFoundError:
         if path.parent.is_dir():
             return
-        raise UsageError("there is no such directory", where=str(path.parent)) from None
+        from shlex import quote
+
+        hint = f"mkdir -p {quote(str(path.parent))}"
+        raise UsageError("there is no such directory", where=str(path.parent), hint=hint) from None
     except OSError as error:
         raise unwritable(error, str(path)) from None
     if not stat.S_ISREG(mode):

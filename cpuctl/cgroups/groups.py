@@ -12,6 +12,7 @@ from cpuctl.cgroups.names import Role, role_of
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import within_limit
+from cpuctl.machine.recording_layout import RECORD_AGAIN
 from cpuctl.machine.tree import Tree
 from cpuctl.records import Record
 
@@ -278,7 +279,9 @@ class _Reader:
             return within_limit(CPUSet.parse(text))
         except ValueError as error:
             raise InputError(
-                f"is not a list of the kernel's: {error}", where=f"{self.at.cpuset}{path}/{name}"
+                f"is not a list of the kernel's: {error}",
+                where=f"{self.at.cpuset}{path}/{name}",
+                hint=RECORD_AGAIN,
             ) from None
 
     def _number(self, root: str, path: str, name: str) -> int | None:

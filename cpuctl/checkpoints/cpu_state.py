@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cpuctl.checkpoints.formats import CHECKSUM, Format, Loaded, envelope
-from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
+from cpuctl.checkpoints.model import DRAIN, CPUStateFile, UnreadableState
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.errors import InputError
@@ -208,7 +208,7 @@ def _cpus(text: str) -> CPUSet:
         return CPUSet.parse(text)
     except CPUSetLimitError as error:
         # A bound of ours, not a mistake that a kubelet would find.
-        raise InputError(str(error)) from None
+        raise InputError(str(error), hint=DRAIN) from None
 
 
 def _pool(text: str, what: str) -> CPUSet:

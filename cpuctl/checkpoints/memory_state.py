@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cpuctl.checkpoints.formats import CHECKSUM, Format, Loaded, envelope
-from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable, UnreadableState
+from cpuctl.checkpoints.model import (
+    DRAIN,
+    MemoryBlock,
+    MemoryNode,
+    MemoryStateFile,
+    MemoryTable,
+    UnreadableState,
+)
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import GoJsonError, Json, parsed_json
@@ -214,7 +221,7 @@ def _limited(document: Value, kubelet: StateReader) -> Value:
 
 
 def _crash(where: str) -> InputError:
-    return InputError("is null: a kubelet crashes on it", where=where)
+    return InputError("is null: a kubelet crashes on it", where=where, hint=DRAIN)
 
 
 def _blocks(blocks: list[Value] | None) -> tuple[MemoryBlock, ...]:

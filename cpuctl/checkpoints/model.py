@@ -1,11 +1,14 @@
 """What the kubelet's state files say, as values."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.quantity import Quantity
 from cpuctl.records import Record
+
+DRAIN: Final = "drain the node and delete the file"
+"""What is left to do with a file on which no kubelet starts, and in which nothing can be mended."""
 
 
 class CPUStateFile(NamedTuple):

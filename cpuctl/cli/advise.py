@@ -152,7 +152,8 @@ def _refuse_clash(defragment: bool, state: str, others: Mapping[str, bool]) -> N
         message = "goes with --defragment: other settings take a node without state files"
         raise UsageError(message, where=f"{option_names.STATE} {state}", hint=hint)
     if defragment and (name := next((name for name, given in others.items() if given), "")):
-        raise UsageError("tells of settings, and does not go with --defragment", where=name)
+        message = "tells of settings, and does not go with --defragment"
+        raise UsageError(message, where=name, hint="give one of them")
 
 
 class _Settings:

@@ -17,7 +17,6 @@ from cpuctl.cli.command_table import COMMANDS, GROUPS
 from cpuctl.cli.output import complain, forget_written, unanswered
 from cpuctl.cli.panels import PanelledCommand
 from cpuctl.errors import MISSING, CpuctlError, InputError, UsageError, unreadable
-from cpuctl.visible_text import printable
 
 EXIT_INTERNAL = 1
 EXIT_NO = 3
@@ -168,7 +167,7 @@ def run(arguments: Sequence[str]) -> int:
     except CpuctlError as error:
         return _report(error, _meant(error, arguments))
     except typer.TyperException as error:
-        return _report_usage(error)
+        return _report_usage(error, command, arguments)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except SystemExit as error:  # click and rich exit by themselves where a reader has gone
@@ -211,16 +210,11 @@ def _report(error: CpuctlError, meant: str = "") -> int:
     return error.exit_code
 
 
-def _report_usage(error: Any) -> int:  # noqa: ANN401  # the type that can show itself is private
-    """Print usage and message as typer does, with what could steer a terminal written out."""
-    from io import StringIO
+def _report_usage(error: Any, command: Any, arguments: Sequence[str]) -> int:  # noqa: ANN401  # private types
+    """Say what the parser finds wrong as every other error is said."""
+    from cpuctl.cli.usage import explained
 
-    text = StringIO()
-    error.message = printable(error.message)  # a word of the command line must not make lines of its own
-    error.show(text)
-    for line in text.getvalue().splitlines():
-        complain(line)
-    return int(error.exit_code)
+    return _report(explained(error, command, arguments))
 
 
 def _report_refusal(error: OSError) -> int:

@@ -88,7 +88,8 @@ def explain(
     style = Style(output, color=not no_color, quiet=quiet)
     inputs = planning_inputs(context, policy)
     if message and inputs.events:
-        raise UsageError("tells of pods, and does not go with --message", where="--events")
+        message_and_events = "tells of pods, and does not go with --message"
+        raise UsageError(message_and_events, where="--events", hint="give one of them")
     if message:
         found = _found_messages(message, inputs, pod, style)
         emit(found, style)
@@ -155,10 +156,10 @@ def _explanation(
 
 
 def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
-    from cpuctl.answering.command_lines import check_command
     from cpuctl.answering.explain.explain_answer import explained_document, not_started_document
     from cpuctl.answering.plan.plan_document import planning_header
     from cpuctl.cli.progress import ProgressBar
+    from cpuctl.operations.command_lines import check_command
     from cpuctl.operations.explain import Explained, choose_explained, explain_pod
 
     choice = choose_explained(planning, text)

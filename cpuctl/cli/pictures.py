@@ -60,13 +60,15 @@ class Pictures(Record):
 
         shown = [option for option, name in wanted.items() if name == STDOUT]
         if len(shown) > 1:
-            raise UsageError("only one of them can go to stdout", where=" ".join(shown))
+            hint = "name a file for the others"
+            raise UsageError("only one of them can go to stdout", where=" ".join(shown), hint=hint)
         if shown and style.output.value != "table":
             message = f"goes to stdout (-) in the place of the answer, and does not go with -o {style.output}"
             raise UsageError(message, where=shown[0], hint="name a file, or leave -o out")
         paths = [Path(name) for name in wanted.values() if name != STDOUT]
         if len({path.absolute() for path in paths}) < len(paths):
-            raise UsageError("the same file is given twice", where=" ".join(wanted))
+            hint = "name a file for each"
+            raise UsageError("the same file is given twice", where=" ".join(wanted), hint=hint)
         for path in paths:
             check_target(path, replace=replace)
         return cls(wanted, replace)

@@ -146,7 +146,8 @@ def _refuse_clash(
     kubelets_own = output in (PlanOutput.PROM, PlanOutput.NRT)
     if policy and (kubelets_own or files["--write-state"]):
         where = f"-o {output}" if kubelets_own else "--write-state"
-        raise UsageError("cannot be used with --policy: no kubelet comes to such an answer", where=where)
+        message = "cannot be used with --policy: no kubelet comes to such an answer"
+        raise UsageError(message, where=where, hint="leave one of them out")
     options = [option for option, name in files.items() if name]
     if settings is not None and (output not in _OF_TWO or options):
         raise UsageError(
@@ -409,8 +410,8 @@ def _explain(planner: Planner, plan: "Plan") -> str:
     if refused is None or not again:
         return ""
 
-    from cpuctl.answering.command_lines import planning_command
     from cpuctl.documents.files import STDIN
+    from cpuctl.operations.command_lines import planning_command
 
     if STDIN in (*inputs.filenames, inputs.kubelet.config, inputs.state, inputs.pods, inputs.node.devices):
         return ""

@@ -275,7 +275,7 @@ def read_pace(text: str, style: Style, *, follow: bool) -> float | None:
     """
     if not follow:
         if text:
-            raise UsageError("is of use with --follow only", where="--speed")
+            raise UsageError("is of use with --follow only", where="--speed", hint="add --follow")
         return None
     if style.output not in _STREAMS:
         hint = "use -o table, -o wide or -o jsonl"

@@ -132,7 +132,7 @@ def resize(
 def _refuse_clash(policy: str, write_state: str) -> None:
     if policy and write_state:
         message = "cannot be used with --policy: no kubelet comes to such an answer"
-        raise UsageError(message, where="--write-state")
+        raise UsageError(message, where="--write-state", hint="leave one of them out")
 
 
 def _require_configuration(planning: Planning, write_state: str) -> None:
@@ -143,9 +143,9 @@ def _require_configuration(planning: Planning, write_state: str) -> None:
 def _answer(
     planning: Planning, requested: ResizeInputs, semantics: Semantics, resizes: "Resizes | NotStarted"
 ) -> "Resize":
-    from cpuctl.answering.command_lines import check_command
     from cpuctl.answering.plan.plan_document import planning_header
     from cpuctl.answering.resize_answer import not_started_document, resize_document
+    from cpuctl.operations.command_lines import check_command
 
     header = planning_header(planning)
     if not isinstance(resizes, Resizes):

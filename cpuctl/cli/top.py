@@ -154,7 +154,8 @@ def top(
 
 def _refuse_clash(inputs: "NodeInputs", replay: str, record: str) -> None:
     if replay and record:
-        raise UsageError("what is recorded already is not recorded again", where="--record")
+        hint = "copy the file, or leave --record out"
+        raise UsageError("what is recorded already is not recorded again", where="--record", hint=hint)
     if replay and (inputs.machine != "live" or inputs.root or inputs.pods or inputs.state):
         raise UsageError("it has its node in it", where="--replay", hint="name either the file or a node")
 
@@ -163,7 +164,8 @@ def _refuse_form(output: TopOutput | None, *, once: bool, interval: float, sampl
     if not 0.2 <= interval <= 3600:
         raise UsageError(f"expected 0.2 to 3600 seconds, found {interval:g}", where="--interval")
     if samples and (once or output is not TopOutput.JSONL):
-        raise UsageError("moments are counted with -o jsonl alone", where="--samples")
+        hint = "add -o jsonl, and leave --once out"
+        raise UsageError("moments are counted with -o jsonl alone", where="--samples", hint=hint)
     if output is not None and output is not TopOutput.JSONL and not once:
         hint = "add --once; -o jsonl prints every moment"
         raise UsageError("the screen has no other form", where=f"-o {output}", hint=hint)

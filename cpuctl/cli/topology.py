@@ -255,7 +255,8 @@ def show(
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     names = _columns(columns)
     if names and memory:
-        raise UsageError("shows CPUs only, and does not go with --numa-memory", where="--columns")
+        message = "shows CPUs only, and does not go with --numa-memory"
+        raise UsageError(message, where="--columns", hint="give one of them")
     inputs = KubeletInputs(
         config=kubelet_config, config_dir=config_dir, arguments=kubelet_args, version=kubelet_version
     )
@@ -315,7 +316,8 @@ def synthetic(
     style = Style(output, color=not no_color, quiet=quiet, view="synthetic_blocks")
     document = _answer(machine, "", style)
     if why_not := document["summary"]["whyNotSynthetic"]:
-        raise InputError(f"no such line describes this machine: {why_not}", where=machine)
+        hint = "record it instead (cpuctl capture FILE), and give the recording with -m"
+        raise InputError(f"no such line describes this machine: {why_not}", where=machine, hint=hint)
     emit(document, style)
 
 
@@ -424,7 +426,8 @@ FOREIGN = frozenset({TopologyOutput.LSCPU, TopologyOutput.NUMACTL, TopologyOutpu
 def refuse_beside(output: TopologyOutput, asked: Mapping[str, object]) -> None:
     """Raise UsageError for an option, by its name, that another tool's form has no place for."""
     for option in (option for option, value in asked.items() if value):
-        raise UsageError(f"does not go with -o {output}, which is the whole machine", where=option)
+        message = f"does not go with -o {output}, which is the whole machine"
+        raise UsageError(message, where=option, hint=f"leave {option} out")
 
 
 def write_object(spec: str, inputs: KubeletInputs, publisher: str, style: Style) -> None:
@@ -466,7 +469,7 @@ def refuse_unless_used(inputs: KubeletInputs) -> None:
         "--kubelet-version": bool(inputs.version),
     }
     for option in (option for option, said in given.items() if said):
-        raise UsageError("requires --numa-memory", where=option)
+        raise UsageError("requires --numa-memory", where=option, hint="add --numa-memory")
 
 
 def counted_memory(source: "MachineSource", inputs: KubeletInputs, sources: Sources) -> "Memory":

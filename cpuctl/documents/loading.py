@@ -121,8 +121,20 @@ def decoded(text: str | bytes, source: str) -> str:
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode()
         message = f"not UTF-8 text: byte 0x{error.object[error.start]:02x} makes no character"
-        raise TextError(message, Position.at(before, len(before))).as_input_error(source) from None
+        hint = _meant_by(error.object, source)
+        raise TextError(message, Position.at(before, len(before)), hint).as_input_error(source) from None
     return content.removeprefix("\ufeff")
+
+
+def _meant_by(content: bytes, source: str) -> str:
+    """Say how to name an archive, or to read another encoding, that is given as a text."""
+    from shlex import quote
+
+    if content.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")):
+        return f"it is an archive: a recording of a node is named with -m {quote(source)}"
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return f"iconv -f UTF-16 -t UTF-8 {quote(source)} writes it as UTF-8"
+    return "save it as UTF-8"
 
 
 def _read(text: str, source: str, *, last_wins: bool) -> list[Document]:

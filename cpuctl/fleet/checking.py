@@ -56,7 +56,8 @@ def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName,
     if unknown := sorted(names.difference(known)):
         hint = f"choose from {', '.join(known)}"
         if unknown[0] == NRT:
-            raise UsageError("needs the published objects (--nrt FILE)", where="--check nrt")
+            needs = "kubectl get noderesourcetopologies -o json > nrt.json, then add --nrt nrt.json"
+            raise UsageError("needs the published objects", where="--check nrt", hint=needs)
         raise UsageError(f"no check is called {unknown[0]!r}", where="--check", hint=hint)
     return tuple(name for name in known if name in names or not names)
 

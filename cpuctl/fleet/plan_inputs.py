@@ -65,7 +65,11 @@ class FleetPlanInputs(NamedTuple):
         """Raise UsageError for a node to be left out that the fleet does not have."""
         for option, names in (("--drain", self.drained), ("--without", self.without)):
             if unknown := [name for name in names if name not in known]:
-                raise UsageError(f"no node of the fleet is called {unknown[0]!r}", where=option)
+                from cpuctl.spelling import nearest
+
+                meant = nearest(unknown[0], known)
+                hint = f"did you mean {meant}?" if meant else f"there are {few(sorted(known))}"
+                raise UsageError(f"no node of the fleet is called {unknown[0]!r}", where=option, hint=hint)
 
 
 class Cluster(NamedTuple):

@@ -170,7 +170,8 @@ def given_arguments(text: str) -> tuple[str, ...]:
 
     name = text[1:]
     if name in ("", STDIN):
-        raise UsageError("the name of a file is missing", where=f"{option_names.KUBELET_ARGS} {text}")
+        where = f"{option_names.KUBELET_ARGS} {text}"
+        raise UsageError("the name of a file is missing", where=where, hint="write @FILE, or the flags")
     try:
         return tuple(arguments_of_file(read_input(name).decode("utf-8", "replace")))
     except UsageError as error:
@@ -348,7 +349,8 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
     Raise UsageError for ``--config-dir ''``, which a kubelet takes for none at all.
     """
     if name == "":
-        raise UsageError("the name of a directory is missing", where=option_names.CONFIG_DIR)
+        hint = f"name one, or leave {option_names.CONFIG_DIR} out"
+        raise UsageError("the name of a directory is missing", where=option_names.CONFIG_DIR, hint=hint)
     if directory := name or recorded.config_directory:
         from cpuctl.kubelet.configuration.drop_ins import DropInDirectory
 

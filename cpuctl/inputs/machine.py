@@ -106,10 +106,13 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
         [] if any(node.memory_bytes for node in info.nodes) else list(info.nodes)
     )
     if info.memory_bytes and all(node.memory_known for node in info.nodes):
-        raise UsageError("the machine description already includes memory", where=option_names.MEMORY)
+        hint = f"leave {option_names.MEMORY} out"
+        message = "the machine description already includes memory"
+        raise UsageError(message, where=option_names.MEMORY, hint=hint)
     left = size - sum(node.memory_bytes for node in info.nodes)
     if untold and left < 0:
-        raise UsageError(f"the NUMA nodes that tell have more than {text}", where=option_names.MEMORY)
+        message = f"the NUMA nodes that tell have more than {text}: expected the memory of all NUMA nodes"
+        raise UsageError(message, where=option_names.MEMORY)
     sources.add("memory", text, "given")
     if len(untold) > 1:
         sources.warnings.append(

@@ -249,6 +249,7 @@ def load_rejections(name: str, sources: Sources) -> tuple[RejectionEvent, ...]:
         raise UsageError(
             "has no pod that a kubelet rejected for lack of resources",
             where=f"{option_names.EVENTS} {source_name(name)}",
+            hint="name the pod to explain: cpuctl explain POD -f PODS",
         )
     return found
 

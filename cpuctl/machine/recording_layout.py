@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MANIFEST = "MANIFEST.json"
 LAYOUT_VERSION: Final = "v1"
 """What a manifest calls this layout."""
+RECORD_AGAIN: Final = "record the node again: sudo cpuctl capture FILE"
+"""What to do where a recording holds what no node has."""
 PROCESSES = "processes.jsonl"
 CPU_SETTINGS = "cpu-settings.jsonl"
 """What systemd's files say of CPUs; without it nobody has looked at them."""

@@ -88,9 +88,9 @@ def _from_file(name: str, node: str) -> MachineSource:
     if begins_gatherinfo(head):
         return _from_gatherinfo(path)
     if _CONFIGURATION in head and b"\0" not in head:
-        hint = (
-            "commands that ask a kubelet take it with their option: cpuctl config check --kubelet-config FILE"
-        )
+        from shlex import join
+
+        hint = f"name it with the option: {join(['cpuctl', 'config', 'check', '--kubelet-config', name])}"
         raise InputError("is a kubelet's configuration, and no machine", where=name, hint=hint)
     return _from_archive(path, node)
 

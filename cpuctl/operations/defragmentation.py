@@ -52,7 +52,8 @@ def defragment(
     though no CPUs are anybody's own.
     """
     if len(planning.incoming) > 1:
-        raise UsageError(f"{len(planning.incoming)} pods are given: name one, or none", where=_OPTION)
+        hint = "give one of them alone, or none"
+        raise UsageError(f"{len(planning.incoming)} pods are given", where=_OPTION, hint=hint)
     if planning.initial.files.cpu is None and not planning.initial.running:
         hint = "name its state files (--state) and its pods (--pods)"
         raise UsageError("the pods of this node are unknown", where=_OPTION, hint=hint)

@@ -113,7 +113,8 @@ def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sourc
     from cpuctl.pods.rules import PodRules
 
     if machine and inputs.memory:
-        raise UsageError("-m names a machine, which has its own memory", where=option_names.MEMORY)
+        message = "-m names a machine, which has its own memory"
+        raise UsageError(message, where=option_names.MEMORY, hint="give one of them")
     kubelet = load_kubelet(inputs.kubelet, sources, machine=machine).kubelet
     sources.add_unrecorded(kubelet.version.minor, (Topic.QOS, Topic.GROUPS))
     gates = kubelet_gates(kubelet, sources)

@@ -101,7 +101,7 @@ def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple
 
 
 def _pods_state(name: StateFileName, planning: Planning) -> Mapping[str, RecordedPod]:
-    from cpuctl.checkpoints.model import UnreadableState
+    from cpuctl.checkpoints.model import DRAIN, UnreadableState
     from cpuctl.checkpoints.pods_state import read_pods_state
     from cpuctl.checkpoints.reader import StateReader
 
@@ -112,7 +112,7 @@ def _pods_state(name: StateFileName, planning: Planning) -> Mapping[str, Recorde
     where = f"{given or planning.source.origin}: {name}"
     found = read_pods_state(text, StateReader(minor=planning.kubelet.version.minor))
     if isinstance(found, UnreadableState):
-        raise InputError(f"a kubelet panics over it: {found.error}", where=where)
+        raise InputError(f"a kubelet panics over it: {found.error}", where=where, hint=DRAIN)
     planning.sources.add(_IN_ANSWERS[name], where, "given" if given else "capture")
     return found.pods
 
@@ -172,7 +172,7 @@ def _warn_of_strangers(node: Node, running: Sequence[StoredPod], planning: Plann
 
 
 HINT = "write [NAMESPACE/]POD[/CONTAINER]:cpu=REQUEST[/LIMIT][,memory=REQUEST[/LIMIT]]"
-_WHAT = "describe the change with --set POD/CONTAINER:cpu=6 or --to edited.yaml"
+_WHAT = "describe the change with --set POD/CONTAINER:cpu=6 or --edited edited.yaml"
 
 
 def read_requests(
@@ -201,7 +201,9 @@ def read_requests(
         uid, name = request.desired.uid, request.desired.full_name
         if uid not in running.node.active and uid not in running.never_stored:
             why = running.outside.get(uid, f"{name} is not admitted here")
-            hint = f"cpuctl explain {name}, with the same machine, configuration and pods, shows why"
+            from cpuctl.operations.command_lines import planning_command
+
+            hint = f"{planning_command(planning.inputs, ['explain', name])} shows why"
             raise InputError(f"{why}, so it cannot be resized", hint=hint)
     return requests
 
@@ -294,7 +296,7 @@ def parse_set(text: str) -> NewAmounts:
                 f"expected cpu=... or memory=..., found {part!r}", where=option_names.SET, hint=HINT
             )
         if resource in amounts:
-            raise UsageError(f"{resource} is set twice in {text!r}", where=option_names.SET)
+            raise UsageError(f"{resource} is set twice in {text!r}", where=option_names.SET, hint=HINT)
         request, slash, limit = amount.partition("/")
         if not slash:
             both.add(resource)
@@ -317,7 +319,7 @@ def _quantity(text: str) -> Quantity | None:
             message, where=option_names.SET, hint="write an amount such as 4, 500m or 2Gi"
         ) from None
     if amount.sign < 0:
-        raise UsageError(f"an amount cannot be negative: {text}", where=option_names.SET)
+        raise UsageError(f"expected an amount of at least 0, found {text}", where=option_names.SET)
     return amount
 
 

@@ -23,9 +23,8 @@ import pytest
 
 from cpuctl.audit.commands import RESTART
 from cpuctl.checkpoints.cpu_state import write_cpu_state
-from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.checkpoints.model import DRAIN, CPUStateFile
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.state_checks.findings import DRAIN
 from tests.audit.node_tree import DATABASE, FRONT, OWN, PODS, WEB, clean_node, with_kubelet_files
 from tests.audit.test_claims import DRIVEN, LIMITLESS, MOVED
 from tests.audit.test_fixes import BOOTS, COMMANDS

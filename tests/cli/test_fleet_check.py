@@ -135,7 +135,7 @@ def test_what_is_published_is_checked_where_it_is_given(tmp_path: Path, cpuctl: 
 def test_files_that_no_check_reads_are_refused(recorded: Path, cpuctl: Cpuctl) -> None:
     words = ("fleet", "check", str(recorded))
     for more, message in (
-        (("--check", "nrt"), "--check nrt: needs the published objects (--nrt FILE)"),
+        (("--check", "nrt"), "--check nrt: needs the published objects"),
         (("--nrt", "x", "--check", "state"), "--nrt: is read by the check nrt only"),
         (("--pods", "x", "--check", "config"), "--pods: is read by the checks state, audit and nrt only"),
         (("--nrt", "-", "--pods", "-"), "(-) is used twice"),

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cpuctl.answering.command_lines import planning_command
 from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.operations.command_lines import planning_command
 from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl

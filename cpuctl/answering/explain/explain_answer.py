@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from cpuctl import option_names
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.command_lines import planning_command
 from cpuctl.answering.memory_answer import memory_left
 from cpuctl.answering.plan.plan_answer import (
     cpu_list,
@@ -23,6 +22,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
+from cpuctl.operations.command_lines import planning_command
 from cpuctl.operations.plan_inputs import claims_of
 from cpuctl.pods.manifest import owner_of
 

@@ -80,7 +80,7 @@ def planned_document(
         **_state_answer(planner.planning.initial.digests),
     }
     if not isinstance(plan.node, Node):
-        from cpuctl.answering.command_lines import check_command
+        from cpuctl.operations.command_lines import check_command
 
         return not_started_document(plan.node, {**header}, check_command(planner.planning.inputs))
 

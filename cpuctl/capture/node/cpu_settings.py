@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.errors import InputError
-from cpuctl.machine.recording_layout import CPU_SETTINGS, UNIT_DIRECTORIES
+from cpuctl.machine.recording_layout import CPU_SETTINGS, RECORD_AGAIN, UNIT_DIRECTORIES
 
 MAX_FILES = 5000
 _MANAGER_DIRECTORIES = ("etc/systemd", "run/systemd", "usr/local/lib/systemd", "usr/lib/systemd")
@@ -64,7 +64,7 @@ def _recorded(text: str) -> Iterator[CpuSetting]:
             parts = []
         if not parts or not all(isinstance(part, str) for part in parts):
             message = "this is no setting as cpuctl capture records one"
-            raise InputError(message, where=f"{CPU_SETTINGS}:{number}")
+            raise InputError(message, where=f"{CPU_SETTINGS}:{number}", hint=RECORD_AGAIN)
         yield CpuSetting(*parts)
 
 

@@ -17,7 +17,7 @@ from cpuctl.capture.collected import Area, Process, Progress, Thread
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.machine.recording_layout import PROCESSES
+from cpuctl.machine.recording_layout import PROCESSES, RECORD_AGAIN
 
 MAX_THREADS = 200_000
 MAX_TEXT = 30 << 20
@@ -220,7 +220,9 @@ def recorded_processes(text: str) -> Iterator[Process]:
             yield _process(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InputError(
-                "this is no process as cpuctl capture records one", where=f"{PROCESSES}:{number}"
+                "this is no process as cpuctl capture records one",
+                where=f"{PROCESSES}:{number}",
+                hint=RECORD_AGAIN,
             ) from None
 
 

@@ -109,5 +109,6 @@ def _map(document: "CheckpointDump", source: "MachineSource") -> "HeldMap":
     from cpuctl.answering.topology.topology_answer import map_answer
 
     if "cpus" not in document:
-        raise InputError("no cpu_manager_state is there that could be drawn", where=source.origin)
+        hint = "name cpu_manager_state, or the directory that holds it"
+        raise InputError("no cpu_manager_state is there that could be drawn", where=source.origin, hint=hint)
     return map_answer(source.machine, document["cpus"])

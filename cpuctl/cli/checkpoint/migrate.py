@@ -138,7 +138,7 @@ def _migration(inputs: CheckpointInputs, options: CommitOptions, sources: Source
 def _answer(migration: "Migration", inputs: CheckpointInputs, sources: Sources) -> "CheckpointChange":
     from cpuctl.answering.checkpoint.change_answer import change_document, spell_out_commands
     from cpuctl.answering.checkpoint.parts import kubelet_answer, release_answer
-    from cpuctl.answering.command_lines import checkpoint_commands
+    from cpuctl.operations.command_lines import checkpoint_commands
 
     changes, owners, reader, proof, kubelet = migration
     reads_as = kubelet_answer(kubelet, reader) if kubelet else release_answer(reader)

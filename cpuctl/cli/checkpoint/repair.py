@@ -2,7 +2,6 @@
 
 import typer
 
-from cpuctl.answering.command_lines import checkpoint_commands
 from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import CommitOptions, answering_unloaded, commit
 from cpuctl.cli.checkpoint.options import (
@@ -29,6 +28,7 @@ from cpuctl.cli.output import Output, Style
 from cpuctl.errors import InputError
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import CheckpointInputs
+from cpuctl.operations.command_lines import checkpoint_commands
 from cpuctl.operations.state_writing import changing
 
 app = command_group()

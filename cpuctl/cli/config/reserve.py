@@ -174,9 +174,9 @@ def _memory_reserve(
     if node is None:
         return None if spread is None else MemoryReserve(spread)
     if spread not in (None, Spread.ONE_NODE):
-        raise UsageError(
-            f"goes with --spread {Spread.ONE_NODE}, not with {spread}", where=option_names.NUMA_NODE
-        )
+        hint = f"leave --spread {spread} out"
+        message = f"goes with --spread {Spread.ONE_NODE}, not with {spread}"
+        raise UsageError(message, where=option_names.NUMA_NODE, hint=hint)
     try:
         return memory_of_node(source.info, node)
     except ValueError as error:
@@ -221,5 +221,6 @@ def _answer(
     try:
         found = reserved(source, loaded, cpus, memory)
     except ValueError as error:
-        raise UsageError(str(error), where=option_names.CPU_COUNT) from None
+        hint = f"give a smaller {option_names.CPU_COUNT}"
+        raise UsageError(str(error), where=option_names.CPU_COUNT, hint=hint) from None
     return reserve_document(loaded.configuration, found, answer_header(loaded, sources))

@@ -137,7 +137,8 @@ def _refuse_unread(checks: "Sequence[FleetCheckName]", *, nrt: str, pods: str) -
     if nrt and "nrt" not in checks:
         raise UsageError("is read by the check nrt only", where="--nrt", hint="add it to --check")
     if pods and not {"nrt", "state", "audit"}.intersection(checks):
-        raise UsageError("is read by the checks state, audit and nrt only", where="--pods")
+        message = "is read by the checks state, audit and nrt only"
+        raise UsageError(message, where="--pods", hint="add one of these to --check, or leave it out")
 
 
 def _tell_unknown(

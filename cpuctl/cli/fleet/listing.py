@@ -142,7 +142,8 @@ def list_nodes(
     refuse_publisher(publisher, style)
     pictures, written = Pictures.asked({SVG: svg, HTML: html}, style, replace=force), output in _WRITTEN
     if pictures and written:
-        raise UsageError("there is no list of nodes to draw", where=f"-o {output}")
+        hint = "give a picture or this output, one after the other"
+        raise UsageError("there is no list of nodes to draw", where=f"-o {output}", hint=hint)
     pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
     given, _ = read_pods(pods, Sources(), needed=bool(filename or template))  # an error here is no node's
     selection, releases = FleetSelection(recordings, jobs, resume, scheduler), releases_of(nodes)

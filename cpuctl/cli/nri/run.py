@@ -157,7 +157,8 @@ def run(
     inputs = PolicyInputs(policy, machine, kubelet_inputs(context), state, dry_run=dry_run)
     _refuse_clash(plan, inputs, index)
     if plan and names_state:
-        raise UsageError("a policy keeps a state, a plan does not", where=_STATE_FILE)
+        message = "a policy keeps a state, a plan does not"
+        raise UsageError(message, where=_STATE_FILE, hint=f"leave {_STATE_FILE} out")
     refuse_others_than_root(socket)
     messages()
     sources = Sources()
@@ -179,7 +180,9 @@ def _refuse_clash(plan: str, inputs: "PolicyInputs", index: str) -> None:
         hint = f"name either a plan ({option_names.PLAN} FILE) or a policy ({option_names.POLICY} static)"
         raise UsageError("expected what to carry out, one of two", hint=hint)
     if plan and inputs.kubelet != KubeletInputs():
-        raise UsageError("what the kubelet is told counts with a policy only", where=option_names.PLAN)
+        hint = "leave the kubelet's options out: the plan was made with them"
+        message = "what the kubelet is told counts with a policy only"
+        raise UsageError(message, where=option_names.PLAN, hint=hint)
     if not re.fullmatch("[0-9]{2}", index):
         raise UsageError(f"expected two digits, found {index!r}", where="--index")
     if inputs.machine != LIVE_MACHINE and not inputs.dry_run:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from cpuctl.checkpoints.model import (
+    DRAIN,
     ClaimsStateFile,
     CPUStateFile,
     DevicesStateFile,
@@ -14,7 +15,7 @@ from cpuctl.checkpoints.model import (
 from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.saved_files import LoadFailure, SavedFiles
-from cpuctl.engine.state_checks.findings import DRAIN, REPAIR, StateFinding, StatePlace
+from cpuctl.engine.state_checks.findings import REPAIR, StateFinding, StatePlace
 from cpuctl.records import Record
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 

@@ -8,7 +8,6 @@ from typing import NamedTuple, TypeAlias
 
 from cpuctl.diagnostics import Diagnostic, Severity
 
-DRAIN = "drain the node and delete the file"
 REPAIR = "cpuctl checkpoint repair"
 REPAIR_WITH_PODS = f"{REPAIR} --pods FILE"
 REMOVE = f"remove this pod from the node, then {REPAIR_WITH_PODS}"

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
+from cpuctl.checkpoints.model import DRAIN, MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.outcome import KubeletFault, Undetermined
-from cpuctl.engine.state_checks.findings import DRAIN, REPAIR_WITH_PODS
+from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS
 from cpuctl.engine.state_checks.memory_findings import DriftKind, UnplacedBlock, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
 from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired

@@ -167,7 +167,8 @@ class _Reader:
         if kind and not member:
             return self._read(name, value, lambda text: read_flag(kind, text, None))
         if kind:
-            raise UsageError(f"{name} has no members, found {name}.{member}", where=self.where)
+            message = f"{name} has no members, found {name}.{member}"
+            raise UsageError(message, where=self.where, hint=f"write {name}={value}")
         if STRUCTS.get(go_type) or go_type == "map[string]string":
             hint = f"write {name}.MEMBER=VALUE"
             raise UsageError(f"{name} is a mapping: which member is meant?", where=self.where, hint=hint)
@@ -185,7 +186,7 @@ class _Reader:
         try:
             return read(value)
         except ValueError as error:
-            raise UsageError(f"{name}={value}: {error}", where=self.where) from None
+            raise UsageError(f"{name}={value}: {error}", where=self.where, hint=_FORM) from None
 
     def _unknown(self, name: str, among: str, known: Iterable[str]) -> UsageError:
         meant = nearest(name, known)

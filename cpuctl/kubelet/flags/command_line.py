@@ -91,7 +91,8 @@ def _split(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError as error:
         problem = str(error)[:1].lower() + str(error)[1:]
-        raise UsageError(f"cannot be split into words: {problem}", where=_ARGUMENTS) from None
+        hint = "close the quotes, or put the flags into a file: @FILE"
+        raise UsageError(f"cannot be split into words: {problem}", where=_ARGUMENTS, hint=hint) from None
 
 
 def arguments_of_file(text: str) -> list[str]:

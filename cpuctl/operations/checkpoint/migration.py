@@ -9,7 +9,7 @@ from cpuctl.checkpoints.cpu_state import read_cpu_state
 from cpuctl.checkpoints.inspection import OTHER_FILES
 from cpuctl.checkpoints.memory_state import read_memory_state
 from cpuctl.checkpoints.migration import NotMigrated, migrate_cpu_state, migrate_memory_state
-from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, UnreadableState
+from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile, UnreadableState
 from cpuctl.engine.start import Started
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.kubelet import named_version, read_gates
@@ -122,7 +122,7 @@ def _migrated(state: StateInput, to: StateReader) -> FileChange:
         # No release converts them: the one to go to reads them, passes over them or stops.
         return change
     if found.state is None:
-        raise InputError(f"cannot be read: {found.problem}", where=state.source)
+        raise InputError(f"cannot be read: {found.problem}", where=state.source, hint=DRAIN)
     wrong = [each.name for each in found.checksums if not each.ok and each.written]
     if wrong:
         reason = f"{' and '.join(wrong)} does not match the content, so the content may be wrong"
@@ -152,6 +152,5 @@ def _checked(change: FileChange, to: StateReader) -> FileChange:
     read = read_cpu_state if isinstance(change.after.state, CPUStateFile) else read_memory_state
     result = read(change.text, to)
     if isinstance(result, UnreadableState):
-        advice = "drain the node and delete the file"
-        return change._replace(refused=Refused(f"that kubelet cannot load it: {result.error}", advice))
+        return change._replace(refused=Refused(f"that kubelet cannot load it: {result.error}", DRAIN))
     return change

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.checkpoints.inspection import OTHER_FILES
@@ -47,7 +48,7 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
         raise InputError("there are no state files", where=machine or LIVE_MACHINE, hint=hint)
     for state in states:
         if not state.inspection.file_name and (len(states) == 1 or state.file_name not in OTHER_FILES):
-            raise InputError(state.inspection.problem, where=state.source)
+            raise _unreadable(state)
     return StateView(states, load_owners(pods, PodRules(), sources, source), source)
 
 
@@ -61,7 +62,9 @@ def read_pairs(a: str, b: str, sources: Sources) -> list[Pair]:
     names = sorted(one.keys() & other.keys() if single else one.keys() | other.keys())
     if not names:
         found = ", ".join(sorted({*one, *other}))
-        raise InputError(f"are different files ({found}): there is nothing to compare", where=f"{a} and {b}")
+        hint = "name two files of one kind, or two directories"
+        message = f"are different files ({found}): there is nothing to compare"
+        raise InputError(message, where=f"{a} and {b}", hint=hint)
     return [(one.get(name), other.get(name)) for name in names]
 
 
@@ -75,5 +78,11 @@ def _side(member: str, name: str, sources: Sources) -> dict[str, StateInput]:
         elif len(states) > 1 and state.file_name in OTHER_FILES:
             sources.warnings.append(f"{state.source}: left out: {state.inspection.problem}")
         else:
-            raise InputError(state.inspection.problem, where=state.source)
+            raise _unreadable(state)
     return readable
+
+
+def _unreadable(state: StateInput) -> InputError:
+    command = ["cpuctl", "checkpoint", "verify", *([str(state.path)] if state.path else [])]
+    hint = f"{shlex.join(command)} says what a kubelet makes of it"
+    return InputError(state.inspection.problem, where=state.source, hint=hint)

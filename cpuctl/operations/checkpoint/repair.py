@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.inspection import readable_part
 from cpuctl.checkpoints.memory_state import write_memory_state
-from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
+from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile, PodsStateFile
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.start import NotStarted, Started, start_managers
-from cpuctl.engine.state_checks.findings import DRAIN, REPAIR
+from cpuctl.engine.state_checks.findings import REPAIR
 from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state

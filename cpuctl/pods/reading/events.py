@@ -65,7 +65,11 @@ def decode_events(text: str | bytes, source: str) -> tuple[RejectionEvent, ...]:
 def _refuse_table(text: str | bytes, source: str) -> None:
     head = text[: len(_TABLE)].decode("utf-8", "replace") if isinstance(text, bytes) else text[: len(_TABLE)]
     if head.startswith(("NAMESPACE ", "LAST SEEN ")):
-        hint = "add -o json to kubectl, or hand lines of the table to cpuctl explain --message"
+        from shlex import quote
+
+        hint = (
+            f"add -o json to kubectl, or cpuctl explain --message - < {quote(source)} explains its messages"
+        )
         raise InputError("this is a table of kubectl's, expected events", where=source, hint=hint)
 
 

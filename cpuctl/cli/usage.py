@@ -1,0 +1,120 @@
+"""What is wrong with a command line, in the form of every other error: one line, and what to type instead.
+
+The parser has words of its own, over several lines and without a next step; they are read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from cpuctl.errors import UsageError
+from cpuctl.spelling import nearest
+
+_NO_COMMAND = re.compile(r"No such command '(.*?)'\.", re.DOTALL)
+_EXTRA = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
+_NEEDS = re.compile(r"Option '(.*)' requires (?:an|(\d+)) arguments?\.")
+_TAKES_NONE = re.compile(r"Option '(.*)' does not take a value\.")
+_NO_CHOICE = re.compile(r"(?P<found>'.*') is not one of (?P<choices>'.*')\.", re.DOTALL)
+_NO_NUMBER = re.compile(r"(?P<found>.*) is not (?:a valid \w+(?: range)?|in the range .*)\.", re.DOTALL)
+_LIKE = 0.8
+"""How alike an option has to be for a guess: the parser's own guesses are often others."""
+
+
+def explained(error: Any, command: Any, arguments: Sequence[str]) -> UsageError:  # noqa: ANN401  # private types
+    """Say what the parser complains of, and what to type instead.
+
+    *command* is the root: where the parser does not say which command it was reading, its words do.
+    """
+    if error.ctx is not None:
+        named, path = error.ctx.command, error.ctx.command_path
+    else:
+        named, path = _called(command, arguments)
+    return _of_names(error, named, path) or _of_values(error, named, path) or _other(error, path)
+
+
+def _called(command: Any, arguments: Iterable[str]) -> tuple[Any, str]:  # noqa: ANN401
+    path = ["cpuctl"]
+    for word in arguments:
+        verb = command.get_command(None, word) if hasattr(command, "get_command") else None
+        if verb is None:
+            break
+        command, path = verb, [*path, word]
+    return command, " ".join(path)
+
+
+def _of_names(error: Any, command: Any, path: str) -> UsageError | None:  # noqa: ANN401
+    """Explain a command, an option or an argument that there is not."""
+    if hasattr(error, "possibilities"):
+        meant = nearest(error.option_name, _options(command), _LIKE)
+        hint = f"did you mean {meant}?" if meant else f"{path} -h lists the options"
+        return UsageError(f"no such option: {error.option_name}", hint=hint)
+    if unknown := _NO_COMMAND.match(error.message):
+        meant = nearest(unknown[1], command.list_commands(error.ctx))
+        hint = f"did you mean {meant}?" if meant else f"{path} -h lists the commands"
+        return UsageError(f"no such command: {unknown[1]}", hint=hint)
+    if extra := _EXTRA.match(error.message):
+        return UsageError(f"unexpected argument: {extra[1]}", hint=f"usage: {_usage(error.ctx)}")
+    return None
+
+
+def _of_values(error: Any, command: Any, path: str) -> UsageError | None:  # noqa: ANN401
+    """Explain a value that is missing, that nothing takes, or that is none of those that something takes."""
+    parameter = getattr(error, "param", None)
+    if parameter is not None:
+        if type(error).__name__ == "MissingParameter":
+            return UsageError(f"{_metavar(parameter)} is missing", hint=f"usage: {_usage(error.ctx)}")
+        return _wrong(error.message, parameter)
+    if needs := _NEEDS.match(error.message):
+        option, values = _options(command).get(needs[1]), int(needs[2] or 1)
+        metavar = option and option.metavar
+        expected = "expected a value, found none" if values == 1 else f"expected {values} values"
+        hint = f"write {needs[1]} {metavar}" if metavar else f"{path} -h says what it takes"
+        return UsageError(expected, where=needs[1], hint=hint)
+    if takes_none := _TAKES_NONE.match(error.message):
+        return UsageError("takes no value", where=takes_none[1], hint=f"write {takes_none[1]} alone")
+    return None
+
+
+def _wrong(message: str, parameter: Any) -> UsageError:  # noqa: ANN401
+    """Say which values an option takes."""
+    where = parameter.opts[-1] if parameter.param_type_name == "option" else _metavar(parameter)
+    if wrong := _NO_CHOICE.fullmatch(message):
+        choices = re.findall(r"'([^']*)'", wrong["choices"])
+        meant = nearest(wrong["found"].strip("'"), choices)
+        expected = f"expected one of {', '.join(choices)}, found {wrong['found']}"
+        return UsageError(expected, where=where, hint=f"did you mean {meant}?" if meant else "")
+    if wrong := _NO_NUMBER.fullmatch(message):
+        return UsageError(f"expected {_numbers(parameter.type)}, found {wrong['found']}", where=where)
+    return UsageError(message, where=where)
+
+
+def _numbers(kind: Any) -> str:  # noqa: ANN401
+    noun = "a whole number" if kind.name.startswith("int") else "a number"
+    least, most = getattr(kind, "min", None), getattr(kind, "max", None)
+    if least is None and most is None:
+        return noun
+    if most is None:
+        return f"{noun} of at least {least}"
+    return f"{noun} of at most {most}" if least is None else f"{noun} from {least} to {most}"
+
+
+def _other(error: Any, path: str) -> UsageError:  # noqa: ANN401
+    """Repeat the parser's own words, which begin with a capital and end with a stop."""
+    message = error.format_message().removesuffix(".")
+    return UsageError(f"{message[:1].lower()}{message[1:]}", hint=f"{path} -h shows how it is used")
+
+
+def _options(command: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return the options by all their names, but those by which they were called before."""
+    shown = (each for each in command.params if not getattr(each, "hidden", False))
+    return {name: each for each in shown for name in (*each.opts, *each.secondary_opts)}
+
+
+def _metavar(parameter: Any) -> str:  # noqa: ANN401
+    return str(parameter.human_readable_name).strip("[]{}.")
+
+
+def _usage(context: Any) -> str:  # noqa: ANN401
+    return " ".join(context.get_usage().split()).removeprefix("Usage: ")

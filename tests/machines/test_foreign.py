@@ -120,6 +120,7 @@ def test_hwloc_reads_the_same_machine_as_it_is_written(name: str) -> None:
 FORMS = ("-p -a", "-e -a", "-e -J")
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(("name", "words"), list(zip(NAMES, cycle(FORMS), strict=False)))
 def test_lscpu_tells_the_same_machine(name: str, words: str, tmp_path: Path) -> None:
     """Every machine in one of the forms: lscpu takes it from the same files for each."""

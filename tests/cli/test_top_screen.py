@@ -110,11 +110,19 @@ def test_keys_sort_filter_and_open(recording: Recording) -> None:
         assert [line[0] for line in lines(pilot) if line[:8] in ("a server", "b front ")] == ["b"]
         await pilot.press("escape", "r", "down", "enter")
         assert "shop/web-0/front" in text(pilot)
+        assert "\nCPUs 2,6 on NUMA node 1, load" in text(pilot)
+        assert "\nits threads used" in text(pilot)
         await pilot.press("escape", "up", "enter")
         assert "500 (stray), /system.slice/backup.service" in text(pilot)
         assert "24 PCI-MSI 524288-edge eth0" in text(pilot)
+        app.document["containers"][0] |= {"cpus": "5", "numaNodes": "", "threads": 1}
+        app.draw()
+        await pilot.pause()
+        assert "\nCPU 5 on NUMA nodes that are not known, load" in text(pilot)
+        assert "\n1 thread used" in text(pilot)
 
-    drive(screen(recording), keys)
+    app: Any = screen(recording)
+    drive(app, keys)
 
 
 def test_the_map_alone_has_a_cursor_and_opens_a_cpu(recording: Recording) -> None:

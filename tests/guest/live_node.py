@@ -113,9 +113,9 @@ class Screen:
             time.sleep(0.05)
 
     def end(self) -> int:
-        """Press q, and return how it has ended; 137 where it did not within a minute."""
+        """Press q, and return how it has ended; 137 where it did not within minutes: a capture takes some."""
         self.press("q")
-        for _ in range(120):
+        for _ in range(600):
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self._file.close()
@@ -144,12 +144,32 @@ class Session:
         self.own = cpus_of(state["entries"][SERVER.uid]["server"])
         self.others = cpus_of(state["entries"][FORWARDER.uid]["forwarder"])
         self.main = dict(node.processes)
+        self.holder = self.hold_memory()
         self.running: dict[str, list[subprocess.Popen[bytes]]] = {}
         self.reports: list[dict[str, Any]] = []
+        # Where it came to before all this, which is a CPU of the system.
         self.home = Path("/proc/irq/4/smp_affinity_list").read_text(encoding="utf-8").strip()
         # An audit takes seconds of CPU time where CPUs are emulated, a twentieth of that elsewhere.
         self.watch = Watch("watch.jsonl", "--full", "1m", "--max-cpu", "50", "--textfile", str(TEXTFILE))
         self.screen = Screen("--record", "/out/top.jsonl.gz")
+
+    def hold_memory(self) -> int:
+        """Start a process in a container that has eight MiB of its own, in a program that no other one runs.
+
+        It waits for ever until somebody reads what it writes.
+        """
+        Path("/bin/holder").write_bytes(Path("/bin/busybox").read_bytes())
+        Path("/bin/holder").chmod(0o755)
+        _, self.full = os.pipe()
+        group = self.node.group(SERVER)
+        process = subprocess.Popen(
+            ["dd", "if=/dev/zero", "bs=8M"],
+            executable="/bin/holder",
+            stdout=self.full,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: self.node.enter(group),  # noqa: PLW1509  # it opens a file, no more
+        )
+        return process.pid
 
     def start(self, name: str, words: list[str], inside: Container | None = None) -> int:
         """Start a process that has a part in the load, in a container or outside of all."""
@@ -171,8 +191,9 @@ class Session:
         inside = [self.start("stress", busy(-1, 0.3), SERVER) for _ in range(3)]
         return [*inside, self.start("stress", busy(-1, 0.3), FORWARDER)]
 
-    def stray(self) -> dict[str, int]:
-        return {"tid": self.start("stray", busy(self.own[1], 0.25)), "cpu": self.own[1]}
+    def stray(self) -> dict[str, object]:
+        tid = self.start("stray", busy(self.own[1], 0.25))
+        return {"tid": tid, "cpu": self.own[1], "group": f"/{self.node.group(SERVER)}"}
 
     def interrupt(self, cpus: object) -> dict[str, object]:
         deliver(cpus)
@@ -205,9 +226,9 @@ class Session:
         return {"cpu": cpu, "online": value}
 
     def move_memory(self, source: int, target: int) -> dict[str, int]:
-        pid = self.main["server"]
-        subprocess.run(["migratepages", str(pid), str(source), str(target)], check=True)
-        return {"pid": pid, "from": source, "to": target}
+        """Move a process's memory to another NUMA node than its container has, as root may, or back."""
+        subprocess.run(["migratepages", str(self.holder), str(source), str(target)], check=True)
+        return {"pid": self.holder, "from": source, "to": target}
 
     def take_memory(self, node: int) -> dict[str, int]:
         """Take more memory than a NUMA node has free, from it if there is some."""
@@ -261,13 +282,13 @@ class Session:
             Moment(580, "CPU offline", lambda: self.online(offline, 0)),
             Moment(640, "CPU online", lambda: self.online(offline, 1)),
             Moment(690, "memory moved", lambda: self.move_memory(0, 3)),
+            Moment(710, "report memory", lambda: self.report("memory")),
             Moment(730, "keys: help", lambda: press("h")),
             Moment(740, "keys: no help", lambda: press("h\x1b")),
-            Moment(745, "memory taken", lambda: self.take_memory(2)),
-            Moment(770, "report memory", lambda: self.report("memory")),
-            Moment(820, "memory back", lambda: self.move_memory(3, 0)),
-            Moment(870, "keys: capture", lambda: press("w")),
-            Moment(955, "end", lambda: None),
+            Moment(800, "memory back", lambda: self.move_memory(3, 0)),
+            Moment(830, "memory taken", lambda: self.take_memory(2)),
+            Moment(890, "keys: capture", lambda: press("w")),
+            Moment(965, "end", lambda: None),
         ]
 
     def play(self) -> list[dict[str, Any]]:

@@ -94,7 +94,7 @@ def counted(tid: str) -> dict[str, Any] | None:
 def task(pid: str, tid: str) -> dict[str, Any] | None:
     """Return what is compared of one thread."""
     folder = f"/proc/{pid}/task/{tid}"
-    status, at = text_of(f"{folder}/status"), time.time()
+    status = text_of(f"{folder}/status")
     if status is None:
         return None
     fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
@@ -105,8 +105,6 @@ def task(pid: str, tid: str) -> dict[str, Any] | None:
         "kernel": pid == "2" or fields["PPid"] == "2",
     }
     if not made["kernel"]:
-        schedstat = (text_of(f"{folder}/schedstat") or "0").split()
-        made |= {"at": round(at, 4), "ran": int(schedstat[0])}
         made["group"] = (text_of(f"{folder}/cgroup") or "").strip().rpartition("::")[2]
     return made
 
@@ -140,15 +138,24 @@ def memory(seen: dict[str, Any]) -> dict[str, dict[str, int]]:
     return found
 
 
-def look(number: int) -> dict[str, Any]:
-    """Copy counters once; every second time look at all threads and groups, and every fourth at memory."""
+def outside(seen: dict[str, Any]) -> list[str]:
+    """Name the threads of no pod, and not of the kernel."""
+    return [
+        tid for tid, made in seen.items() if "group" in made and not made["group"].startswith("/kubepods")
+    ]
+
+
+def look(number: int, strangers: list[str]) -> dict[str, Any]:
+    """Copy counters once; every third time look at all threads and groups, and every sixth at memory."""
     names = [*FILES, *(path for pattern in PATTERNS for path in sorted(glob.glob(pattern)))]  # noqa: PTH207
-    at, everything = time.time(), number % 2 == 0
+    at, everything = time.time(), number % 3 == 0
     files = {path: copy for path in names if (copy := copied(path))}
     made: dict[str, Any] = {"at": at, "files": files, "groups": groups(everything=everything)}
     if everything:
         made["tasks"] = tasks()
-    if number % 4 == 0:
+        strangers[:] = outside(made["tasks"])
+    made["outside"] = {tid: counts for tid in strangers if (counts := counted(tid))}
+    if number % 6 == 0:
         made["memory"] = memory(made["tasks"])
     return made | {"until": time.time()}
 
@@ -156,9 +163,10 @@ def look(number: int) -> dict[str, Any]:
 def main(seconds: float) -> None:
     """Look every so many seconds until somebody ends it."""
     number, due = 0, time.monotonic()
+    strangers: list[str] = []
     while True:
         with gzip.open("/out/kernel.jsonl.gz", "ab", compresslevel=1) as file:
-            file.write(json.dumps(look(number)).encode() + b"\n")
+            file.write(json.dumps(look(number, strangers)).encode() + b"\n")
         number += 1
         due = max(due + seconds, time.monotonic())
         time.sleep(max(due - time.monotonic(), 0))

@@ -35,6 +35,8 @@ from cpuctl.cli.render.top_map import (
     map_lines,
     whose,
 )
+from cpuctl.cpuset import CPUSet
+from cpuctl.phrases import counted, named
 from cpuctl.visible_text import printable
 
 if TYPE_CHECKING:
@@ -347,11 +349,12 @@ def container_page(container: Container, *, color: bool) -> Iterator[Line]:
     yield [Cell(name, "bold")]
     yield [Cell(f"UID {container['uid']}, id {known}")]
     yield [Cell(f"group {container['path'] or UNKNOWN}")]
-    nodes, load = container["numaNodes"] or UNKNOWN, loads_text(container["loads"])
-    yield [Cell(f"CPUs {container['cpus']} on NUMA nodes {nodes}, load {load}")]
-    threads = UNKNOWN if container["threads"] is None else container["threads"]
+    nodes, load = CPUSet.parse(container["numaNodes"]), loads_text(container["loads"])
+    where = f"on {named(nodes, 'NUMA node')}" if nodes else "on NUMA nodes that are not known"
+    yield [Cell(f"{named(CPUSet.parse(container['cpus']))} {where}, load {load}")]
+    threads = "its threads" if container["threads"] is None else counted(container["threads"], "thread")
     used, others = amount(container["used"]), amount(container["others"])
-    yield [Cell(f"{threads} threads used {used} CPUs; others used {others} of its CPUs")]
+    yield [Cell(f"{threads} used {used} CPUs; others used {others} of its CPUs")]
     often, throttled = rate(container["throttledPeriods"]), share(container["throttled"])
     steal = share(container["steal"])
     yield [Cell(f"throttled {throttled} of the time, in {often} periods a second; steal {steal}")]

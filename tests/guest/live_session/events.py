@@ -21,8 +21,10 @@ SAMPLED, NOTICED, SETTLED, FULL = 2.5, 3.0, 10.0, 60.0
 _PER_PLACE = {"foreign-processes", "interrupt", "quota-on-exclusive", "memory-spill", "cpuset-differs"}
 _BY_MEMORY = "memory-spill"
 _KERNEL_THREADS = "kernel-threads"
-AGO = 45.0
-"""Seconds before an event in which what it tells must have been so: a thorough round comes every ten."""
+AROUND = 60.0, 30.0
+"""Seconds before and after an event in which what it tells must have been so in some thorough round; one
+comes every 15 seconds, or later where the machine that emulates has much else to do.
+"""
 
 
 class Wanted(NamedTuple):
@@ -127,7 +129,7 @@ class Watched(NamedTuple):
         """Hold every event against the kernel's files of its time."""
         for event in self.events:
             at = time_of(event)
-            rounds = [each for each in self.rounds if at - AGO - self.audit <= each.at <= at + 1]
+            rounds = [each for each in self.rounds if at - AROUND[0] <= each.at <= at + AROUND[1]]
             if not self._is_true(event, rounds):
                 yield f"{event['time']} {event['event']}: {event['message']} is not in the kernel's files"
 

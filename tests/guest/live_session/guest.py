@@ -7,10 +7,16 @@ from pathlib import Path
 
 from tests.guest.conftest import HERE, ROOT
 from tests.guest.harness.guest import GuestResult, run_in_guest
-from tests.guest.harness.machine import GuestMachine, even_nodes
+from tests.guest.harness.machine import GuestMachine, GuestNode
 
 MACHINE = GuestMachine(
-    sockets=2, dies=2, cores=2, threads=2, nodes=even_nodes(4, cpus=4, mib=384), parameters="psi=1"
+    sockets=2,
+    dies=2,
+    cores=2,
+    threads=2,
+    # One that is soon full: its neighbours have to help out.
+    nodes=tuple(GuestNode(f"{4 * node}-{4 * node + 3}", 192 if node == 2 else 384) for node in range(4)),
+    parameters="psi=1",
 )
 LIBRARIES = ("textual", "mdit_py_plugins", "linkify_it", "platformdirs", "typing_extensions")
 """The extra of cpuctl top, and what it needs beside cpuctl's own dependencies."""

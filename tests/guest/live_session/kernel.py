@@ -285,11 +285,11 @@ def numa(name: str) -> Counting:
     return read
 
 
-def ran(tid: int) -> Counting:
-    """Make a function that reads the seconds of CPU time of one thread."""
+def ran(tid: int, key: str) -> Counting:
+    """Make a function that reads the seconds of CPU time of one thread, under some key."""
 
     def read(found: Round) -> Counters:
-        task = found.raw.get("tasks", {}).get(str(tid))
-        return {str(tid): (float(task["at"]), {"": task["ran"] / 1e9})} if task else {}
+        task = found.raw["outside"].get(str(tid))
+        return {key: (float(task["at"]), {"": task["ran"] / 1e9})} if task else {}
 
     return read

@@ -144,16 +144,16 @@ def _stalled(document: Any) -> Mapping[str, float | None]:
     return {**found, **_of_containers("pressure", "some")(document)}
 
 
-def _foreign(tid: int) -> Callable[[Any], Mapping[str, float | None]]:
+def _foreign(tid: int, key: str) -> Callable[[Any], Mapping[str, float | None]]:
     def rates(document: Any) -> Mapping[str, float | None]:
         seen = [each for row in document["containers"] for each in row["foreign"] if each["tid"] == tid]
-        return {str(tid): sum(each["ran"] for each in seen)}
+        return {key: sum(each["ran"] for each in seen)}
 
     return rates
 
 
-def quantities(stray: int) -> list[Quantity]:
-    """List what is compared; *stray* is the thread that runs where it does not belong."""
+def quantities(stray: int, victim: str) -> list[Quantity]:
+    """List what is compared; *stray* is the thread that runs on CPUs of *victim*, a container's group."""
     groups, threads, containers = kernel.of_groups, kernel.of_threads, _of_containers
     used = groups("cpu.stat", "usage_usec", divisor=1e6)
     throttled = groups("cpu.stat", "throttled_usec", divisor=1e6, above=True)
@@ -168,7 +168,11 @@ def quantities(stray: int) -> list[Quantity]:
         Quantity("run queue delay", "s/s", containers("runQueueDelay"), threads("waited", 1e9), 0.05),
         Quantity("migrations", "/s", containers("migrations"), threads("migrations"), 0.5),
         Quantity("interrupts", "/s", _of_cpus("interrupts"), kernel.interrupts, 1.0),
-        Quantity("the stray thread", "CPUs", _foreign(stray), kernel.ran(stray), 0.05, 0.06),
+        Quantity(
+            "the stray thread", "CPUs", _foreign(stray, "stray"), kernel.ran(stray, "stray"), 0.05, 0.06
+        ),
+        # Others are the stray and the kernel's own threads, and interrupts are told from them by ticks.
+        Quantity("used by others", "CPUs", containers("others"), kernel.ran(stray, victim), 0.1, 0.35),
         Quantity("numa_miss", "/s", _of_nodes("misses"), kernel.numa("numa_miss"), 50.0),
         Quantity("numa_foreign", "/s", _of_nodes("foreign"), kernel.numa("numa_foreign"), 50.0),
         Quantity("other_node", "/s", _of_nodes("otherNode"), kernel.numa("other_node"), 50.0),

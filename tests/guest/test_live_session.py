@@ -1,0 +1,142 @@
+"""The comparison of a session with the kernel's files: what it lets pass, and what it does not."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.guest.live_session import kernel
+from tests.guest.live_session.events import WANTED, Watched
+from tests.guest.live_session.kernel import Round
+from tests.guest.live_session.rates import Quantity, Row, Spell, compare
+from tests.guest.live_session.reports import Reported
+
+STATE = json.dumps({"defaultCpuSet": "0-1", "entries": {"u-1": {"server": "2-3"}}})
+GROUP = "/kubepods.slice/kubepods-podu_1.slice/cri-containerd-d1.scope"
+TIMES = "cpu 0\ncpu2 0 0 0 {idle} 0 0 0 0 0 0\n"
+
+
+def round_at(
+    at: float, *, idle: float = 0.0, allowed: str = "0-1", irq: str = "0", quota: str = "max"
+) -> Round:
+    """Make a round in which CPU 2 has been idle for some seconds, and a process outside may run somewhere."""
+    texts = {
+        "/proc/stat": TIMES.format(idle=round(idle * 100)),
+        "/proc/interrupts": "     CPU0  CPU2\n  4:  1  2  IO-APIC 4-edge ttyS0\n",
+        "/proc/irq/4/smp_affinity_list": irq,
+        "/proc/irq/4/effective_affinity_list": irq,
+        "/proc/irq/default_smp_affinity": "3",
+        "/sys/devices/virtual/workqueue/cpumask": "3",
+        "/sys/devices/system/cpu/online": "0-3",
+        "/sys/devices/system/node/node0/cpulist": "0-3",
+        "/var/lib/kubelet/cpu_manager_state": STATE,
+    }
+    files = {"cpu.max": f"{quota} 100000", "cpuset.cpus": "2-3", "cpuset.cpus.effective": "2-3"}
+    group = {"files": {name: [at, text] for name, text in files.items()}, "threads": ["90"], "counts": {}}
+    tasks = {
+        "500": {"pid": 500, "comm": "stray", "allowed": allowed, "kernel": False, "group": "/", "at": at}
+    }
+    copies = {path: [at, text] for path, text in texts.items()}
+    raw = {"at": at, "until": at + 1, "files": copies, "groups": {GROUP: group}, "tasks": tasks, "memory": {}}
+    return Round(raw)
+
+
+def test_facts_are_what_an_audit_is_to_find() -> None:
+    assert round_at(0).facts() == frozenset()
+    assert round_at(0, allowed="0-2").facts() == {("foreign-processes", "500")}
+    assert round_at(0, irq="3").facts() == {("interrupt", "4")}
+    assert round_at(0, quota="5000").facts() == {("quota-on-exclusive", GROUP)}
+
+
+BUSY = Quantity("load", "CPUs", lambda document: document, kernel.busy, 0.05)
+
+
+def row(told: float, *, missing: bool = False) -> Row:
+    """Compare a minute in which CPU 2 was idle for a quarter of the time."""
+    spells = [Spell(at, at + 1, {"2": told}) for at in range(61) if not (missing and 10 <= at < 15)]
+    return compare(BUSY, spells, [round_at(at, idle=at / 4) for at in range(0, 61, 5)])
+
+
+def test_rates_are_those_of_the_same_time() -> None:
+    (first, second) = row(0.75).windows
+    assert (first.key, first.seconds, first.counted, first.difference) == ("2", 30, 0.75, 0)
+    assert second.begin == 30
+    assert row(0.75).wrong == []
+    assert [text.split(":")[0] for text in row(0.85).wrong] == ["load of 2", "load of 2", "load"]
+    assert [window.begin for window in row(0.75, missing=True).windows] == [30], "of a part nothing is told"
+
+
+def finding(code: str, **more: Any) -> dict[str, Any]:
+    parts = {"code": code, "subject": "", "path": None, "fix": "", "message": "", "detected": ""}
+    return parts | more
+
+
+STRAY = finding("foreign-processes", path="/", fix="taskset -acp 0-1 500")
+
+
+def event(at: float, name: str, **more: Any) -> dict[str, Any]:
+    return {"time": datetime.fromtimestamp(at, UTC).isoformat(), "event": name, "message": name, **more}
+
+
+def watched(*events: dict[str, Any]) -> Watched:
+    """A thread strays from second 100 to 200; everything else that is done in a session comes much later."""
+    moments = {each.moment: {"at": 1000.0, "until": 1000.0} for each in WANTED}
+    moments |= {"stray": {"at": 100.0, "until": 100.0}, "stray ends": {"at": 200.0, "until": 200.0}}
+    rounds = [round_at(at, allowed="0-2" if 100 < at < 200 else "0-1") for at in range(5, 400, 10)]
+    return Watched(events, moments, rounds, audit=5.0)
+
+
+FOUND, RESOLVED = event(104, "Found", finding=STRAY), event(215, "Resolved", finding=STRAY)
+
+
+def wrong(*events: dict[str, Any]) -> list[str]:
+    return [text for text in watched(*events).wrong() if "stray" in text or ":" not in text[:12]]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ((FOUND, RESOLVED), []),
+        ((RESOLVED,), ["stray: Found foreign-processes was missed"]),
+        ((FOUND,), ["stray ends: Resolved foreign-processes was missed"]),
+        ((event(140, "Found", finding=STRAY), RESOLVED), ["stray: Found foreign-processes came 40 s late"]),
+        (
+            (FOUND, event(105, "Found", finding=STRAY), RESOLVED),
+            ["stray: Found foreign-processes came 2 times"],
+        ),
+    ],
+)
+def test_an_event_comes_once_and_in_time(events: tuple[dict[str, Any], ...], expected: list[str]) -> None:
+    told = [text for text in watched(*events).wrong() if text.startswith("stray")]
+    assert told == expected
+
+
+def test_what_did_not_happen_is_no_event() -> None:
+    never = event(300, "Found", finding=finding("interrupt", subject="IRQ 4 (ttyS0)"))
+    assert [text.split()[1] for text in watched(FOUND, RESOLVED, never).untrue()] == ["Found:"]
+    assert list(watched(FOUND, RESOLVED, event(1, "KubeletStarted")).untrue())
+    assert list(watched(FOUND).unresolved()) == ["Found was not resolved"]
+    assert list(watched(FOUND, RESOLVED).unresolved()) == []
+
+
+def report(*findings: dict[str, Any], cpus: str = "2-3") -> Reported:
+    holder = {"podUID": "u-1", "container": "server", "cpus": cpus}
+    container = {"path": GROUP, "threads": 1, "mems": {"effective": ""}}
+    container["cpus"] = {"configured": "2-3", "effective": "2-3"}
+    document = {
+        "taken": datetime.fromtimestamp(12, UTC).isoformat(),
+        "machine": {"summary": {"online": "0-3"}, "numaNodes": [{"id": 0, "cpus": "0-3"}]},
+        "holders": {"cpus": {"holders": [holder], "sharedPool": "0-1", "exclusive": "2-3"}},
+        "audit": {"containers": [container], "findings": list(findings)},
+    }
+    return Reported("now", document, {"from": 10.0, "until": 20.0}, [round_at(15, allowed="0-2")])
+
+
+def test_a_report_says_what_is_so() -> None:
+    assert report(STRAY).wrong() == []
+    assert report().wrong() == ["report now: foreign-processes"]
+    assert report(STRAY, finding("cpus-offline")).wrong() == ["report now: cpus-offline"]
+    assert report(STRAY, cpus="2").wrong() == ["report now: who holds CPUs"]

@@ -1226,7 +1226,7 @@ complete -c cpuctl -n '__cpuctl_at "top"' -l feature-gates -x -a '(__cpuctl_ask 
 complete -c cpuctl -n '__cpuctl_at "top"' -l ignore-unknown-gates -d 'Ignore feature gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "top"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "top"' -l interval -x -d 'The time between two looks, 0.2 to 3600.'
-complete -c cpuctl -n '__cpuctl_at "top"' -l samples -x -d 'With -o jsonl: end after N moments; 0 goes on.'
+complete -c cpuctl -n '__cpuctl_at "top"' -l samples -x -d 'With -o jsonl: end after N moments; 0 is all that there are.'
 complete -c cpuctl -n '__cpuctl_at "top"' -l once -d 'Look for one interval, print the answer, and end.'
 complete -c cpuctl -n '__cpuctl_at "top"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'With --once: table, wide, json or yaml. jsonl: every moment, an answer a line.'
 complete -c cpuctl -n '__cpuctl_at "top"' -l record -r -F -d 'Write every moment to a new file, a JSON object a line; compressed where the name ends in .gz. It ends at 1 GiB.'

@@ -740,7 +740,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--interval)'--interval='[The time between two looks, 0.2 to 3600.]:SECONDS: ' \
-                '(--samples)'--samples='[With -o jsonl\: end after N moments; 0 goes on.]:N: ' \
+                '(--samples)'--samples='[With -o jsonl\: end after N moments; 0 is all that there are.]:N: ' \
                 '(--once)'--once'[Look for one interval, print the answer, and end.]' \
                 '(-o --output)'{-o+,--output=}'[With --once\: table, wide, json or yaml. jsonl\: every moment, an answer a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--record)'--record='[Write every moment to a new file, a JSON object a line; compressed where the name ends in .gz. It ends at 1 GiB.]:FILE:_files' \

@@ -24,7 +24,7 @@ from cpuctl.cli.options import (
     RunningPodsOption,
 )
 from cpuctl.cli.output import Style, emit, note
-from cpuctl.cli.panels import INPUT, OUTPUT
+from cpuctl.cli.panels import INPUT, KUBELET, OUTPUT, panel_of
 from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources
 
@@ -84,7 +84,9 @@ IntervalOption = Annotated[
 ]
 SamplesOption = Annotated[
     int,
-    typer.Option("--samples", metavar="N", help="With -o jsonl: end after N moments; 0 goes on.", min=0),
+    typer.Option(
+        "--samples", metavar="N", help="With -o jsonl: end after N moments; 0 is all that there are.", min=0
+    ),
 ]
 RecordOption = Annotated[
     str,
@@ -137,11 +139,12 @@ def top(
 
     inputs = NodeInputs(machine=machine, root=root, kubelet=kubelet_inputs(context), state=state, pods=pods)
     style = Style(output or TopOutput.TABLE, color=not no_color, quiet=quiet)
-    _refuse_clash(inputs, replay, record)
+    if replay:
+        _refuse_clash(context, record)
     _refuse_form(output, once=once, interval=interval, samples=samples)
     on_screen = not (once or output is TopOutput.JSONL) and _has_screen()
     if replay:
-        _replay(replay, style, interval, once=once, on_screen=on_screen)
+        _replay(replay, style, interval, samples, once=once, on_screen=on_screen)
         return
     with _running(inputs, style, thorough=once) as (node, sources), _recorder(record, style) as recorder:
         feed = _LiveFeed(node, sources, recorder)
@@ -152,12 +155,20 @@ def top(
             _print(_moments(feed, interval), style, 1 if once else samples)
 
 
-def _refuse_clash(inputs: "NodeInputs", replay: str, record: str) -> None:
-    if replay and record:
+def _refuse_clash(context: typer.Context, record: str) -> None:
+    """Raise UsageError for what a recording is not asked with ``--replay``: it has its node in it."""
+    if record:
         hint = "copy the file, or leave --record out"
-        raise UsageError("what is recorded already is not recorded again", where="--record", hint=hint)
-    if replay and (inputs.machine != "live" or inputs.root or inputs.pods or inputs.state):
-        raise UsageError("it has its node in it", where="--replay", hint="name either the file or a node")
+        raise UsageError("cannot be used with --replay: it is recorded already", where="--record", hint=hint)
+    others = [each for each in context.command.params if panel_of(each) in (INPUT, KUBELET)]
+    for option in others:
+        source = context.get_parameter_source(option.name or "")
+        if option.name != "replay" and source is not None and source.name == "COMMANDLINE":
+            raise UsageError(
+                "cannot be used with --replay: a recording has its node in it",
+                where=option.opts[-1],
+                hint=f"leave out {option.opts[-1]}, or --replay to look at a node",
+            )
 
 
 def _refuse_form(output: TopOutput | None, *, once: bool, interval: float, samples: int) -> None:
@@ -214,6 +225,14 @@ def _moments(feed: "_LiveFeed", interval: float) -> "Iterator[Top]":
         time.sleep(max(due - time.monotonic(), 0))
 
 
+def _paced(moments: "Iterator[Top]", interval: float) -> "Iterator[Top]":
+    """Yield moments as slowly as they are played on a screen."""
+    for number, document in enumerate(moments):
+        if number:
+            time.sleep(interval)
+        yield document
+
+
 def _print(moments: "Iterator[Top]", style: Style, most: int) -> None:
     for number, document in enumerate(moments, 1):
         if style.output is TopOutput.JSONL:
@@ -225,21 +244,21 @@ def _print(moments: "Iterator[Top]", style: Style, most: int) -> None:
             return
 
 
-def _replay(name: str, style: Style, interval: float, *, once: bool, on_screen: bool) -> None:
+def _replay(name: str, style: Style, interval: float, samples: int, *, once: bool, on_screen: bool) -> None:
     from cpuctl.operations.top_recording import read_recording
 
     recording = read_recording(name)
-    if recording.cut:
-        note(f"warning: {name}: the last line is not whole, and left out", style)
+    for remark in recording.remarks:
+        note(f"warning: {name}: {remark}", style)
     count = len(recording.lines)
     if on_screen:
         from cpuctl.cli.top_screen import Playback
 
         _show(Playback(recording), interval, style, None)
-    elif once:
-        emit(recording.moment(count - 1), style)
     else:
-        _print((recording.moment(number) for number in range(count)), style, 0)
+        moments = map(recording.moment, range(count - 1 if once else 0, count))
+        streamed = once or style.output is TopOutput.JSONL
+        _print(moments if streamed else _paced(moments, interval), style, samples)
 
 
 def _has_screen() -> bool:

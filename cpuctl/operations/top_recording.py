@@ -5,7 +5,6 @@ A file is compressed where its name ends in ``.gz``, and is whole to its last li
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import zlib
@@ -14,20 +13,28 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, UsageError, unreadable, unwritable
+from cpuctl.phrases import byte_text, counted
+from cpuctl.schemas.quick_check import Check, quick_check
 
 if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
-
     from cpuctl.answers.top import Top
 
 MOST_WRITTEN = 1 << 30
 """Bytes of a recording on the disk: it ends there. An hour of 128 CPUs takes some 60 MB compressed."""
 _MOST_MOMENTS = 100_000
 _LONGEST_LINE = 16 << 20
+_MOST_PASSED_OVER = 1 << 30
+"""Bytes of lines that are too long, all together: a file that has more is no recording."""
 _MOST_KEPT = 512 << 20
 """Bytes that a recording takes in memory, compressed line by line, when it is played."""
+_MOST_TOLD = 10
+_PIECE = 1 << 16
 _SCHEMA = "top"
 _COMPRESSED = b"\x1f\x8b"
+_GZIP = 31
+"""What zlib calls this format, with the largest window."""
+_FLUSHED = b"\0\0\xff\xff"
+"""How compressed data ends where its writer has written all that it had, but not its end."""
 _EXPECTED = "expected what cpuctl top --record has written, or top -o jsonl printed"
 
 
@@ -38,7 +45,7 @@ class Recorder:
         self.name = name
         self.full = False
         self._most = most
-        self._packer = zlib.compressobj(6, wbits=31) if name.endswith(".gz") else None
+        self._packer = zlib.compressobj(6, wbits=_GZIP) if name.endswith(".gz") else None
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             self._handle = os.open(name, flags, 0o600)
@@ -47,6 +54,7 @@ class Recorder:
         except OSError as error:
             raise unwritable(error, name) from None
         self._length = 0
+        self._refused = False
 
     def write(self, document: Top) -> None:
         """Write one moment, so that a reader sees it at once; nothing once the file is ``full``.
@@ -56,22 +64,31 @@ class Recorder:
         if self.full:
             return
         data = json.dumps(document, separators=(",", ":")).encode() + b"\n"
-        if self._packer is not None:
-            data = self._packer.compress(data) + self._packer.flush(zlib.Z_SYNC_FLUSH)
+        packer = self._packer and self._packer.copy()  # what is not written must not be part of what follows
+        if packer is not None:
+            data = packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH)
         if self._length + len(data) > self._most:
             self.full = True
             return
+        self._packer = packer
         self._put(data)
 
     def close(self) -> None:
-        """End the file."""
+        """End the file; raise NodeAccessError where the system refuses even that.
+
+        Where it has refused to take a moment, the file stays as it is: one with an end looks whole.
+        """
         if self._handle < 0:
             return
-        if self._packer is not None:
-            with suppress(OSError):
+        try:
+            if self._packer is not None and not self._refused:
                 self._put(self._packer.flush())
-        os.close(self._handle)
-        self._handle = -1
+        finally:
+            handle, self._handle = self._handle, -1
+            try:
+                os.close(handle)
+            except OSError as error:  # a file system that writes late, as NFS does
+                raise unwritable(error, self.name) from None
 
     def _put(self, data: bytes) -> None:
         try:
@@ -79,69 +96,160 @@ class Recorder:
                 written = os.write(self._handle, data)
                 data, self._length = data[written:], self._length + written
         except OSError as error:
+            self._refused = True
             raise unwritable(error, self.name) from None
 
 
+class Line(NamedTuple):
+    """A line of a recording: its number in the file, from 1, and its text, compressed."""
+
+    number: int
+    packed: bytes
+
+
 class Recording(NamedTuple):
-    """What a file holds; ``cut`` where its last line is not whole, as of a writer that was killed."""
+    """What a file holds. ``remarks`` say what is left out of it, and why."""
 
     name: str
-    lines: tuple[bytes, ...]
-    cut: bool
-    validator: Validator
+    lines: tuple[Line, ...]
+    remarks: tuple[str, ...]
+    check: Check
 
     def moment(self, number: int) -> Top:
         """Return one moment, counted from 0; raise InputError for a line that is no answer of top."""
-        where = f"{self.name}:{number + 1}"
+        line = self.lines[number]
+        where = f"{self.name}:{line.number}"
         try:
-            document: Top = json.loads(zlib.decompress(self.lines[number]))
+            document: Top = json.loads(zlib.decompress(line.packed))
         except (ValueError, RecursionError):
             raise InputError(f"is no JSON, {_EXPECTED}", where=where) from None
-        for error in self.validator.iter_errors(document):  # type: ignore[arg-type]
-            place = error.json_path.removeprefix("$").removeprefix(".")
-            detail = f"{place}: {error.message[:200]}" if place else error.message[:200]
-            raise InputError(f"{_EXPECTED}: {detail}", where=where)
+        if not self.check(document):
+            raise InputError(f"{_EXPECTED}: {_objection(document)}", where=where)
         return document
 
 
-def read_recording(name: str) -> Recording:
-    """Read a recording; raise InputError for a file that is none, or holds more than anybody can look at."""
+def _objection(document: Top) -> str:
+    """Say what is wrong with a moment that was refused: the schema itself knows, and takes its time."""
     from jsonschema import Draft202012Validator
 
     from cpuctl.schemas import schema_text
 
-    lines: list[bytes] = []
-    kept, cut = 0, False
+    validator = Draft202012Validator(json.loads(schema_text(_SCHEMA)))
+    for error in validator.iter_errors(document):
+        place = error.json_path.removeprefix("$").removeprefix(".")
+        return f"{place}: {error.message[:200]}" if place else error.message[:200]
+    return "a number is out of range"
+
+
+def read_recording(name: str) -> Recording:
+    """Read a recording; what of it cannot be played is left out, and remarked on.
+
+    Raise InputError for a file that is none.
+    """
+    from cpuctl.schemas import schema_text
+
     try:
         with open(name, "rb") as file:  # noqa: PTH123  # a text that may be empty
-            for line in _lines(file):
-                cut = not line.endswith(b"\n")
-                if cut:
-                    break
-                lines.append(zlib.compress(line, 1))
-                kept += len(lines[-1])
-                if len(line) > _LONGEST_LINE or len(lines) > _MOST_MOMENTS or kept > _MOST_KEPT:
-                    raise InputError(f"holds too much, {_EXPECTED}", where=f"{name}:{len(lines)}")
+            lines, remarks = _read(file, name)
     except OSError as error:
         raise unreadable(error, name) from None
     if not lines:
-        raise InputError(f"holds no moment, {_EXPECTED}", where=name)
-    validator = Draft202012Validator(json.loads(schema_text(_SCHEMA)))
-    recording = Recording(name, tuple(lines), cut, validator)
+        why = f" that can be played ({remarks[0]})" if remarks else ""
+        raise InputError(f"holds no moment{why}, {_EXPECTED}", where=name)
+    recording = Recording(name, lines, remarks, quick_check(json.loads(schema_text(_SCHEMA))))
     recording.moment(0)
     return recording
 
 
-def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield lines; a compressed file that ends too early ends with what there is of it."""
-    packed = file.read(len(_COMPRESSED)) == _COMPRESSED
-    file.seek(0)
-    source: IO[bytes] | gzip.GzipFile = gzip.GzipFile(fileobj=file) if packed else file
-    while True:
-        try:
-            line = source.readline(_LONGEST_LINE + 1)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            return
-        if not line:
-            return
-        yield line
+def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]]:
+    """Return the lines that can be kept, and remarks on all others."""
+    text, lines, remarks = _Text(file), list[Line](), list[str]()
+    kept = too_long = passed_over = 0
+    for number, line in enumerate(text.lines(), 1):
+        if line.length > _LONGEST_LINE:
+            too_long, passed_over = too_long + 1, passed_over + line.length
+            if passed_over > _MOST_PASSED_OVER:
+                raise InputError(f"its lines are too long, {_EXPECTED}", where=f"{name}:{number}")
+            if too_long <= _MOST_TOLD:
+                most = byte_text(_LONGEST_LINE)
+                remarks.append(f"line {number} has {line.length} bytes, more than {most}, and is left out")
+            continue
+        if len(lines) == _MOST_MOMENTS or kept > _MOST_KEPT:
+            count = counted(len(lines), "moment")
+            remarks.append(f"only the first {count} are played: more are not kept in memory")
+            break
+        lines.append(Line(number, zlib.compress(line.text, 1)))
+        kept += len(lines[-1].packed)
+    else:
+        if text.flaw:
+            remarks.append(text.flaw)
+    if too_long > _MOST_TOLD:
+        remarks.append(f"{too_long - _MOST_TOLD} more lines are too long, and are left out")
+    return tuple(lines), tuple(remarks)
+
+
+class _ReadLine(NamedTuple):
+    """A line and its length; without its text where that is too long."""
+
+    text: bytes
+    length: int
+
+
+class _Text:
+    """The text of a file, unpacked where it is compressed; ``flaw`` says what is wrong with its end."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.flaw = ""
+
+    def lines(self) -> Iterator[_ReadLine]:
+        """Yield the whole lines; one that does not end is the last, too."""
+        parts, length = list[bytes](), 0
+        for piece in self._pieces():
+            *ends, rest = piece.split(b"\n")
+            for part in ends:
+                length += len(part)
+                yield _ReadLine(b"".join((*parts, part)) if length <= _LONGEST_LINE else b"", length)
+                parts, length = [], 0
+            length += len(rest)
+            parts = [*parts, rest] if length <= _LONGEST_LINE else []
+            if length > _MOST_PASSED_OVER:
+                yield _ReadLine(b"", length)
+                return
+        if length:
+            self.flaw = self.flaw or "the last line is not whole, and is left out"
+
+    def _pieces(self) -> Iterator[bytes]:
+        packed = self._file.read(len(_COMPRESSED)) == _COMPRESSED
+        self._file.seek(0)
+        data = iter(lambda: self._file.read(_PIECE), b"")
+        return self._unpacked(data) if packed else data
+
+    def _unpacked(self, source: Iterator[bytes]) -> Iterator[bytes]:
+        """Unpack one compressed file, or several that were put together."""
+        unpacker, ending = zlib.decompressobj(_GZIP), b""
+        for packed in source:
+            data, ending, piece = packed, (ending + packed)[-len(_FLUSHED) :], b""
+            while data or len(piece) == _PIECE:  # then there may be more that needs no data
+                if unpacker.eof:
+                    unpacker = zlib.decompressobj(_GZIP)
+                before = unpacker.copy()
+                try:
+                    piece = unpacker.decompress(data, _PIECE)
+                except zlib.error:
+                    self.flaw = "the file is damaged: what follows is left out"
+                    yield from _up_to_damage(before, data)
+                    return
+                yield piece
+                data = unpacker.unconsumed_tail
+                if unpacker.eof:
+                    data, piece = unpacker.unused_data, b""
+        if not unpacker.eof and ending != _FLUSHED:
+            self.flaw = "the file is cut short: its end is left out"
+
+
+def _up_to_damage(unpacker: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """Unpack byte by byte: what stands before the damage has not been lost."""
+    with suppress(zlib.error):
+        for at in range(len(data)):
+            yield unpacker.decompress(data[at : at + 1])

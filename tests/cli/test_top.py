@@ -66,10 +66,26 @@ def test_moments_are_streamed_recorded_and_played(node: str, tmp_path: Path, cpu
     moments: list[Any] = [json.loads(line) for line in streamed.out.splitlines()]
     assert len(moments) == 3
     assert cpuctl("top", "--replay", file, "-o", "jsonl").out == streamed.out
+    first = cpuctl("top", "--replay", file, "-o", "jsonl", "--samples", "2")
+    assert (first.code, first.out.count("\n"), streamed.out.startswith(first.out)) == (0, 2, True)
+    more = cpuctl("top", "--replay", file, "-o", "jsonl", "--samples", "9")
+    assert (more.code, more.out.count("\n")) == (0, 3)
     last = cpuctl("top", "--replay", file, "--once", "-o", "json")
     assert json.loads(last.out) == moments[-1]
+    line = cpuctl("top", "--replay", file, "--once", "-o", "jsonl")
+    assert (line.code, json.loads(line.out)) == (0, moments[-1])
     again = cpuctl("top", *words)
     assert (again.code, "the file exists" in again.err) == (2, True)
+
+
+def test_a_machine_that_stands_in_for_this_host_is_no_clash(
+    node: str, tmp_path: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recording is played, although somebody works with another machine by default."""
+    file = str(tmp_path / "top.jsonl")
+    cpuctl("top", "--once", "--root", node, *V36, "-q", "--record", file)
+    monkeypatch.setenv("CPUCTL_MACHINE", "fixtures/nodes/v2-2-numa/node.tar.xz")
+    assert cpuctl("top", "--replay", file, "--once", "-o", "json").code == 0
 
 
 def test_this_host(cpuctl: Cpuctl) -> None:
@@ -88,8 +104,15 @@ def test_this_host(cpuctl: Cpuctl) -> None:
         (("-o", "json"), "add --once"),
         (("--once", "--samples", "2"), "-o jsonl alone"),
         (("--once", "--interval", "0"), "0.2 to 3600"),
-        (("--replay", "a", "--record", "b"), "not recorded again"),
-        (("--replay", "a", "--root", "/x"), "has its node in it"),
+        (("--replay", "a", "--record", "b"), "--record: cannot be used with --replay"),
+        (("--replay", "a", "--root", "/x"), "--root: cannot be used with --replay"),
+        (("--replay", "a", "-m", "live"), "--machine: cannot be used with --replay"),
+        (("--replay", "a", "--kubelet-config", "b"), "--kubelet-config: cannot be used with --replay"),
+        (("--replay", "a", "--ignore-unknown-gates"), "--ignore-unknown-gates: cannot be used with --replay"),
+        (("--once", "--interval", "nan"), "0.2 to 3600 seconds, found nan"),
+        (("--once", "--interval", "inf"), "0.2 to 3600 seconds, found inf"),
+        (("--once", "--interval", "-1"), "0.2 to 3600 seconds, found -1"),
+        (("--once", "--interval", "1e300"), "0.2 to 3600 seconds, found 1e+300"),
         (("--once", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz"), "one moment"),
     ],
 )

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -267,6 +268,9 @@ def test_a_terminal_that_only_prints_gets_tables(
 ) -> None:
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr("cpuctl.cli.top.sys", _Terminal())
-    result = cpuctl("top", "--replay", recording.name)
+    slept: list[float] = []
+    monkeypatch.setattr("cpuctl.cli.top.time", SimpleNamespace(sleep=slept.append))
+    result = cpuctl("top", "--replay", recording.name, "--interval", "5")
     assert (result.code, result.out.count("8 CPUs, cgroup v2")) == (0, 3)
+    assert slept == [5.0, 5.0], "as slowly as on a screen"
     assert "\x1b" not in result.out

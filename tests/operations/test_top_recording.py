@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cpuctl.answering.top_answer import current
-from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs.sources import Sources
+from cpuctl.errors import InputError, NodeAccessError, UsageError
+from cpuctl.operations import top_recording
 from cpuctl.operations.top_recording import Recorder, read_recording
-from tests.support.running_node import Running, counting_node
+from tests.support.running_node import Running, counting_node, moments_of
 
 
 @pytest.fixture(scope="module")
 def moments(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    running = Running(tmp_path_factory.mktemp("node"), counting_node())
-    node, documents = running.start(), []
-    for number in range(3):
-        running.pass_time(1, {1: {"user": number / 4}})
-        running.write()
-        window = node.take()
-        assert window is not None
-        documents.append(current(node.top, window, Sources().entries))
-    return documents
+    return moments_of(Running(tmp_path_factory.mktemp("node"), counting_node()), 3)
 
 
 @pytest.mark.parametrize("name", ["top.jsonl", "top.jsonl.gz"])
@@ -40,7 +34,7 @@ def test_what_is_written_is_played(name: str, moments: list[Any], tmp_path: Path
     recorder.close()
     for each in (path, killed):
         played = read_recording(str(each))
-        assert ([played.moment(at) for at in range(len(played.lines))], played.cut) == (moments, False)
+        assert ([played.moment(at) for at in range(len(played.lines))], played.remarks) == (moments, ())
     assert (path.read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
     assert path.stat().st_mode & 0o777 == 0o600
 
@@ -53,7 +47,72 @@ def test_a_recording_ends_where_it_would_be_too_large(moments: list[Any], tmp_pa
         recorder.write(moment)
     recorder.close()
     assert recorder.full
-    assert len(read_recording(str(path)).lines) == 1
+    played = read_recording(str(path))
+    assert (len(played.lines), played.remarks) == (1, ())
+
+
+@contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """Let the kernel refuse whatever makes a file longer, as a full disk does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_disk_that_is_full_at_the_end_is_told(moments: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "top.jsonl.gz"
+    recorder = Recorder(str(path))
+    recorder.write(moments[0])
+    with files_up_to(path.stat().st_size + 3), pytest.raises(NodeAccessError, match="cannot be written"):
+        recorder.close()
+    recorder.close()  # and that was it
+    played = read_recording(str(path))
+    assert played.remarks == ("the file is cut short: its end is left out",)
+    assert [played.moment(at) for at in range(len(played.lines))] == moments[:1]
+
+
+@pytest.mark.parametrize("name", ["top.jsonl", "top.jsonl.gz"])
+def test_half_a_moment_is_never_taken_for_a_whole_one(name: str, moments: list[Any], tmp_path: Path) -> None:
+    """The disk has room again when the file is ended: it must not look as if nothing had happened."""
+    path = tmp_path / name
+    recorder = Recorder(str(path))
+    recorder.write(moments[0])
+    with files_up_to(path.stat().st_size + 20), pytest.raises(NodeAccessError, match="cannot be written"):
+        recorder.write(moments[1])
+    recorder.close()
+    played = read_recording(str(path))
+    assert (len(played.lines), len(played.remarks)) == (1, 1)
+    assert played.moment(0) == moments[0]
+
+
+def test_a_compressed_recording_is_played_up_to_where_it_is_damaged(
+    moments: list[Any], tmp_path: Path
+) -> None:
+    recorder = Recorder(str(tmp_path / "whole.jsonl.gz"))
+    recorder.write(moments[0])
+    before = (tmp_path / "whole.jsonl.gz").stat().st_size
+    recorder.write(moments[1])
+    recorder.close()
+    data = bytearray((tmp_path / "whole.jsonl.gz").read_bytes())
+    data[before + 5 : before + 25] = b"\xff" * 20
+    path = tmp_path / "damaged.jsonl.gz"
+    path.write_bytes(data)
+    played = read_recording(str(path))
+    assert (len(played.lines), played.moment(0)) == (1, moments[0])
+    assert played.remarks == ("the file is damaged: what follows is left out",)
+
+
+def test_recordings_that_were_put_together_are_played_one_after_the_other(
+    moments: list[Any], tmp_path: Path
+) -> None:
+    parts = [gzip.compress(json.dumps(each).encode() + b"\n", mtime=0) for each in moments]
+    path = tmp_path / "all.gz"
+    path.write_bytes(b"".join(parts))
+    played = read_recording(str(path))
+    assert ([played.moment(at) for at in range(len(played.lines))], played.remarks) == (moments, ())
 
 
 def test_no_file_is_replaced_and_no_link_followed(tmp_path: Path) -> None:
@@ -69,7 +128,50 @@ def test_a_line_that_is_not_whole_is_left_out(moments: list[Any], tmp_path: Path
     path = tmp_path / "cut.jsonl"
     path.write_text(json.dumps(moments[0]) + "\n" + json.dumps(moments[1])[:100])
     played = read_recording(str(path))
-    assert (len(played.lines), played.cut) == (1, True)
+    assert (len(played.lines), played.remarks) == (1, ("the last line is not whole, and is left out",))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_line_that_is_too_long_is_passed_over(
+    pack: Callable[[bytes], bytes], moments: list[Any], tmp_path: Path
+) -> None:
+    first, second = (json.dumps(each).encode() for each in moments[:2])
+    wrong = json.dumps({**moments[0], "cpus": 7}).encode()
+    path = tmp_path / "top.jsonl"
+    path.write_bytes(pack(b"\n".join((first, b"x" * ((16 << 20) + 1), second, wrong, b""))))
+    played = read_recording(str(path))
+    assert played.remarks == ("line 2 has 16777217 bytes, more than 16Mi, and is left out",)
+    assert [played.moment(at) for at in (0, 1)] == moments[:2]
+    with pytest.raises(InputError) as caught:
+        played.moment(2)
+    assert caught.value.where == f"{path}:4"
+
+
+def test_of_a_recording_that_is_too_long_the_beginning_is_played(
+    moments: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that cpuctl has written itself may be: it ends at a size on the disk."""
+    monkeypatch.setattr(top_recording, "_MOST_MOMENTS", 2)
+    path = tmp_path / "top.jsonl"
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in moments))
+    played = read_recording(str(path))
+    assert len(played.lines) == 2
+    assert played.remarks == ("only the first 2 moments are played: more are not kept in memory",)
+
+
+def test_a_line_that_never_ends_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(top_recording, "_MOST_PASSED_OVER", 20 << 20)
+    with pytest.raises(InputError, match="lines are too long"):
+        read_recording("/dev/zero")
+
+
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "1e400", "1e300", "-1", "true", '"1"'])
+def test_a_number_that_nobody_can_draw_is_refused(number: str, moments: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "top.jsonl"
+    text = json.dumps({**moments[0], "cpus": [{**moments[0]["cpus"][0], "busy": "BUSY"}]})
+    path.write_text(text.replace('"BUSY"', number) + "\n")
+    with pytest.raises(InputError, match="expected what cpuctl top --record has written"):
+        read_recording(str(path))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +182,7 @@ def test_a_line_that_is_not_whole_is_left_out(moments: list[Any], tmp_path: Path
         (b'{"kind": "Plan"}\n', "expected what cpuctl top --record has written"),
         pytest.param(b"[" * 100_000 + b"\n", "is no JSON", id="nested"),
         (b"null\n", "is not of type 'object'"),
+        pytest.param(bytes(17 << 20) + b"\n", r"no moment that can be played \(line 1 has", id="long"),
         (gzip.compress(b"hello\n", mtime=0)[:-12], "holds no moment"),
         (b"\x1f\x8bxx", "holds no moment"),
     ],

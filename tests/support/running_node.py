@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from cpuctl.answering.top_answer import current
 from cpuctl.cgroups.names import Driver
 from cpuctl.inputs.live_node import NodeInputs
 from cpuctl.inputs.sources import Sources
@@ -157,3 +159,15 @@ class Running:
             f"proc/{tid}/schedstat": schedstat,
             f"proc/{tid}/sched": f"{name} ({tid}, #threads: 1)\nnr_migrations :  {self.moved.get(tid, 0)}\n",
         }
+
+
+def moments_of(running: Running, count: int) -> list[Any]:
+    """Look at a node for some seconds, in which CPU 1 becomes ever busier."""
+    node, documents = running.start(), []
+    for number in range(count):
+        running.pass_time(1, {1: {"user": number / count}})
+        running.write()
+        window = node.take()
+        assert window is not None
+        documents.append(current(node.top, window, Sources().entries))
+    return documents

@@ -171,4 +171,4 @@ def _meant(word: str, known: Iterable[str]) -> str:
     from cpuctl.spelling import nearest
 
     meant = nearest(word, known)
-    return f"{meant} was probably meant" if meant else ""
+    return f"did you mean {meant}?" if meant else ""

@@ -41,7 +41,7 @@ def read_input(name: str) -> bytes:
 
 
 def nearest_path(path: str) -> str:
-    """Return the path that was probably meant by one that is not there; nothing where none is like it.
+    """Return the path that was probably meant by one that does not exist; empty if none is similar.
 
     Names that differ in a number are those of different things: ``node7`` is not a misspelt ``node8``.
     """

@@ -151,7 +151,7 @@ class TreeBuilder:
             text = _key_text(key, position)
             level.repeated = text in level.container
             if level.repeated and not self._last_wins:
-                raise TextError(f'the key "{text}" is given twice', position)
+                raise TextError(f'duplicate key "{text}"', position)
         level.key, level.key_position = key, position
 
     def _path(self) -> Path:

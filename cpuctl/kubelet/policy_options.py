@@ -31,8 +31,8 @@ SCALE_DELAY_GATE = "InPlacePodVerticalScalingExclusiveCPUs"
 
 ARCHIVED = "numMinSharedCPUs"
 ARCHIVED_WHY = (
-    "an archived idea of KEP-4540, and no option of any kubelet: strict-cpu-reservation came without it, and "
-    f"the metric kubelet_cpu_manager_shared_pool_size_millicores tells what is left to share ({LEAST_SHARED})"
+    "an option that KEP-4540 proposed but no kubelet has; instead, the metric "
+    f"kubelet_cpu_manager_shared_pool_size_millicores shows the size of the shared pool ({LEAST_SHARED})"
 )
 
 

@@ -32,7 +32,7 @@ class KubeletVersion(NamedTuple):
         """
         found = re.fullmatch(_VERSION, text.strip(), re.ASCII)
         if found is None:
-            raise ValueError(f'"{text}" is no kubelet version: expected one such as 1.36 or v1.36.2')
+            raise ValueError(f'"{text}" is not a kubelet version: expected a version such as 1.36 or v1.36.2')
         minor, patch = int(found["minor"]), found["patch"]
         if not OLDEST <= minor <= NEWEST:
             raise ValueError(f"kubelet 1.{minor} is not supported: expected {RELEASES}")

@@ -239,7 +239,7 @@ def archive_errors(where: str) -> Iterator[None]:
         raise InputError(
             f"cannot be read as an archive: {error}",
             where=where,
-            hint="expected a .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst that holds sys/ and proc/",
+            hint="expected a .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst that contains sys/ and proc/",
         ) from error
 
 
@@ -260,7 +260,7 @@ def _with_targets(opened: Opened) -> _Tree:
         if not more or len(targets) >= _MOST_TARGETS:
             return tree
         targets |= more
-    raise InputError(f"a kubelet's file is a link through {_MOST_READINGS} others or more")
+    raise InputError(f"a file of the kubelet is a link through {_MOST_READINGS} or more other links")
 
 
 class _Tree:
@@ -337,11 +337,11 @@ class _Kept:
         if size > MAX_FILE_BYTES or self._bytes > MAX_KEPT_BYTES:
             raise InputError(
                 f"{name} has {size} bytes; at most {MAX_FILE_BYTES >> 20} MiB in one file "
-                f"and {MAX_KEPT_BYTES >> 20} MiB in all are read"
+                f"and {MAX_KEPT_BYTES >> 20} MiB in total are read"
             )
         self._name_characters += characters
         if self._name_characters > MAX_NAME_CHARACTERS:
-            raise InputError(f"holds more than {MAX_NAME_CHARACTERS >> 20} MiB of names")
+            raise InputError(f"contains more than {MAX_NAME_CHARACTERS >> 20} MiB of file names")
 
     def only_tree(self) -> _Tree:
         """Return the one tree that the archive holds, the one at its top before any other."""
@@ -350,12 +350,12 @@ class _Kept:
             return found.get("") or next(iter(found.values()))
         if found:
             raise InputError(
-                f"holds several recordings ({some_of(list(found))}), expected one",
-                hint="unpack it and name one",
+                f"contains several recordings ({some_of(list(found))}), expected one",
+                hint="unpack it and specify one",
             )
         raise NoRecordingError(
-            "holds no sys/ directory, at its top or in one directory",
-            hint="a recording holds sys/devices/system/cpu, sys/devices/system/node and proc/",
+            "contains no sys/ directory, at the top level or in its only directory",
+            hint="a recording contains sys/devices/system/cpu, sys/devices/system/node and proc/",
         )
 
 

@@ -91,12 +91,14 @@ def _offline(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
     file = f"{CPU_DIRECTORY}/online"
     if info.num_cpus > len(machine.online):
         message = (
-            f"{are(machine.offline)} offline: without NUMA nodes a kubelet counts such CPUs all the same "
-            f"({info.num_cpus} in all), and gives them to nobody"
+            f"{are(machine.offline)} offline: without NUMA nodes, the kubelet still counts such CPUs "
+            f"({info.num_cpus} in total), but never assigns them"
         )
         yield warning("offline-cpus-counted", file, message)
     else:
-        yield note("offline-cpus", file, f"{are(machine.offline)} offline: a kubelet counts online CPUs only")
+        yield note(
+            "offline-cpus", file, f"{are(machine.offline)} offline: the kubelet counts only online CPUs"
+        )
 
 
 def _unnamed_ids(machine: Machine) -> Iterator[MachineFinding]:
@@ -108,13 +110,13 @@ def _unnamed_ids(machine: Machine) -> Iterator[MachineFinding]:
         (without_package - without_core, "topology/physical_package_id", "no package id"),
     ):
         if cpus:
-            so = "a kubelet does not see such CPUs"
+            so = "the kubelet does not see such CPUs"
             if cpus == machine.online:
-                so = "a kubelet goes by both, and what it sees without is not known"
+                so = "the kubelet needs both, so its view is unknown"
             message = f"{have(cpus)} {ids}: {so}"
             yield warning("cpus-without-ids", cpu_files(cpus, file), message)
     if cpus := _where(machine, lambda cpu: cpu.package_id is not None and cpu.package_id < 0):
-        message = f"{have(cpus)} package id -1, unknown: a kubelet takes -1 for a socket"
+        message = f"{have(cpus)} package id -1 (unknown): the kubelet treats -1 as a socket"
         yield warning("unknown-packages", cpu_files(cpus, "topology/physical_package_id"), message)
 
 
@@ -130,8 +132,8 @@ def _repeated_core_ids(machine: Machine) -> Iterator[MachineFinding]:
         first = " and ".join(str(cpus) for cpus in merged[0][:2])
         verb = "are" if len(merged) > 1 else "is"
         message = (
-            f"{counted(len(merged), 'core id')} {verb} repeated inside one socket and NUMA node, CPUs {first}"
-            " for example: a kubelet takes such cores for one"
+            f"{counted(len(merged), 'core id')} {verb} repeated within a socket and NUMA node, for example "
+            f"CPUs {first}: the kubelet treats such cores as one core"
         )
         yield warning("repeated-core-ids", cpu_files(machine.online, "topology/core_id"), message)
 
@@ -145,7 +147,7 @@ def _asymmetric_siblings(machine: Machine) -> Iterator[MachineFinding]:
         if not siblings & machine.online <= CPUSet(mask):
             odd |= CPUSet(mask)
     if odd:
-        message = f"thread siblings disagree about {named(odd)}: the list of the lowest CPU decides"
+        message = f"thread siblings disagree about {named(odd)}: the list of the lowest CPU is used"
         yield warning("siblings-disagree", cpu_files(odd, "topology/thread_siblings_list"), message)
 
 
@@ -155,7 +157,7 @@ def _uneven_cores(machine: Machine, info: MachineInfo) -> Iterator[MachineFindin
         cores = sum(len(node.cores) for node in info.nodes)
         average = f", {info.num_cpus // cores}" if cores else ""
         online = " or ".join(map(str, sizes))
-        message = f"cores have {online} CPUs online: a kubelet counts with the average{average}"
+        message = f"cores have {online} CPUs online: the kubelet uses the average{average}"
         yield warning("uneven-cores", cpu_files(machine.online, "topology/thread_siblings_list"), message)
 
 
@@ -168,7 +170,7 @@ def _packages_by_id_and_by_list(machine: Machine) -> Iterator[MachineFinding]:
     if not len(by_id) == len(by_list) == len(pairs):
         message = (
             f"package ids make {counted(len(by_id), 'socket')}, package CPU lists {len(by_list)}: "
-            "the sockets shown and a kubelet's labels go by the ids"
+            "the sockets shown and the kubelet's labels use the ids"
         )
         yield warning("packages-disagree", cpu_files(machine.online, "topology/physical_package_id"), message)
 
@@ -176,20 +178,23 @@ def _packages_by_id_and_by_list(machine: Machine) -> Iterator[MachineFinding]:
 def _core_types(machine: Machine) -> Iterator[MachineFinding]:
     if machine.performance_cpus and machine.efficiency_cpus:
         message = (
-            f"performance cores (CPUs {machine.performance_cpus}) and efficiency cores "
-            f"(CPUs {machine.efficiency_cpus}) are alike to a kubelet"
+            f"the kubelet does not distinguish performance cores (CPUs {machine.performance_cpus}) "
+            f"from efficiency cores (CPUs {machine.efficiency_cpus})"
         )
         yield note("core-types", "sys/devices/cpu_atom/cpus", message)
     elif machine.core_kinds.guessed:
         message = (
-            f"maximum frequencies differ as those of different cores do (efficiency cores: CPUs "
-            f"{machine.core_kinds.efficiency}): a guess, as the kernel names no kinds of cores; they are "
-            "alike to a kubelet"
+            "maximum frequencies differ as between core types (efficiency cores: CPUs "
+            f"{machine.core_kinds.efficiency}): a guess, because the kernel does not report core types; "
+            "the kubelet does not distinguish them"
         )
         yield note("core-types-guessed", cpu_files(machine.online, "cpufreq/cpuinfo_max_freq"), message)
     capacities = sorted({cpu.capacity for cpu in machine.cpus if cpu.capacity is not None})
     if len(capacities) > 1:
-        message = f"CPUs differ in capacity ({', '.join(map(str, capacities))}): they are alike to a kubelet"
+        message = (
+            f"CPUs differ in capacity ({', '.join(map(str, capacities))}): the kubelet does not "
+            "distinguish them"
+        )
         yield note("capacities-differ", cpu_files(machine.online, "cpu_capacity"), message)
 
 
@@ -199,26 +204,26 @@ def _no_numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[MachineFindi
     packages = [node.id for node in info.nodes if node.cores]
     ids = f"id{'s' * (len(packages) > 1)} {', '.join(map(str, packages))}"
     by_packages = (
-        f"a kubelet takes packages for nodes, and counts {counted(len(packages), 'NUMA node')} ({ids})"
+        f"the kubelet treats packages as NUMA nodes and counts {counted(len(packages), 'NUMA node')} ({ids})"
     )
     if packages and not machine.numa_known:
         message = (
-            "NUMA nodes are not recorded: they are counted as on a kernel without them, where "
-            f"{by_packages}; what they have is unknown"
+            "NUMA nodes are not recorded: they are counted as on a kernel without NUMA support, where "
+            f"{by_packages}; their CPUs and memory are unknown"
         )
     elif packages:
-        message = f"the kernel shows no NUMA nodes: {by_packages}, to its Memory Manager without memory"
+        message = f"the kernel shows no NUMA nodes: {by_packages}, without memory for its Memory Manager"
     elif not machine.numa_known:
-        message = "NUMA nodes and packages are not recorded: without both a kubelet counts no NUMA nodes"
+        message = "NUMA nodes and packages are not recorded: without both, the kubelet counts no NUMA nodes"
     else:
-        message = "the kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node"
+        message = "the kernel shows neither NUMA nodes nor packages: the kubelet counts no NUMA nodes"
     yield warning("no-numa-nodes" if machine.numa_known else "unrecorded-nodes", NODE_DIRECTORY, message)
 
 
 def _outside(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
     in_nodes = CPUSet.of(cpu for node in machine.numa_nodes for cpu in node.cpus)
     if machine.numa_nodes and (outside := machine.online - in_nodes - _counted(info)):
-        message = f"{are(outside)} in no NUMA node: a kubelet does not see such CPUs"
+        message = f"{are(outside)} in no NUMA node: the kubelet does not see such CPUs"
         yield warning("cpus-outside-nodes", NODE_DIRECTORY, message)
 
 
@@ -228,7 +233,7 @@ def _two_counts(info: MachineInfo) -> str:
     if with_cpus == len(info.nodes):
         return ""
     return (
-        f": a kubelet's CPU Manager counts {counted(with_cpus, 'NUMA node')}, those with CPUs, its Memory and"
+        f": the kubelet's CPU Manager counts {counted(with_cpus, 'NUMA node')} with CPUs, its Memory and"
         f" Topology Managers count all {len(info.nodes)}"
     )
 
@@ -252,8 +257,8 @@ def _numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]
         )
     if len(nodes) > _MOST_NUMA_NODES:
         message = (
-            f"there are {len(nodes)} NUMA nodes: with a topology manager policy other than none a kubelet "
-            f"does not start on more than {_MOST_NUMA_NODES} unless max-allowable-numa-nodes allows it"
+            f"there are {len(nodes)} NUMA nodes: with a Topology Manager policy other than none, the kubelet "
+            f"does not start with more than {_MOST_NUMA_NODES} unless max-allowable-numa-nodes allows more"
         )
         found = {"expected": f"at most {_MOST_NUMA_NODES}", "detected": str(len(nodes))}
         yield warning("many-nodes", NODE_DIRECTORY, message, **found)
@@ -273,8 +278,8 @@ def _memory(machine: Machine) -> Iterator[MachineFinding]:
         yield warning(
             "memory-disagrees",
             "proc/meminfo",
-            f"/proc/meminfo tells of {total >> 20} MiB of memory, the NUMA nodes of {in_nodes >> 20} MiB: "
-            "a kubelet uses the one for the machine and the others for its Memory Manager",
+            f"/proc/meminfo reports {total >> 20} MiB of memory, the NUMA nodes of {in_nodes >> 20} MiB: "
+            "the kubelet uses the former for the machine and the latter for its Memory Manager",
             expected=f"{in_nodes >> 20} MiB",
             detected=f"{total >> 20} MiB",
         )
@@ -283,8 +288,8 @@ def _memory(machine: Machine) -> Iterator[MachineFinding]:
 def _node_files(machine: Machine) -> Iterator[MachineFinding]:
     if nodes := _nodes_where(machine, lambda node: node.directory_cpus is not None):
         message = (
-            f"the directories of {named(nodes, 'NUMA node')} hold other CPUs than their lists say: "
-            "a kubelet goes by the directories"
+            f"the directories of {named(nodes, 'NUMA node')} contain other CPUs than their lists: "
+            "the kubelet uses the directories"
         )
         yield warning("node-cpus-disagree", node_files(nodes, "cpulist"), message)
     expected = {0, len(machine.numa_nodes)}
@@ -294,29 +299,29 @@ def _node_files(machine: Machine) -> Iterator[MachineFinding]:
 
 
 def _last_level_caches(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
-    instead = "" if _has_uncore_caches(info) else ": a kubelet uses sockets in place of uncore caches"
+    instead = "" if _has_uncore_caches(info) else ": the kubelet uses sockets instead of uncore caches"
     unshared = CPUSet.of(cpu for cache in machine.caches if not cache.sharing_known for cpu in cache.cpus)
     if unshared:
-        message = f"the kernel does not tell which CPUs share some caches of {named(unshared)}"
+        message = f"the kernel does not report which CPUs share some caches of {named(unshared)}"
         yield note("cache-sharing", cpu_files(unshared, "cache/index*/shared_cpu_list"), message)
     if partial := CPUSet.of(cpu for cache in machine.caches if not cache.complete for cpu in cache.cpus):
         message = (
-            f"files of caches of {named(partial)} are missing: a kubelet passes over all caches of such a "
+            f"files of caches of {named(partial)} are missing: the kubelet ignores all caches of such a "
             "NUMA node"
         )
         yield warning("cache-files-missing", cpu_files(partial, "cache"), message)
     every_cache = cpu_files(machine.online, "cache")
     if not machine.caches_known and not unshared:
-        message = "caches are not recorded: without them a kubelet uses sockets instead of uncore caches"
+        message = "caches are not recorded: without them, the kubelet uses sockets instead of uncore caches"
         yield note("unrecorded-caches", every_cache, message)
         return
     if not machine.l3_groups:
-        known = "shared by CPUs that the kernel names" if unshared else "recorded"
+        known = "shared by known CPUs" if unshared else "recorded"
         yield note("no-l3", every_cache, f"no level-3 cache is {known}{instead}")
         return
     if any(cache.id is None for cache in machine.caches):
-        instead_text = " and uses sockets in place of uncore caches" if instead else ""
-        message = f"caches have no ids: a kubelet does not see them{instead_text}"
+        instead_text = " and uses sockets instead of uncore caches" if instead else ""
+        message = f"caches have no ids: the kubelet does not see them{instead_text}"
         yield warning("caches-without-ids", f"{every_cache}/index*/id", message)
     if machine.online != CPUSet.of(cpu for group in machine.l3_groups for cpu in group):
         yield note("l3-for-some", every_cache, "not every CPU has a level-3 cache")

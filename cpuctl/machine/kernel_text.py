@@ -69,7 +69,7 @@ def parse_given_mask(text: str) -> CPUSet | None:
 def within_limit(cpus: CPUSet) -> CPUSet:
     """Return a set as it is; raise ValueError for a number that no kernel gives."""
     if cpus.mask.bit_length() > MAX_CPUS:
-        raise ValueError(f"found number {cpus.mask.bit_length() - 1}, expected none beyond {MAX_CPUS - 1}")
+        raise ValueError(f"found number {cpus.mask.bit_length() - 1}, expected at most {MAX_CPUS - 1}")
     return cpus
 
 
@@ -135,7 +135,7 @@ def _kibibytes(text: str, key: str) -> int | None:
         if found:
             number, _, unit = rest.strip().partition(" ")
             if unit.strip() != "kB":
-                raise ValueError(f"found {shown(line)}, expected {key} and a number of kB")
+                raise ValueError(f"found {shown(line)}, expected {key} and a number in kB")
             return parse_number(number) * 1024
     return None
 

@@ -89,9 +89,7 @@ def distinct_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
             distinct.add(cache)
             uses += len(cache.cpus)
         if uses > MAX_CACHE_USES:
-            raise ValueError(
-                f"found more caches than machines have: more than {MAX_CACHE_USES} uses of a cache by a CPU"
-            )
+            raise ValueError(f"found too many caches: more than {MAX_CACHE_USES} uses of caches by CPUs")
     return tuple(sorted(distinct, key=cache_order))
 
 
@@ -169,10 +167,10 @@ class Machine(_Recorded):
         """Return it; raise ValueError when its parts contradict each other (a CPU listed twice, say)."""
         numbers = [cpu.number for cpu in self.cpus]
         if numbers != sorted(set(numbers)):
-            raise ValueError("CPUs must be listed once each, ascending")
+            raise ValueError("CPUs must be listed once each, in ascending order")
         nodes = [node.id for node in self.numa_nodes]
         if nodes != sorted(set(nodes)):
-            raise ValueError("NUMA nodes must be listed once each, ascending")
+            raise ValueError("NUMA nodes must be listed once each, in ascending order")
         claimed = CPUSet()
         for node in self.numa_nodes:
             if not claimed.isdisjoint(node.cpus):

@@ -18,7 +18,7 @@ from cpuctl.machine.kernel_text import parse_given_mask
 from cpuctl.machine.model import MAX_CPUS, Machine
 
 _NUMBER = re.compile(r"[0-9]{1,19}", re.ASCII)
-_HINT = "write CPU numbers and ranges (0-3,8), or node:N, socket:N, l3:N, core:N, joined by commas"
+_HINT = "write CPU numbers and ranges (0-3,8), or node:N, socket:N, l3:N, core:N, separated by commas"
 
 
 def parse_cpu_names(text: str, machine: Machine) -> CPUSet:
@@ -45,7 +45,7 @@ def _part(part: str, machine: Machine) -> CPUSet:
         return _numbers(part)
     members = named_sets(kind, machine)
     if members is None:
-        raise InputError(f"no set of CPUs is called {part!r}", hint=_HINT)
+        raise InputError(f"there is no set of CPUs called {part!r}", hint=_HINT)
     if not _NUMBER.fullmatch(number) or int(number) not in members:
         known = _listed(members) or "none"
         raise InputError(f"this machine has no {part}: expected one of {kind}:{{{known}}}")

@@ -26,10 +26,10 @@ STDIN = "-"
 _STDIN_NAME = "<stdin>"
 
 _ACCEPTED = (
-    "accepted are: live; a directory that holds sys/, or one directory that does; a .tar, .tar.gz, .tar.bz2, "
-    ".tar.xz or .tar.zst of one; a sosreport or must-gather; synthetic:2s4n16c2t; what lscpu -e -J, "
-    "lscpu -p, numactl -H, lstopo --of xml, ghwc topology -f json, knit machineinfo (cAdvisor's JSON) or "
-    "dracpu gatherinfo have printed"
+    "accepted: live; a directory that contains sys/, directly or in its only subdirectory; a .tar, "
+    ".tar.gz, .tar.bz2, .tar.xz or .tar.zst of one; a sosreport or must-gather; synthetic:2s4n16c2t; the "
+    "output of lscpu -e -J, lscpu -p, numactl -H, lstopo --of xml, ghwc topology -f json, knit "
+    "machineinfo (cAdvisor's JSON) or dracpu gatherinfo"
 )
 _MAX_PRINTED_BYTES = 64 << 20
 _GATHERINFO = (b"cpuDetails:", b"driverConfig:", b"layoutVersion:", b"toolVersion:")
@@ -70,7 +70,7 @@ def read_machine(spec: str) -> MachineSource:
     name, node = with_node(spec)
     source = _from_file(name, node)
     if node and not source.origin.endswith(f"#{node}"):
-        raise InputError(f"holds one node, found the name of one: {node}", where=name)
+        raise InputError(f"contains a single node, but {node} was specified", where=name)
     return source
 
 
@@ -90,8 +90,10 @@ def _from_file(name: str, node: str) -> MachineSource:
     if _CONFIGURATION in head and b"\0" not in head:
         from shlex import join
 
-        hint = f"name it with the option: {join(['cpuctl', 'config', 'check', '--kubelet-config', name])}"
-        raise InputError("is a kubelet's configuration, and no machine", where=name, hint=hint)
+        hint = (
+            f"use it with --kubelet-config: {join(['cpuctl', 'config', 'check', '--kubelet-config', name])}"
+        )
+        raise InputError("is a kubelet configuration, not a machine", where=name, hint=hint)
     return _from_archive(path, node)
 
 
@@ -182,7 +184,9 @@ def _from_directory(path: Path, node: str) -> MachineSource:
     if len(found) > 1:
         names = some_of([each.name for each in found])
         raise InputError(
-            f"holds several recordings ({names}), expected one", where=str(path), hint="name one of them"
+            f"contains several recordings ({names}), expected one",
+            where=str(path),
+            hint="specify one of them",
         )
     if found:
         return _read_collected(DirectoryTree(found[0]), str(found[0]))

@@ -123,7 +123,7 @@ def _require_known_cpus(description: Description, numbered: CPUSet) -> None:
     for key, cpus in (*groups, *description.cpus.items()):
         if not cpus <= numbered:
             last = description.figures.cpus - 1
-            raise ValueError(f"{key} names CPUs {cpus - numbered}, the figures end at CPU {last}")
+            raise ValueError(f"{key} names CPUs {cpus - numbered}, but the last CPU is {last}")
 
 
 def _cpus(layout: Layout) -> Iterator[CPU]:
@@ -213,7 +213,7 @@ def describe_synthetic(machine: Machine) -> str:
     if not machine.cores_known:
         raise ValueError("cores are not recorded")
     if machine.l3_groups and not machine.caches_known:
-        raise ValueError("only of some level-3 caches is it recorded which CPUs share them")
+        raise ValueError("it is recorded only for some level-3 caches which CPUs share them")
     _require_distinct_l3(machine)
     layout = _layout_of(machine)
     options = _options(machine, layout)

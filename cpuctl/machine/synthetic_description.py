@@ -105,7 +105,7 @@ def regular_layout(figures: Figures, arrangement: Arrangement, *, l3_groups: int
     """
     sockets, nodes = figures.sockets, figures.nodes
     if nodes and nodes % sockets and sockets % nodes and not arrangement.across:
-        raise ValueError(f"{nodes} NUMA nodes and {sockets} sockets do not divide")
+        raise ValueError(f"{nodes} NUMA nodes and {sockets} sockets do not divide evenly")
     runs = _runs(figures, arrangement)
     if arrangement.across:
         of_nodes = _cut(runs, nodes, "NUMA nodes")
@@ -186,7 +186,9 @@ def _shares(
         whole = sockets // number
         return tuple(_joined(chain(*of_socket[first : first + whole])) for first in range(0, sockets, whole))
     if number % sockets:
-        raise ValueError(f"{sockets} sockets with cores of several kinds do not divide into {number} {what}")
+        raise ValueError(
+            f"{sockets} sockets with several core types do not divide evenly into {number} {what}"
+        )
     return tuple(part for own in of_socket for part in _cut(own, number // sockets, what))
 
 
@@ -194,7 +196,7 @@ def _cut(runs: tuple[Run, ...], number: int, what: str, *, dealt: bool = False) 
     """Cut every run into equally many cores, and join what has the same place."""
     for run in runs if number else ():
         if len(run) % number:
-            raise ValueError(f"{len(run)} cores do not divide into {number} {what}")
+            raise ValueError(f"{len(run)} cores do not divide evenly into {number} {what}")
     if dealt:
         return tuple(_joined(run[first::number] for run in runs) for first in range(number))
     return tuple(
@@ -220,7 +222,7 @@ def parse_natural(text: str) -> int:
     """
     number = parse_number(text)
     if number < 0:
-        raise ValueError(f"found {number}, expected no negative number")
+        raise ValueError(f"found {number}, expected a non-negative number")
     return number
 
 
@@ -250,7 +252,7 @@ def parse_groups(text: str) -> dict[int, CPUSet]:
             raise ValueError(f"CPUs {cpus & claimed} are in two groups")
         key = parse_natural(number) if colon else position
         if key <= last:
-            raise ValueError(f"number {key} is not above the one before it")
+            raise ValueError(f"number {key} is not greater than the one before it")
         groups[key] = cpus
         last = key
         claimed |= cpus
@@ -301,7 +303,7 @@ L3, HUGEPAGES = UNKNOWN_OPTIONS = ("l3", "hugepages")
 """What may be unknown of a machine as a whole."""
 HINT = (
     "for example synthetic:2s4n16c2t,l3=8,mem=64Gi (sockets, NUMA nodes, cores per socket, CPUs per core); "
-    "cpuctl topology synthetic --help has every form"
+    "see cpuctl topology synthetic --help"
 )
 
 T = TypeVar("T")
@@ -403,7 +405,9 @@ def _option(options: Mapping[str, str], key: str, parse: Callable[[str], T]) -> 
 def _parse_figures(text: str) -> Figures:
     found = _FIGURES.fullmatch(text)
     if found is None:
-        raise ValueError(f"found {text!r}, expected figures such as 2s4n16c2t, or 8p2t+12e1t for two kinds")
+        raise ValueError(
+            f"found {text!r}, expected a form such as 2s4n16c2t, or 8p2t+12e1t for two core types"
+        )
     sockets, nodes, kinds = found.groups()[:3]
     return Figures(
         sockets=int(sockets or 1),
@@ -431,7 +435,7 @@ def _split_options(parts: Sequence[str]) -> dict[str, str]:
             )
             raise InputError(f"expected one of {', '.join(known)}", where=word, hint=HINT)
         if key in options or {"far", "near"} <= {key, *options}:
-            raise InputError("contradicts or repeats an option before it", where=word, hint=HINT)
+            raise InputError("contradicts or repeats an earlier option", where=word, hint=HINT)
         options[key] = value
     return options
 

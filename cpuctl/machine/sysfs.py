@@ -69,12 +69,12 @@ def read_cpu_states(files: KernelFiles) -> CPUStates:
     switched_off = _switched_off(files, directories)
     if online is None:
         online = directories - switched_off
-        message = "there is no list of online CPUs: every CPU that is not switched off counts as online"
+        message = "the list of online CPUs is missing: every CPU that is not switched off counts as online"
         files.findings.append(note("no-online-list", f"{CPU_DIRECTORY}/online", message))
     elif online & switched_off:
         message = (
-            f"{are(online & switched_off)} online by the list {CPU_DIRECTORY}/online, which is used, "
-            "and offline by their own switches"
+            f"{are(online & switched_off)} online in {CPU_DIRECTORY}/online, which is used, "
+            "and offline in their own online files"
         )
         files.findings.append(warning("online-disagrees", f"{CPU_DIRECTORY}/online", message))
     if not online:
@@ -94,7 +94,7 @@ def _switched_off(files: KernelFiles, directories: CPUSet) -> CPUSet:
     paths = {cpu: f"{CPU_DIRECTORY}/cpu{cpu}/online" for cpu in directories}
     empty = CPUSet.of(cpu for cpu, path in paths.items() if files.is_blank(path))
     if empty:
-        message = f"{have(empty)} an empty online switch, which is ignored"
+        message = f"{have(empty)} an empty online file, which is ignored"
         files.findings.append(note("empty-online-switch", cpu_files(empty, "online"), message))
     switches = ((cpu, files.value(paths[cpu], parse_flag)) for cpu in directories - empty)
     return CPUSet.of(cpu for cpu, switch in switches if switch is False)
@@ -114,9 +114,7 @@ def _require_directories(files: KernelFiles, online: CPUSet) -> None:
     missing = online - files.numbered(CPU_DIRECTORY, "cpu")
     if missing:
         where = f"{CPU_DIRECTORY}/cpu{missing.lowest}"
-        raise InputError(
-            f"found no such directory, expected one for every online CPU ({online})", where=where
-        )
+        raise InputError(f"directory not found, expected one for every online CPU ({online})", where=where)
 
 
 def _read_cpu(files: KernelFiles, number: int, online: CPUSet, node: int | None) -> CPU:
@@ -160,7 +158,10 @@ def _with_siblings_by_ids(files: KernelFiles, cpus: Sequence[CPU]) -> tuple[CPU,
 
 
 def _about_siblings(numbers: CPUSet) -> MachineFinding:
-    message = f"the kernel names no thread siblings of {named(numbers)}: equal core ids make a core"
+    message = (
+        f"the kernel reports no thread siblings of {named(numbers)}: CPUs with equal core ids "
+        "count as one core"
+    )
     return note("no-siblings", cpu_files(numbers, "topology/thread_siblings_list"), message)
 
 
@@ -263,7 +264,9 @@ def _linked_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
         for node_id in islice(files.numbered(f"{CPU_DIRECTORY}/cpu{cpu}", "node"), 1):
             linked[node_id] = linked.get(node_id, 0) | 1 << cpu
     if linked:
-        message = "links of CPUs tell of NUMA nodes whose directories are missing: of others nothing is known"
+        message = (
+            "links of CPUs point to NUMA nodes whose directories are missing: other NUMA nodes are unknown"
+        )
         files.findings.append(warning("linked-nodes", NODE_DIRECTORY, message))
     return tuple(NumaNode(node_id, CPUSet(linked[node_id])) for node_id in sorted(linked))
 
@@ -285,10 +288,10 @@ def kernel_has_nodes(tree: Tree) -> bool | None:
 def _about_lists(repeating: CPUSet, unlisted: CPUSet) -> Iterator[MachineFinding]:
     if repeating:
         listing = named(repeating, "NUMA node")
-        message = f"CPUs of {listing} are listed by a lower node too: the lower one has them"
+        message = f"CPUs of {listing} are also listed by a lower node: the lower node has them"
         yield warning("repeated-cpus", node_files(repeating, "cpulist"), message)
     if unlisted:
-        message = f"{have(unlisted, 'NUMA node')} no list of CPUs: the entries in the directories tell"
+        message = f"{have(unlisted, 'NUMA node')} no list of CPUs: directory entries are used instead"
         yield note("no-cpu-list", node_files(unlisted, "cpulist"), message)
 
 
@@ -369,7 +372,7 @@ def _tells_of_nodes(files: KernelFiles) -> bool:
     """Return whether the kernel is known to have no NUMA nodes; note where it has some that are missing."""
     has_nodes = kernel_has_nodes(files.tree)
     if has_nodes:
-        message = "the kernel has NUMA nodes, as other files tell: what is recorded of the machine lacks them"
+        message = "other files show that the kernel has NUMA nodes, but they are missing from the recording"
         files.findings.append(warning("lacking-nodes", NODE_DIRECTORY, message))
     return has_nodes is False
 

@@ -98,7 +98,7 @@ class TarMembers:
             total = (adler32(block) & 0xFFFF) - 1 if block.isascii() else sum(block)
             if _stated_sum(checksum) != total:
                 raise ValueError(
-                    f"a member's header is damaged (number {index})" if index else "it is no tar archive"
+                    f"a member's header is damaged (number {index})" if index else "it is not a tar archive"
                 )
             size = _number(digits)
             if kind in _EXTENDED_KINDS:
@@ -132,7 +132,7 @@ class TarMembers:
         if self._extended_bytes > _MAX_EXTENDED_BYTES:
             raise ValueError(f"it has more than {_MAX_EXTENDED_BYTES >> 20} MiB of extended headers")
         if size > _MAX_EXTENDED_HEADER:
-            raise ValueError(f"an extended header of {size} bytes")
+            raise ValueError(f"an extended header has {size} bytes")
         return _extended(kind, self._stream.take(size, -size % _BLOCK))
 
 
@@ -163,13 +163,13 @@ def _number(field: bytes) -> int:
         return int.from_bytes(field[1:], "big")
     digits = field.strip(b" \0")
     if digits.translate(None, _OCTAL):
-        raise ValueError(f"a member's header holds {digits!r} where an octal number belongs")
+        raise ValueError(f"a member's header holds {digits!r} instead of an octal number")
     return int(digits or b"0", 8)
 
 
 def _decimal(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= 19):
-        raise ValueError(f"a pax header holds {text[:40]!r} where a number belongs")
+        raise ValueError(f"a pax header holds {text[:40]!r} instead of a number")
     return int(text)
 
 
@@ -195,6 +195,6 @@ def _pax_records(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         end = begin + _decimal(digits.decode(errors="replace"))
         key, equals, value = data[begin + len(digits) + 1 : end].partition(b"=")
         if not equals or end > len(data):
-            raise ValueError("a pax header is cut short")
+            raise ValueError("a pax header is truncated")
         yield key, value.removesuffix(b"\n")
         begin = end

@@ -17,11 +17,12 @@ _CORPUS = Path("fixtures") / "conformance"
 _NOT_OF_A_KUBELET = frozenset({"bench_cases", "bench_16numa_full", "cpuset", "quantity"})
 _INTRODUCTION = f"""# Releases
 
-Answers of real kubelets, recorded case by case, that cpuctl gives word for word; `make conformance` runs them
-all, and counts those that hang on chance as not covered. An empty cell is a topic that nobody has recorded on
-that release: what cpuctl answers there was read in sources and documents; in {PARTLY_RECORDED}
-it is as in 1.{LAST_WITH_ALL}, but for what is known to differ. Every answer that depends on it says so ("not
-verified"). The recordings are of the patch releases below; a version without a patch means these."""
+Answers recorded from real kubelets, which cpuctl gives word for word; `make conformance` runs them all and
+counts those that depend on chance as not covered. An empty cell is a topic that was not recorded on that
+release: there, cpuctl's answer follows sources and documents; in {PARTLY_RECORDED}
+it is assumed to be as in 1.{LAST_WITH_ALL}, except for known differences. Every answer that depends on it
+says so ("not verified"). The recordings are of the patch releases below; a version without a patch
+means these."""
 
 _DIFFERENCES = """## Differences
 

@@ -291,7 +291,7 @@ def test_cpus_that_only_a_finished_init_container_holds_are_stranded() -> None:
     assert audit(node.snapshot(pods), ["stale"]) == ()
 
 
-@pytest.mark.parametrize("by_phase", [True, False], ids=["by its phase", "by its containers"])
+@pytest.mark.parametrize("by_phase", [True, False], ids=["by its phase", "based on its containers"])
 def test_a_pod_that_has_ended_gives_back_what_it_held(by_phase: bool) -> None:
     """Its entry is stale as soon as its group is gone; until then it is being ended."""
     node = clean_node()

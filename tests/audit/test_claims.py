@@ -197,7 +197,7 @@ def test_what_could_not_be_looked_at_is_said() -> None:
     assert gaps(seen(driver_node())._replace(configured=untold)) == ["the kubelet's configuration"]
     assert gaps(seen(driver_node(), known=False)) == ["the kubelet's dra_manager_state"]
     ungrouped = seen(driver_node())._replace(hierarchies=None)
-    assert gaps(ungrouped) == ["control groups"]
+    assert gaps(ungrouped) == ["cgroups"]
     driverless = seen(clean_node())
     assert gaps(driverless._replace(configured=untold, hierarchies=None)) == [], "no driver runs there"
     (entry,) = driverless.state.claims.claims if driverless.state.claims else ()

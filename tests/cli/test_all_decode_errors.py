@@ -35,7 +35,7 @@ COMMANDS = {
 EXPECTED = [
     ("--kubelet-args", 'invalid argument "many" for "--max-pods" flag'),
     ("--kubelet-args", "unknown flag: --nothing"),
-    ("--kubelet-args", "--pod-infra-container-image is gone since 1.35"),
+    ("--kubelet-args", "--pod-infra-container-image was removed in 1.35"),
     ("--kubelet-args", 'invalid argument "a" for "-v, --v" flag'),
     ("wrong.yaml:3", "cpuManagerPolicy: "),
     ("wrong.yaml:4", "maxPods: "),

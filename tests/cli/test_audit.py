@@ -253,7 +253,7 @@ def test_a_node_without_control_groups_has_nothing_to_show(run: Run, cpuctl: Cpu
     document = answer(audited, 3)
     assert document["findings"] == []
     missing = [each["missing"].partition(":")[0] for each in document["unchecked"]]
-    assert missing == ["the kubelet's cpu_manager_state", "control groups", "processes", "interrupts"]
+    assert missing == ["the kubelet's cpu_manager_state", "cgroups", "processes", "interrupts"]
     table = cpuctl("audit", "-q", "-m", machine)
     assert "nothing found in what could be checked" in table.out
     assert "not checked (interrupts): interrupts: where they are delivered is unknown" in table.out

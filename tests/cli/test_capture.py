@@ -289,7 +289,7 @@ def test_a_plan_takes_configuration_and_version_from_the_capture(
         "recordedArguments": {"value": "--max-pods=200", "from": "capture"},
         "state": {"value": f"{archive}: var/lib/kubelet/cpu_manager_state", "from": "capture"},
         "notVerified": {
-            "value": "on 1.37: admission (as in 1.36, but for what is known to differ)",
+            "value": "on 1.37: admission (assumed to be as in 1.36, except for known differences)",
             "from": "default",
         },
     }

@@ -397,7 +397,7 @@ def test_an_archive_of_something_else_is_told_what_is_expected(
     result = cpuctl(*words, "--state", "other.tgz", cwd=tmp_path)
     assert (result.code, result.out) == (4, "")
     error, hint = result.err.splitlines()[-2:]
-    assert error.startswith("error: other.tgz: holds no sys/ directory")
+    assert error.startswith("error: other.tgz: contains no sys/ directory")
     assert "cpu_manager_state" in hint
     assert "the directory that holds them, or a recording" in hint
-    assert "a recording holds sys/devices/system/cpu" in hint
+    assert "a recording contains sys/devices/system/cpu" in hint

@@ -253,7 +253,7 @@ def test_a_configuration_is_no_machine(tmp_path: Path, cpuctl: Cpuctl) -> None:
     file.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n")
     result = cpuctl("config", "check", str(file))
     assert (result.code, result.out) == (4, "")
-    assert "is a kubelet's configuration, and no machine\n" in result.err
+    assert "is a kubelet configuration, not a machine\n" in result.err
     assert "cpuctl config check --kubelet-config FILE" in result.err
 
 

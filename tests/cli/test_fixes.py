@@ -212,8 +212,8 @@ def mended(config: Config, check: Check, *words: str, machine: str = MACHINE) ->
 @pytest.mark.parametrize(
     ("wrong", "fix"),
     [
-        ("--max-pods=many", "remove --max-pods, or give it a value that it takes"),
-        ("--max-pods", "give it one, or remove --max-pods"),
+        ("--max-pods=many", "correct the value, or remove --max-pods"),
+        ("--max-pods", "add a value, or remove --max-pods"),
         ("many", "remove many"),
         ("---max-pods=5", "remove ---max-pods=5"),
         ("-x", "remove -x"),
@@ -295,15 +295,15 @@ BEGUN = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n
 @pytest.mark.parametrize(
     ("text", "mended", "fix"),
     [
-        ("", BEGUN, "begin it with the lines apiVersion: kubelet.config.k8s.io/v1beta1 and kind: "),
-        ("# nothing\n", BEGUN + "# nothing\n", "begin it with the lines apiVersion: "),
+        ("", BEGUN, "start it with the lines apiVersion: kubelet.config.k8s.io/v1beta1 and kind: "),
+        ("# nothing\n", BEGUN + "# nothing\n", "start it with the lines apiVersion: "),
         (
             BEGUN + "cpuCFSQuota: [\n",
             BEGUN + "cpuCFSQuota: true\n",
-            "quotes and brackets that are not closed",
+            "unclosed quotes or brackets",
         ),
-        (BEGUN + 'cgroupRoot: "/\n', BEGUN + 'cgroupRoot: "/"\n', "quotes and brackets that are not closed"),
-        (BEGUN + " maxPods: 9\n", BEGUN + "maxPods: 9\n", "blanks that do not line up"),
+        (BEGUN + 'cgroupRoot: "/\n', BEGUN + 'cgroupRoot: "/"\n', "unclosed quotes or brackets"),
+        (BEGUN + " maxPods: 9\n", BEGUN + "maxPods: 9\n", "wrong indentation"),
         (
             BEGUN + "logging:\n\tverbosity: 2\n",
             BEGUN + "logging:\n  verbosity: 2\n",

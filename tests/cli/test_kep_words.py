@@ -33,7 +33,7 @@ def checked(cpuctl: Cpuctl, directory: Path, settings: str, *words: str) -> str:
 )
 def test_the_archived_idea_of_kep_4540_is_called_that(settings: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
     out = checked(cpuctl, tmp_path, settings)
-    assert "an archived idea of KEP-4540, and no option of any kubelet: strict-cpu-reservation" in out
+    assert "an option that KEP-4540 proposed but no kubelet has; instead, the metric" in out
 
 
 @pytest.mark.parametrize(("delay", "told"), [("100us", True), ("500ms", False), ("1.5s", False)])

@@ -126,7 +126,7 @@ def test_a_kubelet_that_is_down_has_the_flags_of_its_unit(where: str, tmp_path: 
 def test_a_unit_with_a_flag_that_the_release_has_not(tmp_path: Path) -> None:
     files = {**KUBEADM, "etc/default/kubelet": "KUBELET_EXTRA_ARGS=--pod-infra-container-image=p\n"}
     assert stopped(tmp_path / "old", files, version="1.34")[0].kubelet.version.minor == 34
-    with pytest.raises(ConfigRefusedError, match=r"--pod-infra-container-image is gone since 1\.35"):
+    with pytest.raises(ConfigRefusedError, match=r"--pod-infra-container-image was removed in 1\.35"):
         stopped(tmp_path / "new", files, version="1.35")
     # Where nobody names the release, the default is not held against the node: one is assumed that has it.
     assert stopped(tmp_path / "unknown", files)[0].kubelet.version.minor == 34
@@ -137,7 +137,7 @@ def test_a_unit_with_a_flag_that_the_release_has_not(tmp_path: Path) -> None:
 
 def test_a_kubelet_that_runs_knows_its_own_flags(tmp_path: Path) -> None:
     assert told(tmp_path / "a", "--acme-flag=x --max-pods=8", version="1.36")[0].kubelet.config.max_pods == 8
-    with pytest.raises(ConfigRefusedError, match=r"gone since 1\.34"):
+    with pytest.raises(ConfigRefusedError, match=r"removed in 1\.34"):
         told(tmp_path / "b", "--cloud-config=/etc/cloud", version="1.36")
 
 

@@ -14,8 +14,8 @@ from tests.cli.conftest import Cpuctl
 MACHINE = ("-m", "synthetic:1s1n8c1t,mem=16Gi")
 STATIC = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
 POD = ("-T", "db=2/2,2Gi")
-FOLLOWS = " (as in 1.36, but for what is known to differ)"
-READ = " (read in its sources)"
+FOLLOWS = " (assumed to be as in 1.36, except for known differences)"
+READ = " (from its source code)"
 
 SAID: Mapping[str, tuple[tuple[str, ...], str]] = {
     "plan": (("plan", *MACHINE, *STATIC, *POD), f"on 1.37: admission{FOLLOWS}"),
@@ -34,13 +34,13 @@ SAID: Mapping[str, tuple[tuple[str, ...], str]] = {
     "topology": (("topology", "show", *MACHINE, "--numa-memory"), f"on 1.37: memory on NUMA nodes{FOLLOWS}"),
     "resize, 1.29": (
         ("resize", *MACHINE, *STATIC, *POD, "--set", "db:cpu=3"),
-        f"on 1.29: resizes in place{READ}",
+        f"on 1.29: in-place resizes{READ}",
     ),
     "pods show, 1.29": (
         ("pods", "show", *POD),
-        f"on 1.29: QoS classes and OOM scores, values of control groups{READ}",
+        f"on 1.29: QoS classes and OOM scores, cgroup values{READ}",
     ),
-    "pods lint, 1.30": (("pods", "lint", "-f", "fixtures/pods"), f"on 1.30: validation of pods{READ}"),
+    "pods lint, 1.30": (("pods", "lint", "-f", "fixtures/pods"), f"on 1.30: pod validation{READ}"),
 }
 
 
@@ -90,7 +90,7 @@ def test_every_release_of_a_timeline(cpuctl: Cpuctl, tmp_path: Path) -> None:
     }
     (tmp_path / "timeline.yaml").write_text(yaml.safe_dump(timeline))
     told = cpuctl("replay", "timeline.yaml", cwd=tmp_path)
-    assert f"on 1.35: resizes in place{READ}; on 1.37: admission, resizes in place{FOLLOWS}" in told.err, told
+    assert f"on 1.35: in-place resizes{READ}; on 1.37: admission, in-place resizes{FOLLOWS}" in told.err, told
 
 
 def test_differences_that_nobody_has_recorded(cpuctl: Cpuctl) -> None:

@@ -22,8 +22,8 @@ FILES = {
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("k3s.yaml", "a configuration of k3s or RKE2"),
-        ("configz.json", "the answer of a kubelet's /configz"),
+        ("k3s.yaml", "a k3s or RKE2 configuration"),
+        ("configz.json", "the kubelet's /configz"),
         ("pp.yaml", "a PerformanceProfile"),
     ],
 )
@@ -230,12 +230,15 @@ def test_another_tools_form_is_of_the_whole_machine(cpuctl: Cpuctl, words: tuple
 def test_numactl_tells_of_no_machine_without_nodes(cpuctl: Cpuctl) -> None:
     result = cpuctl("topology", "-m", "synthetic:0n1c", "-o", "numactl")
     assert (result.code, result.out) == (4, "")
-    assert "tells of no NUMA nodes" in result.err
+    assert "has no NUMA nodes" in result.err
 
 
 def test_what_hwloc_has_no_place_for_is_said(cpuctl: Cpuctl) -> None:
     words = ("topology", "-m", "synthetic:1s1n4c,l3=0-1/2-3,sockets=0-2/3", "-o", "hwloc-xml")
     result = cpuctl(*words)
     assert (result.code, "<topology" in result.out) == (0, True)
-    assert "warning: left out, as hwloc nests all that has CPUs: L3 cache of CPUs 2-3" in result.err
+    assert (
+        "warning: left out because hwloc requires objects with CPUs to be nested: L3 cache of CPUs 2-3"
+        in result.err
+    )
     assert "warning" not in cpuctl(*words, "-q").err

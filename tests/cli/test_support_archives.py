@@ -132,7 +132,7 @@ def test_output_that_is_none_is_named_and_passed_over(tmp_path: Path, cpuctl: Cp
     name = named_report(tmp_path, **{path: "FATA[0000] getting the status of the container: NotFound"})
     dump = cpuctl("checkpoint", "dump", name)
     assert "shop/db-0" in dump.out
-    assert f"{name}: {path}: is no JSON, as crictl inspect prints" in " ".join(dump.err.split())
+    assert f"{name}: {path}: is not JSON as printed by crictl inspect" in " ".join(dump.err.split())
 
 
 def test_a_node_of_a_must_gather_is_configured_by_its_machine_config(tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -145,7 +145,7 @@ def test_a_node_of_a_must_gather_is_configured_by_its_machine_config(tmp_path: P
     assert sources["kubeletVersion"] == {"value": "v1.31.6", "from": "capture"}
     assert "unknownFlags" not in sources
     table = cpuctl("topology", "show", "-m", f"{root}#w2")
-    assert "note: a must-gather's node w2 that does not hold" in table.out
+    assert "note: a must-gather's node w2 without" in table.out
 
 
 def test_sizes_that_the_node_computes_are_not_known(tmp_path: Path, cpuctl: Cpuctl) -> None:

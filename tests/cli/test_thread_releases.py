@@ -177,7 +177,7 @@ THREADS: Mapping[str, Thread] = {
     "C8, compared": Thread(
         (*P120733, "--compare", "1.31", "1.32"),
         "1.31",
-        "; B: it rejects the pod: preferred hint violates NUMA node allocation",
+        "; B: the Memory Manager rejects the pod: preferred hint violates NUMA node allocation",
         "Nothing moves",
         {"k.yaml": GROUPS},
     ),

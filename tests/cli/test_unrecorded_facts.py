@@ -21,7 +21,7 @@ WHOLE = small_machine("2s2n4c2t,mem=8Gi,hugepages-2Mi=8,hugepages-1Gi=1")
 MISSING = {
     "memory": r"meminfo",
     "memory of the machine": r"^proc/meminfo",
-    "memory of NUMA nodes": r"/node\d+/meminfo",
+    "NUMA node memory": r"/node\d+/meminfo",
     "memory of one NUMA node": r"/node1/meminfo",
     "memory and all else of nodes": r"devices/system/node",
     "huge pages": r"hugepages",
@@ -159,7 +159,7 @@ def test_the_whole_recording_leaves_nothing_open(cpuctl: Cpuctl, tmp_path: Path,
     assert "ndetermined" not in result.out
 
 
-@pytest.mark.parametrize("kind", ["memory", "memory of NUMA nodes", "memory of one NUMA node"])
+@pytest.mark.parametrize("kind", ["memory", "NUMA node memory", "memory of one NUMA node"])
 def test_memory_that_was_not_recorded_can_be_said(cpuctl: Cpuctl, tmp_path: Path, kind: str) -> None:
     files = {path: text for path, text in WHOLE.items() if not re.search(MISSING[kind], path)}
     machine = recorded(tmp_path, files)

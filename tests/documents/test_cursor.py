@@ -81,7 +81,7 @@ def test_quantities_may_be_bare_numbers(text: str, want: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"), [("a: gren", "green was probably meant"), ("a: blue", ""), ("a: 3", "")]
+    ("text", "hint"), [("a: gren", "did you mean green?"), ("a: blue", ""), ("a: 3", "")]
 )
 def test_the_word_is_told_that_was_probably_meant(text: str, hint: str) -> None:
     with pytest.raises(InputError) as refused:

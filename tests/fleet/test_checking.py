@@ -120,7 +120,7 @@ def test_what_was_not_recorded_is_never_clean() -> None:
     told = {(each["check"], each["missing"].partition(":")[0]) for each in found["unchecked"]}
     assert ("config", "the kubelet's configuration") in told
     assert ("state", "state files") in told
-    assert ("audit", "control groups") in told
+    assert ("audit", "cgroups") in told
     assert found["summary"]["error"] == 0
     assert not is_clean(found, strict=False)
     assert is_clean(checked(MACHINE, "config", config=STATIC, version="1.36"), strict=False)

@@ -26,7 +26,9 @@ def test_versions_keep_their_patch(text: str, minor: int, patch: int | None) -> 
 
 @pytest.mark.parametrize("text", ["", "36", "2.0", "1.x", "1.36.", "one", "1.36 beta"])
 def test_other_texts_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is no kubelet version: expected one such as 1\.36 or v1\.36\.2$"):
+    with pytest.raises(
+        ValueError, match=r"is not a kubelet version: expected a version such as 1\.36 or v1\.36\.2$"
+    ):
         KubeletVersion.parse(text)
 
 

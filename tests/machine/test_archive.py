@@ -278,7 +278,7 @@ def test_headers_full_of_high_bytes_add_up(tmp_path: Path) -> None:
 def test_names_are_limited_in_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_NAME_CHARACTERS", 1000)
     directories = [link(f"sys/{number:090}", "", tarfile.DIRTYPE) for number in range(11)]
-    with pytest.raises(InputError, match="holds more than 0 MiB of names"):
+    with pytest.raises(InputError, match="contains more than 0 MiB of file names"):
         read_archive(saved(tmp_path, with_members(*directories)))
 
 
@@ -299,7 +299,7 @@ def test_deep_names_take_no_more_memory_than_flat_ones(tmp_path: Path) -> None:
 def test_of_many_recordings_only_a_few_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_archive(saved(tmp_path, tar_bytes({f"d{n}/sys/x": "" for n in range(1000, 1100)})))
-    assert error.value.message == "holds several recordings (d1000, d1001, d1002, ...), expected one"
+    assert error.value.message == "contains several recordings (d1000, d1001, d1002, ...), expected one"
 
 
 def test_a_name_beyond_any_path_is_ignored(tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ DAMAGED = GOOD[:1024] + b"x" + GOOD[1025:]
 REFUSALS = [
     Refusal("empty", b"", "cannot be read as an archive: the archive ends too early"),
     Refusal("short text", b"hello\n" * 10, "the archive ends too early"),
-    Refusal("long text", b"hello\n" * 1000, "it is no tar archive"),
+    Refusal("long text", b"hello\n" * 1000, "it is not a tar archive"),
     Refusal("no end", GOOD[:2048], "the archive ends too early"),
     Refusal("cut in a file", GOOD[:600], "the archive ends too early"),
     Refusal("damaged header", DAMAGED, "a member's header is damaged (number 1)"),
@@ -333,9 +333,11 @@ REFUSALS = [
     Refusal("dense bzip2", bz2.compress(bytes(1 << 20)), "unpacks to more than 5 times", {"MAX_RATIO": 5}),
     Refusal("xz cut", lzma.compress(GOOD)[:100], "the file ends too early"),
     Refusal("xz damaged", lzma.compress(GOOD)[:40] + b"\xff" * 40, "Corrupt input data"),
-    Refusal("nothing of sys", tar_bytes({"etc/passwd": "x"}), "holds no sys/ directory"),
-    Refusal("proc only", tar_bytes({"proc/cpuinfo": "x"}), "holds no sys/ directory"),
-    Refusal("two recordings", tar_bytes({"a/sys/x": "", "b/sys/x": ""}), "holds several recordings (a, b)"),
+    Refusal("nothing of sys", tar_bytes({"etc/passwd": "x"}), "contains no sys/ directory"),
+    Refusal("proc only", tar_bytes({"proc/cpuinfo": "x"}), "contains no sys/ directory"),
+    Refusal(
+        "two recordings", tar_bytes({"a/sys/x": "", "b/sys/x": ""}), "contains several recordings (a, b)"
+    ),
     Refusal("sparse", SPARSE.tobuf() + GOOD, "it holds sparse files"),
     Refusal("large file", GOOD, "sys/devices/system/cpu/online has 4 bytes", {"MAX_FILE_BYTES": 3}),
     Refusal("large in all", GOOD, "proc/meminfo has 15 bytes", {"MAX_KEPT_BYTES": 18}),
@@ -382,5 +384,5 @@ def test_a_missing_archive_is_an_error(tmp_path: Path) -> None:
 def test_a_chain_of_links_has_an_archive_read_only_a_few_times(tmp_path: Path) -> None:
     chain = [link(f"opt/{number}", f"/opt/{number + 1}", tarfile.SYMTYPE) for number in range(30)]
     first = link(f"{HOME}/config.yaml", "/opt/0", tarfile.SYMTYPE)
-    with pytest.raises(InputError, match="a kubelet's file is a link through 8 others or more"):
+    with pytest.raises(InputError, match="a file of the kubelet is a link through 8 or more other links"):
         read_archive(saved(tmp_path, with_members(first, *chain)))

@@ -46,14 +46,13 @@ CASES = [
     Case(
         "an offline CPU",
         parse_synthetic("2c2t,offline=3"),
-        "CPU 3 is offline: a kubelet counts online CPUs only\n"
-        "cores have 1 or 2 CPUs online: a kubelet counts with the average, 1",
+        "CPU 3 is offline: the kubelet counts only online CPUs\n"
+        "cores have 1 or 2 CPUs online: the kubelet uses the average, 1",
     ),
     Case(
         "no ids",
         with_cpus(BASE, lambda cpu: cpu._replace(core_id=None, package_id=None)),
-        "CPUs 0-7 have neither core id nor package id: a kubelet goes by both, and what it sees without is "
-        "not known",
+        "CPUs 0-7 have neither core id nor package id: the kubelet needs both, so its view is unknown",
     ),
     Case(
         "one id without the other",
@@ -61,27 +60,27 @@ CASES = [
             BASE,
             lambda cpu: cpu._replace(core_id=None) if cpu.number < 2 else cpu._replace(package_id=None),
         ),
-        "CPUs 0-1 have no core id: a kubelet does not see such CPUs\n"
-        "CPUs 2-7 have no package id: a kubelet does not see such CPUs",
+        "CPUs 0-1 have no core id: the kubelet does not see such CPUs\n"
+        "CPUs 2-7 have no package id: the kubelet does not see such CPUs",
     ),
     Case(
         "package id -1",
         with_cpus(BASE, lambda cpu: cpu._replace(package_id=-1) if cpu.number == 2 else cpu),
-        "CPU 2 has package id -1, unknown: a kubelet takes -1 for a socket",
+        "CPU 2 has package id -1 (unknown): the kubelet treats -1 as a socket",
     ),
     Case(
         "core ids per cluster",
         with_cpus(BASE, lambda cpu: cpu._replace(core_id=0)),
-        "2 core ids are repeated inside one socket and NUMA node, CPUs 0,4 and 1,5 for example: "
-        "a kubelet takes such cores for one",
+        "2 core ids are repeated within a socket and NUMA node, for example CPUs 0,4 and 1,5: the kubelet "
+        "treats such cores as one core",
     ),
     Case(
         "siblings that disagree",
         with_cpus(
             parse_synthetic("4c"), lambda cpu: cpu if cpu.number else cpu._replace(siblings=cpus("0-1"))
         ),
-        "thread siblings disagree about CPU 0: the list of the lowest CPU decides\n"
-        "cores have 1 or 2 CPUs online: a kubelet counts with the average, 1",
+        "thread siblings disagree about CPU 0: the list of the lowest CPU is used\n"
+        "cores have 1 or 2 CPUs online: the kubelet uses the average, 1",
     ),
     Case(
         "siblings beyond the machine",
@@ -91,68 +90,72 @@ CASES = [
     Case(
         "siblings that disagree in a row",
         with_cpus(parse_synthetic("4c"), lambda cpu: cpu._replace(siblings=cpus(f"{cpu.number}-3"))),
-        "thread siblings disagree about CPUs 0-2: the list of the lowest CPU decides",
+        "thread siblings disagree about CPUs 0-2: the list of the lowest CPU is used",
     ),
     Case(
         "packages that disagree",
         with_cpus(BASE, lambda cpu: cpu._replace(package_cpus=cpus("0-7"))),
         "package ids make 2 sockets, package CPU lists 1: "
-        "the sockets shown and a kubelet's labels go by the ids",
+        "the sockets shown and the kubelet's labels use the ids",
     ),
     Case(
         "core types",
         parse_synthetic("8c,pcores=0-3,ecores=4-7"),
-        "performance cores (CPUs 0-3) and efficiency cores (CPUs 4-7) are alike to a kubelet",
+        "the kubelet does not distinguish performance cores (CPUs 0-3) from efficiency cores (CPUs 4-7)",
     ),
     Case(
         "capacities",
         with_cpus(BASE, lambda cpu: cpu._replace(capacity=1024 if cpu.number < 4 else 512)),
-        "CPUs differ in capacity (512, 1024): they are alike to a kubelet",
+        "CPUs differ in capacity (512, 1024): the kubelet does not distinguish them",
     ),
     Case(
         "no NUMA nodes",
         parse_synthetic("0n4c"),
-        "the kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
-        "to its Memory Manager without memory",
+        "the kernel shows no NUMA nodes: the kubelet treats packages as NUMA nodes and counts 1 NUMA node "
+        "(id 0), without memory for its Memory Manager",
     ),
     Case(
         "no NUMA nodes, several sockets",
         parse_synthetic("2s0n4c"),
-        "the kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts "
-        "2 NUMA nodes (ids 0, 1), to its Memory Manager without memory",
+        "the kernel shows no NUMA nodes: the kubelet treats packages as NUMA nodes and counts "
+        "2 NUMA nodes (ids 0, 1), without memory for its Memory Manager",
     ),
     Case(
         "no NUMA nodes, sockets of unknown number",
         with_cpus(parse_synthetic("2s0n4c"), lambda cpu: cpu._replace(package_id=-1)),
-        "CPUs 0-7 have package id -1, unknown: a kubelet takes -1 for a socket\n"
-        "4 core ids are repeated inside one socket and NUMA node, CPUs 0 and 4 for example: a kubelet takes "
-        "such cores for one\n"
-        "the kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id -1), "
-        "to its Memory Manager without memory",
+        "CPUs 0-7 have package id -1 (unknown): the kubelet treats -1 as a socket\n"
+        "4 core ids are repeated within a socket and NUMA node, for example CPUs 0 and 4: "
+        "the kubelet treats such "
+        "cores as one core\n"
+        "the kernel shows no NUMA nodes: the kubelet treats packages as NUMA nodes and "
+        "counts 1 NUMA node (id -1), "
+        "without memory for its Memory Manager",
     ),
     Case(
         "neither NUMA nodes nor packages",
         with_cpus(parse_synthetic("0n4c"), lambda cpu: cpu._replace(package_id=None, core_id=None)),
-        "CPUs 0-3 have neither core id nor package id: a kubelet goes by both, and what it sees without is "
-        "not known\n"
-        "the kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node",
+        "CPUs 0-3 have neither core id nor package id: the kubelet needs both, so its view is "
+        "unknown\n"
+        "the kernel shows neither NUMA nodes nor packages: the kubelet counts no NUMA nodes",
     ),
     Case(
         "offline CPUs where there are no NUMA nodes",
         parse_synthetic("0n4c,offline=3"),
-        "CPU 3 is offline: without NUMA nodes a kubelet counts such CPUs all the same (4 in all), "
-        "and gives them to nobody\n"
-        "the kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
-        "to its Memory Manager without memory",
+        "CPU 3 is offline: without NUMA nodes, the kubelet still counts such CPUs (4 in total), "
+        "but never assigns them\n"
+        "the kernel shows no NUMA nodes: the kubelet treats packages as NUMA nodes and "
+        "counts 1 NUMA node (id 0), "
+        "without memory for its Memory Manager",
     ),
     Case(
         "uneven cores where offline CPUs count",
         parse_synthetic("0n3c2t,offline=5"),
-        "CPU 5 is offline: without NUMA nodes a kubelet counts such CPUs all the same (6 in all), "
-        "and gives them to nobody\n"
-        "cores have 1 or 2 CPUs online: a kubelet counts with the average, 2\n"
-        "the kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
-        "to its Memory Manager without memory",
+        "CPU 5 is offline: without NUMA nodes, the kubelet still counts such CPUs (6 in total), "
+        "but never assigns them\n"
+        "cores have 1 or 2 CPUs online: the kubelet uses the average, 2\n"
+        "the kernel shows no NUMA nodes: the kubelet treats packages as NUMA nodes and "
+        "counts 1 NUMA node (id 0), "
+        "without memory for its Memory Manager",
     ),
     Case(
         "frequencies of different cores",
@@ -160,8 +163,8 @@ CASES = [
             parse_synthetic("4c"),
             lambda cpu: cpu._replace(max_khz=3_900_000 if cpu.number < 2 else 2_808_000),
         ),
-        "maximum frequencies differ as those of different cores do (efficiency cores: CPUs 2-3): a guess, "
-        "as the kernel names no kinds of cores; they are alike to a kubelet",
+        "maximum frequencies differ as between core types (efficiency cores: CPUs 2-3): a guess, "
+        "because the kernel does not report core types; the kubelet does not distinguish them",
     ),
     Case(
         "frequencies of favoured cores",
@@ -171,32 +174,32 @@ CASES = [
     Case(
         "CPUs outside all nodes",
         parse_synthetic("4c,nodes=0-2"),
-        "CPU 3 is in no NUMA node: a kubelet does not see such CPUs",
+        "CPU 3 is in no NUMA node: the kubelet does not see such CPUs",
     ),
     Case(
         "bare nodes",
         parse_synthetic("4c,nodes=0-3/252:,mem=1Gi/0"),
-        "NUMA node 252 has no CPUs: a kubelet's CPU Manager counts 1 NUMA node, those with CPUs, its "
-        "Memory and Topology Managers count all 2\n"
+        "NUMA node 252 has no CPUs: the kubelet's CPU Manager counts 1 NUMA node with CPUs, its Memory "
+        "and Topology Managers count all 2\n"
         "NUMA node 252 has no memory\nNUMA node numbers have gaps: 0,252",
     ),
     Case(
         "nine nodes",
         parse_synthetic("9n9c"),
-        "there are 9 NUMA nodes: with a topology manager policy other than none a kubelet does not start "
-        "on more than 8 unless max-allowable-numa-nodes allows it",
+        "there are 9 NUMA nodes: with a Topology Manager policy other than none, the kubelet does not start "
+        "with more than 8 unless max-allowable-numa-nodes allows more",
     ),
     Case(
         "memory that does not add up",
         BASE._replace(memory_bytes=256 << 30),
-        "/proc/meminfo tells of 262144 MiB of memory, the NUMA nodes of 131072 MiB: "
-        "a kubelet uses the one for the machine and the others for its Memory Manager",
+        "/proc/meminfo reports 262144 MiB of memory, the NUMA nodes of 131072 MiB: "
+        "the kubelet uses the former for the machine and the latter for its Memory Manager",
     ),
     Case(
         "directories that disagree",
         with_nodes(BASE, lambda node: node._replace(directory_cpus=cpus("0"))),
-        "the directories of NUMA nodes 0-1 hold other CPUs than their lists say: "
-        "a kubelet goes by the directories",
+        "the directories of NUMA nodes 0-1 contain other CPUs than their lists: "
+        "the kubelet uses the directories",
     ),
     Case(
         "ragged distances",
@@ -206,12 +209,12 @@ CASES = [
     Case(
         "no L3",
         parse_synthetic("4c,l3=none"),
-        "no level-3 cache is recorded: a kubelet uses sockets in place of uncore caches",
+        "no level-3 cache is recorded: the kubelet uses sockets instead of uncore caches",
     ),
     Case(
         "caches without ids",
         BASE._replace(caches=tuple(cache._replace(id=None) for cache in BASE.caches)),
-        "caches have no ids: a kubelet does not see them and uses sockets in place of uncore caches",
+        "caches have no ids: the kubelet does not see them and uses sockets instead of uncore caches",
     ),
     Case("L3 for some", parse_synthetic("4c,l3=0-2"), "not every CPU has a level-3 cache"),
 ]

@@ -60,9 +60,9 @@ def test_l3_groups_are_distinct_and_ordered() -> None:
 @pytest.mark.parametrize(
     ("members", "nodes", "want"),
     [
-        ((1, 0), (), "CPUs must be listed once each, ascending"),
-        ((0, 0), (), "CPUs must be listed once each, ascending"),
-        ((0, 1), ((1, "0"), (0, "1")), "NUMA nodes must be listed once each, ascending"),
+        ((1, 0), (), "CPUs must be listed once each, in ascending order"),
+        ((0, 0), (), "CPUs must be listed once each, in ascending order"),
+        ((0, 1), ((1, "0"), (0, "1")), "NUMA nodes must be listed once each, in ascending order"),
         ((0, 1), ((0, "0-1"), (1, "1")), "CPUs 1 belong to two NUMA nodes"),
         ((0, 1), ((0, "0-2"),), "NUMA nodes list CPUs 2, which are not online"),
     ],

@@ -15,13 +15,13 @@ CPUS = {
     for path, text in small_machine("2s2n2c2t,mem=8Gi").items()
     if not path.startswith(("sys/devices/system/node", "sys/bus"))
 }
-BY_PACKAGES = "a kubelet takes packages for nodes, and counts 2 NUMA nodes (ids 0, 1)"
-WITHOUT = f"the kernel shows no NUMA nodes: {BY_PACKAGES}, to its Memory Manager without memory"
+BY_PACKAGES = "the kubelet treats packages as NUMA nodes and counts 2 NUMA nodes (ids 0, 1)"
+WITHOUT = f"the kernel shows no NUMA nodes: {BY_PACKAGES}, without memory for its Memory Manager"
 OPEN = (
-    "NUMA nodes are not recorded: they are counted as on a kernel without them, where "
-    f"{BY_PACKAGES}; what they have is unknown"
+    "NUMA nodes are not recorded: they are counted as on a kernel without NUMA support, where "
+    f"{BY_PACKAGES}; their CPUs and memory are unknown"
 )
-LACKING = "the kernel has NUMA nodes, as other files tell: what is recorded of the machine lacks them"
+LACKING = "other files show that the kernel has NUMA nodes, but they are missing from the recording"
 
 
 def read(more: Mapping[str, str | None]) -> MachineSource:
@@ -82,7 +82,8 @@ def test_links_tell_which_cpus_nodes_have() -> None:
     source = read(links)
     assert [(node.id, str(node.cpus)) for node in source.machine.numa_nodes] == [(0, "0-3"), (1, "4-7")]
     assert source.info.nodes_without_memory == (0, 1)
-    assert "links of CPUs tell of NUMA nodes whose directories are missing: of others nothing is known" in (
-        messages(source)
+    assert (
+        "links of CPUs point to NUMA nodes whose directories are missing: other NUMA nodes are unknown"
+        in (messages(source))
     )
     assert not source.info.hugepages_known

@@ -66,7 +66,7 @@ def test_the_live_host_agrees_with_the_scheduler() -> None:
         ("missing", "no such file or directory"),
         ("empty", "no sys/ in this directory"),
         ("pipe", "is neither a file nor a directory"),
-        ("text", "cannot be read as an archive: it is no tar archive"),
+        ("text", "cannot be read as an archive: it is not a tar archive"),
         ("list.json", "expected cAdvisor's machine information, found a list"),
         ("broken.json", "not JSON"),
     ],
@@ -82,7 +82,7 @@ def test_a_wrong_path_is_answered_with_what_is_accepted(name: str, want: str, tm
     assert want in error.value.message
     assert error.value.where.startswith(str(tmp_path / name))
     if name in {"missing", "empty", "pipe"}:
-        assert "accepted are: live; a directory" in error.value.hint
+        assert "accepted: live; a directory" in error.value.hint
 
 
 def test_a_directory_may_hold_its_tree_one_level_down(tmp_path: Path) -> None:
@@ -100,8 +100,8 @@ def test_a_directory_of_several_recordings_is_none(tmp_path: Path) -> None:
         written(tmp_path / name)
     with pytest.raises(InputError) as error:
         read_machine(str(tmp_path))
-    assert str(error.value) == f"{tmp_path}: holds several recordings (a, b, c, ...), expected one"
-    assert error.value.hint == "name one of them"
+    assert str(error.value) == f"{tmp_path}: contains several recordings (a, b, c, ...), expected one"
+    assert error.value.hint == "specify one of them"
 
 
 def test_a_bad_file_is_named_after_its_source(tmp_path: Path) -> None:

@@ -162,28 +162,28 @@ def test_ids_are_those_of_firmware() -> None:
 
 
 REFUSALS = [
-    ("", "", "found '', expected figures such as 2s4n16c2t"),
-    ("2s", "2s", "expected figures"),
-    ("4n2s8c", "4n2s8c", "expected figures"),
+    ("", "", "found '', expected a form such as 2s4n16c2t"),
+    ("2s", "2s", "expected a form"),
+    ("4n2s8c", "4n2s8c", "expected a form"),
     ("0c", "0c", "sockets, cores and threads must be at least 1"),
     ("9999c", "9999c", "at most 8192 CPUs and 1024 NUMA nodes are possible"),
     ("2048n4096c", "2048n4096c", "at most 8192 CPUs and 1024 NUMA nodes"),
-    ("1s4p4x", "1s4p4x", "expected figures such as 2s4n16c2t, or 8p2t+12e1t for two kinds"),
-    ("+8c", "+8c", "expected figures"),
+    ("1s4p4x", "1s4p4x", "expected a form such as 2s4n16c2t, or 8p2t+12e1t for two core types"),
+    ("+8c", "+8c", "expected a form"),
     ("4p0e", "4p0e", "sockets, cores and threads must be at least 1"),
-    ("2n4p2t+3e", "", "3 cores do not divide into 2 NUMA nodes"),
-    ("2s4p2t+4e,l3=3", "", "2 sockets with cores of several kinds do not divide into 3 L3 groups"),
-    ("2s3n4c,across", "", "4 cores do not divide into 3 NUMA nodes"),
-    ("2s3n4c", "", "3 NUMA nodes and 2 sockets do not divide"),
-    ("3n4c", "", "4 cores do not divide into 3 NUMA nodes"),
-    ("4c,l3=3", "", "4 cores do not divide into 3 L3 groups"),
+    ("2n4p2t+3e", "", "3 cores do not divide evenly into 2 NUMA nodes"),
+    ("2s4p2t+4e,l3=3", "", "2 sockets with several core types do not divide evenly into 3 L3 groups"),
+    ("2s3n4c,across", "", "4 cores do not divide evenly into 3 NUMA nodes"),
+    ("2s3n4c", "", "3 NUMA nodes and 2 sockets do not divide evenly"),
+    ("3n4c", "", "4 cores do not divide evenly into 3 NUMA nodes"),
+    ("4c,l3=3", "", "4 cores do not divide evenly into 3 L3 groups"),
     ("4c,fast", "fast", "expected one of far, near"),
     ("4c,mem", "mem", "expected one of far, near"),
     ("4c,near=1", "near=1", "expected one of far, near"),
-    ("4c,mem=1Gi,mem=2Gi", "mem=2Gi", "contradicts or repeats an option before it"),
-    ("4c,near,far", "far", "contradicts or repeats an option before it"),
+    ("4c,mem=1Gi,mem=2Gi", "mem=2Gi", "contradicts or repeats an earlier option"),
+    ("4c,near,far", "far", "contradicts or repeats an earlier option"),
     ("4c,mem=1G", "mem=1G", "found '1G', expected a number"),
-    ("4c,mem=-1Gi", "mem=-1Gi", "found -1, expected no negative number"),
+    ("4c,mem=-1Gi", "mem=-1Gi", "found -1, expected a non-negative number"),
     ("4c,mem=1Gi/1Gi", "", "mem has 2 values for 1 NUMA nodes"),
     ("4c,hugepages-2Mi=1/2", "", "huge pages of 2048 KiB has 2 values for 1 NUMA nodes"),
     ("4c,hugepages=1", "hugepages=1", "expected -, or a page size: hugepages-2Mi"),
@@ -192,14 +192,14 @@ REFUSALS = [
     ("4c,distances=10/10", "", "distances has 2 rows for 1 NUMA nodes"),
     ("4c,distances=a", "distances=a", "found 'a', expected a number"),
     ("4c,offline=0-3", "", "no CPU is online"),
-    ("4c,offline=4", "", "offline names CPUs 4, the figures end at CPU 3"),
-    ("4c,l3=0-9", "", "l3 names CPUs 4-9, the figures end at CPU 3"),
+    ("4c,offline=4", "", "offline names CPUs 4, but the last CPU is 3"),
+    ("4c,l3=0-9", "", "l3 names CPUs 4-9, but the last CPU is 3"),
     ("4c,nodes=0-2/2-3", "nodes=0-2/2-3", "CPUs 2 are in two groups"),
-    ("4c,nodes=5:0-1/5:2-3", "nodes=5:0-1/5:2-3", "number 5 is not above the one before it"),
+    ("4c,nodes=5:0-1/5:2-3", "nodes=5:0-1/5:2-3", "number 5 is not greater than the one before it"),
     ("4c,nodes=x:0", "nodes=x:0", "found 'x', expected a number"),
     ("4c,nodes=9999:0", "", "NUMA nodes with numbers below 8192"),
-    ("4c,offline=8192", "offline=8192", "found number 8192, expected none beyond 8191"),
-    ("4c,nodes=0/8192", "nodes=0/8192", "found number 8192, expected none beyond 8191"),
+    ("4c,offline=8192", "offline=8192", "found number 8192, expected at most 8191"),
+    ("4c,nodes=0/8192", "nodes=0/8192", "found number 8192, expected at most 8191"),
     ("4c,cores=0,2", "2", "expected one of far, near"),
 ]
 
@@ -266,7 +266,7 @@ def test_a_machine_without_description_says_why() -> None:
     with pytest.raises(ValueError, match="CPUs 2 share more than one level-3 cache"):
         describe_synthetic(base._replace(caches=tuple(overlapping)))
     partly = base._replace(caches_known=False)
-    with pytest.raises(ValueError, match="only of some level-3 caches is it recorded which CPUs share them"):
+    with pytest.raises(ValueError, match="it is recorded only for some level-3 caches which CPUs share them"):
         describe_synthetic(partly)
     node, other = parse_synthetic("2n4c").numa_nodes
     ragged = parse_synthetic("2n4c")._replace(numa_nodes=(node._replace(distances=()), other))

@@ -81,15 +81,17 @@ def check(machine: Machine, info: MachineInfo) -> None:
 
 def check_cpus(machine: Machine, info: MachineInfo, said: str) -> None:
     if machine.offline and "offline" in said:
-        assert ("a kubelet counts online CPUs only" in said) == (info.num_cpus <= len(machine.online))
-    for count in numbers(r"counts such CPUs all the same \((\d+) in all\)", said):
+        assert ("the kubelet counts only online CPUs" in said) == (info.num_cpus <= len(machine.online))
+    for count in numbers(r"still counts such CPUs \((\d+) in total\)", said):
         assert count == info.num_cpus
     seen = CPUSet.of(cpu for node in info.nodes for core in node.cores for cpu in core.threads)
     unseen = [
-        each.message for each in machine.findings if each.message.endswith("a kubelet does not see such CPUs")
+        each.message
+        for each in machine.findings
+        if each.message.endswith("the kubelet does not see such CPUs")
     ]
     assert all(seen.isdisjoint(cpus(each)) for each in unseen)
-    if any(each.message.endswith("what it sees without is not known") for each in machine.findings):
+    if any(each.message.endswith("so its view is unknown") for each in machine.findings):
         assert not seen
     else:
         assert (machine.online == seen) == (not unseen)
@@ -97,11 +99,11 @@ def check_cpus(machine: Machine, info: MachineInfo, said: str) -> None:
 
 def check_nodes(machine: Machine, info: MachineInfo, said: str) -> None:
     nodes = sorted(node.id for node in info.nodes if node.cores)
-    if "takes packages for nodes" in said:
+    if "treats packages as NUMA nodes" in said:
         assert not machine.numa_nodes
         assert machine.numa_known == ("the kernel shows no NUMA nodes" in said)
         assert numbers(r"counts \d+ NUMA nodes? \(ids? ([-\d, ]+)\)", said) == nodes
-    if "a kubelet counts no NUMA node" in said:
+    if "the kubelet counts no NUMA node" in said:
         assert nodes == []
     lacking = [node.id for node in machine.numa_nodes if node.memory_bytes is None]
     assert bool(lacking) == ("memory is not recorded for" in said)
@@ -110,10 +112,10 @@ def check_nodes(machine: Machine, info: MachineInfo, said: str) -> None:
 
 
 def check_topology(machine: Machine, topology: CPUTopology, said: str) -> None:
-    for average in numbers(r"a kubelet counts with the average, (\d+)", said):
+    for average in numbers(r"the kubelet uses the average, (\d+)", said):
         assert average == topology.cpus_per_core
     sockets, caches = set(topology.sockets.values()), set(topology.uncore_caches.values())
-    if "in place of uncore caches" in said:
+    if "instead of uncore caches" in said:
         assert caches == sockets
     for sentence in differing_views(machine, topology):
         counts = {

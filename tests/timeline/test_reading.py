@@ -214,7 +214,7 @@ MISTAKES = [
         "evnets",
         "found evnets",
         members={"evnets": []},
-        hint="events was probably meant",
+        hint="did you mean events?",
     ),
     Mistake("machine", "machine: synthetic:1q", "", members={"machine": "synthetic:1q"}),
     Mistake("no machine", "", "machine is missing", members={"machine": None}),

@@ -93,7 +93,10 @@ class DropInDirectory(NamedTuple):
         """Yield files with an extension that such files have elsewhere, and links to directories."""
         for path in _walk(self.name):
             if _extension(path) in _OTHERS:
-                yield path, f"the kubelet reads files of its drop-in directory whose names end in {EXTENSION}"
+                yield (
+                    path,
+                    f"the kubelet reads only files in its drop-in directory whose names end in {EXTENSION}",
+                )
             elif os.path.isdir(path):  # noqa: PTH112
                 yield path, "the kubelet does not follow links to directories"
 
@@ -221,9 +224,7 @@ def _reset(given: Settings, whole: Settings, base: Settings, path: str) -> Itera
         if name in given or before is None or before.origin.kind is not OriginKind.FILE:
             continue
         if _counts(setting) and plain(before) != plain(setting):
-            why = (
-                "goes back to its default by a drop-in that does not name it: kubelet 1.28 merges whole files"
-            )
+            why = "is reset to its default by a drop-in that does not set it: kubelet 1.28 merges whole files"
             yield without_effect("drop-in-default", path, why, setting=name)
 
 
@@ -287,7 +288,7 @@ def _repeated(document: Document, failed: str) -> ConfigRefusedError:
     """Say what strict decoding finds: YAML's reader counts lines, JSON's names paths."""
     first = min(document.repeats, key=lambda repeat: repeat.position)
     where = f"{document.source}:{first.position.line}"
-    error = InputError(f'the key "{first.path[-1]}" is given twice', where=where)
+    error = InputError(f'duplicate key "{first.path[-1]}"', where=where)
     if document.syntax is Syntax.YAML:
         lines = [
             f"  line {each.value_position.line}: key {quoted(str(each.path[-1]))} already set in map"
@@ -325,7 +326,7 @@ def _warnings(patch: Settings, merged: Settings, minor: int) -> Iterator[ConfigR
             yield _other_case(name, field, setting, merged.get(field))
     yield from unknown_fields(matched, minor)[1]
     if merges := patch.get(_MERGE_DEFAULTS):
-        why = "has no effect in a drop-in: only the main file merges defaults"
+        why = "has no effect in a drop-in: it works only in the main file"
         yield without_effect("no-effect", merges.origin.place, why, setting=_MERGE_DEFAULTS)
 
 
@@ -335,7 +336,7 @@ def _left_out(path: str, why: str) -> ConfigRemark:
 
 def _other_case(name: str, field: str, setting: Setting, found: Setting | None) -> ConfigRemark:
     """Report a name in another case than the field's: the field itself, where it is set, may win."""
-    message = f'is read as the field "{field}": only drop-ins are read without regard to case'
+    message = f'is read as the field "{field}": only drop-ins are case-insensitive'
     if found is None or (setting.members is None and found.origin != setting.origin):
-        message = f'differs by case from the field "{field}", which is set already and counts instead'
+        message = f'differs in case from the field "{field}", which is already set and is used instead'
     return without_effect("field-case", setting.origin.place, message, setting=name, meant=field)

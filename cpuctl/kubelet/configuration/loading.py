@@ -202,7 +202,10 @@ def _check_directory(sources: ConfigSources, minor: int) -> None:
 def _variable_needed(sources: ConfigSources, minor: int) -> tuple[ConfigRemark, ...]:
     if sources.drop_ins is None or behaviours(minor).drop_ins_without_variable:
         return ()
-    message = f"kubelet 1.{minor} does not start with --config-dir unless the variable {_VARIABLE} is set"
+    message = (
+        f"kubelet 1.{minor} does not start with --config-dir unless the environment variable "
+        f"{_VARIABLE} is set"
+    )
     return (without_effect("drop-in-variable", sources.drop_ins.name, message),)
 
 

@@ -140,13 +140,13 @@ def _in_directory(setting: Setting, below: Sequence[str], directory: str) -> Set
 def _repeated(document: Document) -> Iterator[ConfigRemark]:
     for repeat in document.repeats:
         where = f"{document.source}:{repeat.position.line}"
-        message = f'key "{repeat.path[-1]}" already set in map, the last one counts'
+        message = f'key "{repeat.path[-1]}" already set in map, the last one is used'
         yield without_effect("repeated-key", where, message)
 
 
 def _unread(source: str, line: int | None) -> Iterator[ConfigRemark]:
     if line is not None:
-        message = "only the first document of the file counts"
+        message = "only the first document in the file is used"
         yield without_effect("ignored-document", f"{source}:{line}", message)
 
 
@@ -166,7 +166,7 @@ def explained(mistake: Mistake, document: Document, path: Path) -> InputError:
             return cursor.error(f"{error.message}: {ARCHIVED} is {ARCHIVED_WHY}", hint=error.hint)
         return error
     if isinstance(value, float) and _reader(mistake.go_type) in (_int32, _int64):
-        wanted = "a whole number written without point or exponent"
+        wanted = "a whole number without a decimal point or exponent"
         return cursor.error(f"expected {wanted}, found {document.written(path)}")
     return cursor.error(mistake.text)
 

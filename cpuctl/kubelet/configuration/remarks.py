@@ -79,14 +79,14 @@ def _known(settings: Settings, struct: str, path: Path) -> tuple[Settings, list[
 def _newer(settings: Settings, minor: int) -> Iterator[ConfigRemark]:
     for name, setting in settings.items():
         if SINCE.get(name, 0) > minor:
-            what = f"is ignored by kubelet 1.{minor}, because it came with 1.{SINCE[name]}"
+            what = f"is ignored by kubelet 1.{minor}, because it was added in 1.{SINCE[name]}"
             message = f'unknown field "{name}" {what}'
             yield without_effect("newer-field", setting.origin.place, message, setting=name)
 
 
 def _unknown(setting: Setting, path: Path, known: Iterable[str]) -> ConfigRemark:
     meant = nearest(path[-1], known)
-    message = f'unknown field "{path[-1]}" is ignored' + (f": {meant} was probably meant" if meant else "")
+    message = f'unknown field "{path[-1]}" is ignored' + (f": did you mean {meant}?" if meant else "")
     if path[-1] == ARCHIVED:
         message += f": it is {ARCHIVED_WHY}"
     place = setting.origin.place

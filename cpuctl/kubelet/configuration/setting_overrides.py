@@ -53,7 +53,7 @@ _ALONE: Mapping[str, str] = {
 
 _RELEASE = re.compile(r"v?1\.[0-9]+([.+-].*)?", re.ASCII)
 _GATE_GROUPS = ("AllAlpha", "AllBeta")
-_FORM = "write NAME=VALUE, joined by commas, or . for no change"
+_FORM = "write NAME=VALUE, separated by commas, or . for no change"
 _CPUS = re.compile(r"[0-9]+(-[0-9]+)?", re.ASCII)
 _MEMORY = "[]v1beta1.MemoryReservation"
 _KINDS: Mapping[str, str] = {
@@ -148,7 +148,7 @@ class _Reader:
             self.patch[root] = merge_patch(self.patch.get(root, Setting(None)), change)
         else:
             known = (*FIELD_TYPES, VERSION, *CPU_POLICY_OPTIONS, *TOPOLOGY_OPTIONS)
-            raise self._unknown(root, "a kubelet's settings", known)
+            raise self._unknown(root, "the kubelet's settings", known)
 
     def _tree(self, go_type: str, path: tuple[str, str], value: str) -> Value:
         """Read a value of a type; of *path*, the first text names the setting, the second its member."""
@@ -171,16 +171,16 @@ class _Reader:
             raise UsageError(message, where=self.where, hint=f"write {name}={value}")
         if STRUCTS.get(go_type) or go_type == "map[string]string":
             hint = f"write {name}.MEMBER=VALUE"
-            raise UsageError(f"{name} is a mapping: which member is meant?", where=self.where, hint=hint)
-        hint = "put it into a file and name that with --kubelet-config"
-        raise UsageError(f"{name} cannot be set in words", where=self.where, hint=hint)
+            raise UsageError(f"{name} is a mapping: specify a member", where=self.where, hint=hint)
+        hint = "put it in a file and use --kubelet-config FILE"
+        raise UsageError(f"{name} cannot be set here", where=self.where, hint=hint)
 
     def _check_gate(self, gate: str) -> None:
         known = {
             name for minor in range(OLDEST, NEWEST + 1) for name in FeatureGates.for_minor(minor).known()
         }
         if gate not in (*_GATE_GROUPS, *known):
-            raise self._unknown(gate, "the feature gates of any release", known)
+            raise self._unknown(gate, "the known feature gates", known)
 
     def _read(self, name: str, value: str, read: Callable[[str], T]) -> T:
         try:
@@ -191,7 +191,7 @@ class _Reader:
     def _unknown(self, name: str, among: str, known: Iterable[str]) -> UsageError:
         meant = nearest(name, known)
         hint = f"did you mean {meant}?" if meant else _FORM
-        return UsageError(f'"{name}" is not among {among}', where=self.where, hint=hint)
+        return UsageError(f'"{name}" is not one of {among}', where=self.where, hint=hint)
 
 
 def _kind(go_type: str) -> str:

@@ -21,54 +21,58 @@ API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
 STAGE = "configDecode"
 _CONFIGZ = "the node's /configz (kubectl get --raw /api/v1/nodes/NODE/proxy/configz)"
-BEGIN = f"begin it with the lines apiVersion: {API_VERSION} and kind: {KIND}"
+BEGIN = f"start it with the lines apiVersion: {API_VERSION} and kind: {KIND}"
 """What to do about a file with nothing in it."""
-_CORRECT = "correct the text up to there: quotes and brackets that are not closed, blanks that do not line up"
-HINT = "name the file that the kubelet reads (its flag --config), often /var/lib/kubelet/config.yaml"
+_CORRECT = "check the text before this place for unclosed quotes or brackets and wrong indentation"
+HINT = "use the file that the kubelet reads (its --config flag), often /var/lib/kubelet/config.yaml"
 
 _INSTEAD = {
-    ("", "ConfigMap"): "a ConfigMap only holds it: give the KubeletConfiguration in its data (data.kubelet)",
-    ("", "Config"): (
-        "a kubeconfig says how to reach the API server: give the file that the kubelet's --config names"
-    ),
+    ("", "ConfigMap"): "this is a ConfigMap: use the KubeletConfiguration in its data (data.kubelet)",
+    ("", "Config"): ("this is a kubeconfig: use the file that the kubelet's --config flag names"),
     ("kubelet.config.k8s.io", "CredentialProviderConfig"): (
-        "it says who may pull images (--image-credential-provider-config): give the file of the flag --config"
+        "this is for --image-credential-provider-config: use the file that the kubelet's --config flag names"
     ),
-    ("", "List"): "give one of its items",
-    ("", "Node"): f"a Node tells what came of it: give {_CONFIGZ}",
+    ("", "List"): "use one of its items",
+    ("", "Node"): f"this is a Node: use {_CONFIGZ}",
     ("eksctl.io", ""): (
-        "a file of eksctl: give kubeletExtraConfig of a node group, with kind and apiVersion in front, or"
+        "this is an eksctl file: use kubeletExtraConfig of a node group, with kind and apiVersion added, or"
         f" {_CONFIGZ}"
     ),
     ("machineconfiguration.openshift.io", ""): (
-        "give the rendered MachineConfig (oc get mc rendered-worker-... -o yaml), or the node's /configz"
+        "use the rendered MachineConfig (oc get mc rendered-worker-... -o yaml) or the node's /configz"
     ),
     ("bootstrap.cluster.x-k8s.io", ""): (
-        f"a file of the Cluster API: name its kubeletExtraArgs with --kubelet-args, or give {_CONFIGZ}"
+        f"this is a Cluster API file: pass its kubeletExtraArgs with --kubelet-args, or use {_CONFIGZ}"
     ),
 }
 _LOOKS = (
-    (r"^\[(?:Unit|Service|Install)\]", "a systemd unit: give the file that --config in its ExecStart names"),
-    (r"\A#cloud-config\b", "cloud-init's user data: give the kubelet's file that stands in its write_files"),
+    (
+        r"^\[(?:Unit|Service|Install)\]",
+        "this is a systemd unit: use the file that --config in its ExecStart names",
+    ),
+    (r"\A#cloud-config\b", "this is cloud-init user data: use the kubelet's file in its write_files"),
     (
         r"\A(?:MIME-Version|Content-Type):",
-        "user data in several parts: give the part that configures the kubelet, a NodeConfig, say, as a file",
+        (
+            "this is multipart user data: use the part that configures the kubelet, such as a NodeConfig, as "
+            "a file"
+        ),
     ),
     (
         r"^(?:write-kubeconfig-mode|tls-san|node-label|node-taint|cluster-init|kube-apiserver-arg)\+?:",
-        f"a configuration of k3s or RKE2 without kubelet-arg tells the kubelet nothing: give {_CONFIGZ}",
+        f"this k3s or RKE2 configuration sets no kubelet-arg: use {_CONFIGZ}",
     ),
     (
         r"^machine:",
-        f"a Talos machine configuration without machine.kubelet tells the kubelet nothing: give {_CONFIGZ}",
+        f"this Talos machine configuration has no machine.kubelet: use {_CONFIGZ}",
     ),
     (
         r"\A(?:(?:[A-Z_]++=|#)[^\n]*+\n|[ \t]*+\n)*+(?:[A-Z_]++=[^\n]*+)?\Z",
-        "an environment file: give its flags with --kubelet-args @FILE",
+        "this is an environment file: pass its flags with --kubelet-args @FILE",
     ),
     (
         r"^[ \t]*+\[++[\w.\"-]++\]++[ \t]*+$|^[ \t]*+[\w-]++ = ",
-        "TOML: only Bottlerocket's user data, with [settings.kubernetes], says how a kubelet is configured",
+        "this is TOML: of TOML files, only Bottlerocket user data with [settings.kubernetes] is supported",
     ),
 )
 """How other files begin or what stands in them, and what to give instead."""
@@ -81,7 +85,7 @@ def instead(kind: str, api_version: str) -> str:
     """Say what to give instead of a document of another kind."""
     group = api_version.partition("/")[0] if "/" in api_version else ""
     known = _INSTEAD.get((group, kind)) or _INSTEAD.get((group, ""))
-    return known or f"give the file that the kubelet reads (its flag --config), or {_CONFIGZ}"
+    return known or f"use the file that the kubelet reads (its --config flag) or {_CONFIGZ}"
 
 
 def _by_its_looks(text: str) -> str:

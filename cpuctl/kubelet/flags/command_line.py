@@ -191,7 +191,7 @@ def _check_short_circuits(given: dict[str, Value]) -> None:
     """Raise where the kubelet prints a text and ends: it has not started."""
     for name in ("help", "version"):
         if given.get(name):
-            text = f"--{name}: the kubelet prints its {name} and ends"
+            text = f"--{name}: the kubelet prints its {name} and exits"
             raise _BadFlagError(text, hint=f"remove --{name}", parsing=False)
 
 
@@ -200,13 +200,13 @@ def _read(use: _Use, before: Value) -> Value:
         raise _BadFlagError(
             f"flag needs an argument: --{use.name}",
             f"--{use.name} needs a value",
-            f"give it one, or remove --{use.name}",
+            f"add a value, or remove --{use.name}",
         )
     try:
         return read_flag(use.flag.kind, use.value, before)
     except GoError as error:
         text = f"invalid argument {quoted(use.value)} for {quoted(use.called)} flag: {error}"
-        raise _BadFlagError(text, hint=f"remove --{use.name}, or give it a value that it takes") from None
+        raise _BadFlagError(text, hint=f"correct the value, or remove --{use.name}") from None
 
 
 def _uses(arguments: Sequence[str], minor: int | None, bad: list[_BadFlagError]) -> Iterator[_Use]:
@@ -263,17 +263,17 @@ def _unknown(written: str, name: str, minor: int) -> _BadFlagError:
     forms = FLAGS.get(name, ())
     if not forms:
         if before := GONE_BEFORE.get(name):
-            return _BadFlagError(text, f"{text}: --{name} is gone since 1.{before}", f"remove --{name}")
+            return _BadFlagError(text, f"{text}: --{name} was removed in 1.{before}", f"remove --{name}")
         if written == HANDED_ON.lstrip("-"):
-            hint = "k3s and RKE2 hand on what follows it: name the program, too (k3s agent --kubelet-arg=...)"
+            hint = "this is a k3s or RKE2 option: include the program name (k3s agent --kubelet-arg=...)"
             return _BadFlagError(text, hint=hint)
         near = nearest_spelling(name, FLAGS)
-        hint = f"did you mean --{near}?" if near else f"remove --{name}: no kubelet from 1.27 on knows it"
+        hint = f"did you mean --{near}?" if near else f"remove --{name}: no kubelet since 1.27 has it"
         return _BadFlagError(text, hint=hint)
     if minor < forms[0].first:
-        came = f"kubelet 1.{minor} has no flag --{name}, which came with 1.{forms[0].first}"
+        came = f"kubelet 1.{minor} has no flag --{name}, which was added in 1.{forms[0].first}"
         return _BadFlagError(text, f"{text}: {came}", f"remove --{name}")
-    gone = f"--{name} is gone since 1.{forms[-1].last + 1}"
+    gone = f"--{name} was removed in 1.{forms[-1].last + 1}"
     return _BadFlagError(text, f"{text}: {gone}", f"remove --{name}")
 
 

@@ -28,7 +28,7 @@ def configz(value: Fields, _: str) -> ToolFile:
         name: member for name, member in mapping(fields, "logging").items() if name != "flushFrequency"
     }
     return ToolFile(
-        "the answer of a kubelet's /configz",
+        "the kubelet's /configz",
         {name: each for name, each in fields.items() if each is not None},
     )
 
@@ -37,7 +37,9 @@ def node_config(value: Fields, _: str) -> ToolFile:
     """Read ``spec.kubelet`` of an EKS NodeConfig, a drop-in on top of what nodeadm writes."""
     kubelet = mapping(value, "spec", "kubelet")
     fields, added = filled(mapping(value, "spec", "kubelet", "config"), _EKS, "nodeadm")
-    more = not_held("nodeadm", "maxPods and kubeReserved by the machine, gates by the release, and addresses")
+    more = not_held(
+        "nodeadm", "maxPods and kubeReserved (by instance type), feature gates (by release), and addresses"
+    )
     flags = flags_of(kubelet.get("flags"), "spec.kubelet.flags")
     return ToolFile("an EKS NodeConfig", fields, flags, (*added, more))
 
@@ -52,7 +54,7 @@ def karpenter(value: Fields, _: str) -> ToolFile:
     )
     fields, others = picked(given, FIELD_TYPES)
     unread = (f"not read: {', '.join(others)}",) if others else ()
-    own = not_held("the machine image", "cgroupDriver, evictionHard, and kubeReserved by the machine")
+    own = not_held("the machine image", "cgroupDriver, evictionHard and kubeReserved (by machine type)")
     name = str(value.get("kind"))
     article = "an" if name[:1] in "AEIOU" else "a"
     return ToolFile(f"{article} {name} of Karpenter", fields, assumed=(own, *unread))
@@ -76,8 +78,8 @@ def aks(value: Fields, _: str) -> ToolFile:
     fields: Fields = {renamed(_AKS[name], name): member for name, member in value.items() if name in _AKS}
     if "containerLogMaxSizeMB" in value:
         fields["containerLogMaxSize"] = f"{value['containerLogMaxSizeMB']}M"
-    own = not_held("AKS", "cgroupDriver, evictionHard, and kubeReserved by the machine")
-    return ToolFile("a custom node configuration of AKS", fields, assumed=(own,))
+    own = not_held("AKS", "cgroupDriver, evictionHard and kubeReserved (by machine type)")
+    return ToolFile("an AKS custom node configuration", fields, assumed=(own,))
 
 
 _BOTTLEROCKET = {
@@ -112,7 +114,8 @@ def bottlerocket(value: Fields, _: str) -> ToolFile:
     fields, added = filled(fields, {"cgroupDriver": "systemd", "cgroupRoot": "/"}, "Bottlerocket")
     more = not_held(
         "Bottlerocket",
-        "kubeReserved by the machine, its control groups, podPidsLimit, failSwapOn and gates by its release",
+        "kubeReserved (by machine type), its cgroups, podPidsLimit, failSwapOn and feature gates (by "
+        "release)",
     )
     return ToolFile("Bottlerocket's user data", fields, assumed=(*added, more))
 

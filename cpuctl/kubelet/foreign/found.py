@@ -108,7 +108,7 @@ def unread_files(flags: Iterable[str]) -> Iterator[str]:
         name, _, path = flag.partition("=")
         if path and name in ("--config", "--config-dir"):
             option = "--kubelet-config" if name == "--config" else name
-            yield f"not read: {flag}, which stands on the node: give it with {option}"
+            yield f"not read: {flag}, which is a file on the node: specify it with {option}"
 
 
 def filled(fields: Mapping[str, Any], own: Mapping[str, Any], tool: str) -> tuple[Fields, tuple[str, ...]]:
@@ -136,7 +136,9 @@ def value_text(value: object) -> str:
 
 def not_held(tool: str, what: str) -> str:
     """Say what a tool sets, too, that can only be known on the node."""
-    return f"{tool} also sets {what}, which this file does not hold: give the node's /configz to have them"
+    return (
+        f"{tool} also sets {what}, which this file does not contain: use the node's /configz to include them"
+    )
 
 
 def picked(fields: Mapping[str, Any], known: Iterable[str]) -> tuple[Fields, list[str]]:

@@ -71,7 +71,7 @@ def kind(value: Fields, source: str) -> ToolFile:
     fields, added = filled(found.fields, own, "kind")
     if gates := mapping(value, "featureGates"):
         fields["featureGates"] = {**gates, **mapping(fields, "featureGates")}
-    first = ("the first node of several is meant",) if len(nodes) > 1 else ()
+    first = ("the first of several nodes is used",) if len(nodes) > 1 else ()
     unread = (
         (f"not read: {_JSON_PATCHES}",) if value.get(_JSON_PATCHES) or first_node.get(_JSON_PATCHES) else ()
     )
@@ -89,9 +89,11 @@ def k3s(value: Fields, _: str) -> ToolFile:
     """Read the arguments that k3s and RKE2 hand to the kubelet; ``kubelet-arg+`` adds to another file's."""
     flags = [flag for name in ("kubelet-arg", "kubelet-arg+") for flag in arguments_of(value.get(name), name)]
     fields, added = filled({}, _K3S, "k3s")
-    more = not_held("k3s", "cgroupDriver (by what started it) and drop-ins, RKE2 values of its own")
+    more = not_held(
+        "k3s", "cgroupDriver (depending on how it was started) and drop-ins; RKE2 has its own values"
+    )
     no_memory = "k3s sets evictionHard without memory.available"
-    return ToolFile("a configuration of k3s or RKE2", fields, tuple(flags), (*added, no_memory, more))
+    return ToolFile("a k3s or RKE2 configuration", fields, tuple(flags), (*added, no_memory, more))
 
 
 def talos(value: Fields, _: str) -> ToolFile:
@@ -104,7 +106,7 @@ def talos(value: Fields, _: str) -> ToolFile:
     }  # fmt: skip
     given = mapping(value, "machine", "kubelet", "extraConfig")
     fields, added = filled(given, own, "Talos")
-    reserved = "" if "systemReserved" in given else "systemReserved by its release and the machine's type, "
+    reserved = "" if "systemReserved" in given else "systemReserved (by release and machine type), "
     more = not_held("Talos", f"{reserved}addresses and certificates")
     flags = flags_of(kubelet.get("extraArgs"), "machine.kubelet.extraArgs")
     return ToolFile("a Talos machine configuration", fields, flags, (*added, more))
@@ -124,8 +126,8 @@ def kops(value: Fields, _: str) -> ToolFile:
         given["featureGates"] = {gate: str(on).lower() == "true" for gate, on in gates.items()}
     fields, others = picked(given, FIELD_TYPES)
     unread = f"not read: spec.kubelet.{', '.join(others)}"
-    more = "a Cluster's spec.kubelet and an InstanceGroup's add up: the other one is not in it"
-    own = not_held("kOps", "defaults of its own by release, image and cloud")
+    more = "spec.kubelet of Cluster and InstanceGroup are combined: this file has only one of them"
+    own = not_held("kOps", "its own defaults (by release, image and cloud)")
     return ToolFile("a kOps manifest", fields, assumed=(more, own, *((unread,) if others else ())))
 
 
@@ -163,6 +165,8 @@ def shoot(value: Fields, _: str) -> ToolFile:
         "kubeReserved": {"cpu": "80m", "memory": "1Gi", "pid": "20k"},
     }  # fmt: skip
     fields, added = filled(fields, own, "Gardener")
-    more = not_held("Gardener", "eviction thresholds by the machine's type, image collection and log sizes")
-    first = ("the first group of workers is meant",) if len(workers) > 1 else ()
+    more = not_held(
+        "Gardener", "eviction thresholds (by machine type), image garbage collection and log sizes"
+    )
+    first = ("the first worker group is used",) if len(workers) > 1 else ()
     return ToolFile("a Gardener Shoot", fields, assumed=(*added, more, *first))

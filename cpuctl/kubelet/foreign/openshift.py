@@ -29,7 +29,9 @@ _PROFILE: Mapping[str, Any] = {
 _OVERRIDDEN = ("cpuManagerPolicy", "cpuManagerReconcilePeriod", "topologyManagerPolicy", "kind", "apiVersion")
 _REFUSING = ("restricted", "single-numa-node")
 _OPERATOR = "the node tuning operator"
-_TEMPLATE = not_held("the machine config operator's template", "cgroupDriver, systemReserved and gates")
+_TEMPLATE = not_held(
+    "the machine config operator's template", "cgroupDriver, systemReserved and feature gates"
+)
 
 
 def performance_profile(value: Fields, source: str) -> ToolFile:
@@ -92,7 +94,7 @@ def kubelet_config(value: Fields, _: str) -> ToolFile:
     spec = mapping(value, "spec")
     assumed = [_TEMPLATE]
     if spec.get("autoSizingReserved"):
-        assumed.append("autoSizingReserved computes systemReserved from the machine: it is not in it")
+        assumed.append("autoSizingReserved computes systemReserved from the machine: it is not included")
     return ToolFile(
         "an OpenShift KubeletConfig", dict(mapping(spec, "kubeletConfig")), assumed=tuple(assumed)
     )
@@ -107,7 +109,7 @@ def machine_config(value: Fields, source: str) -> ToolFile:
             text = file_text(mapping(file, "contents", at=at), KUBELET_CONF, f"{source}: {at}.contents")
             return ToolFile(f"a MachineConfig with {KUBELET_CONF}", {}, text=text, inside=KUBELET_CONF)
     raise InputError(
-        f"a MachineConfig without {KUBELET_CONF}: it sets nothing of the kubelet's configuration",
+        f"a MachineConfig without {KUBELET_CONF}: it does not set the kubelet's configuration",
         where=source,
-        hint="give the rendered one (oc get mc rendered-worker-... -o yaml), or the node's /configz",
+        hint="use the rendered one (oc get mc rendered-worker-... -o yaml) or the node's /configz",
     )

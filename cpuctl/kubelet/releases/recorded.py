@@ -19,11 +19,11 @@ class Topic(StrEnum):
     MEMORY = "memory on NUMA nodes"
     POD_LEVEL = "pod-level resources"
     QOS = "QoS classes and OOM scores"
-    GROUPS = "values of control groups"
-    RESIZE = "resizes in place"
+    GROUPS = "cgroup values"
+    RESIZE = "in-place resizes"
     STATE_FILES = "state files"
     CONFIGURATION = "the configuration"
-    VALIDATION = "validation of pods"
+    VALIDATION = "pod validation"
 
 
 LAST_WITH_ALL = 36
@@ -53,10 +53,10 @@ def not_verified(minor: int, topics: Iterable[Topic]) -> str:
     """Say which of an answer's topics stand on no recording of a release, and on what else.
 
     >>> not_verified(29, [Topic.RESIZE])
-    'on 1.29: resizes in place (read in its sources)'
+    'on 1.29: in-place resizes (from its source code)'
     """
-    as_before = f"as in 1.{LAST_WITH_ALL}, but for what is known to differ"
-    known = as_before if minor > LAST_WITH_ALL else "read in its sources"
+    as_before = f"assumed to be as in 1.{LAST_WITH_ALL}, except for known differences"
+    known = as_before if minor > LAST_WITH_ALL else "from its source code"
     return f"on 1.{minor}: {', '.join(topics)} ({known})"
 
 

@@ -203,14 +203,14 @@ class NotLookedAt(Record):
 _LAST_SEEN = 36
 
 NOT_LOOKED_AT = (
-    NotLookedAt(("failSwapOn",), "whether the host has swap on"),
+    NotLookedAt(("failSwapOn",), "whether the host uses swap"),
     NotLookedAt(
         ("cgroupRoot", "kubeReservedCgroup", "systemReservedCgroup", "systemCgroups", "kubeletCgroups"),
-        "whether control groups that are named exist",
+        "whether the named cgroups exist",
     ),
     NotLookedAt(
         ("containerRuntimeEndpoint", "imageServiceEndpoint", "cgroupDriver"),
-        "the sockets of the runtime, and the driver that it names",
+        "the runtime's sockets and cgroup driver",
     ),
     NotLookedAt(
         (
@@ -222,26 +222,26 @@ NOT_LOOKED_AT = (
             "volumePluginDir",
             "podLogsDir",
         ),
-        "files and directories that are named",
+        "whether the named files and directories exist",
     ),
     NotLookedAt(
         ("address", "port", "readOnlyPort", "healthzBindAddress", "healthzPort"),
         "whether addresses and ports are free",
     ),
     NotLookedAt(("userNamespaces",), "the host's subordinate IDs", since=33),
-    NotLookedAt(("tlsCipherSuites", "tlsCurvePreferences"), "which ciphers the kubelet's build knows"),
+    NotLookedAt(("tlsCipherSuites", "tlsCurvePreferences"), "which ciphers the kubelet's build supports"),
     NotLookedAt(
-        ("allowedUnsafeSysctls", "protectKernelDefaults", "makeIPTablesUtilChains"), "the kernel's settings"
+        ("allowedUnsafeSysctls", "protectKernelDefaults", "makeIPTablesUtilChains"), "kernel settings"
     ),
     NotLookedAt(
         ("registerNode", "serverTLSBootstrap", "rotateCertificates", "staticPodURL"),
         "the network and the API server",
     ),
-    NotLookedAt(("localStorageCapacityIsolation",), "the file systems of the node and of images"),
-    NotLookedAt((), "what systemd's watchdog asks of the kubelet", since=32),
+    NotLookedAt(("localStorageCapacityIsolation",), "the node's file systems"),
+    NotLookedAt((), "the systemd watchdog settings", since=32),
     NotLookedAt(
         (),
-        f"rules and flags that changed after 1.{_LAST_SEEN}: a later kubelet is assumed to reject the same",
+        f"rules and flags that changed after 1.{_LAST_SEEN}: later kubelets are assumed to reject the same",
         since=_LAST_SEEN + 1,
     ),
 )

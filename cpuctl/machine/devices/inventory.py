@@ -95,7 +95,9 @@ class DeviceGroup:
         held = sum(each.count for each in self.held)
         unhealthy = sum(each.unhealthy for each in self.held)
         if held - unhealthy > self.healthy - self.free or unhealthy > self.total - self.healthy:
-            raise ValueError(f"{held} devices are held, {unhealthy} of them unhealthy: more than are in use")
+            raise ValueError(
+                f"{held} devices are listed as held ({unhealthy} unhealthy): more than are in use"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,12 +24,12 @@ from cpuctl.machine.model import MAX_NUMA_NODES
 from cpuctl.machine.pod_resources.json_answers import ALLOCATABLE, LIST, devices_of, either
 
 KIND = "Devices"
-SHAPES = f"an object of kind {KIND}, or what the pod resources API answers"
+SHAPES = f"an object of kind {KIND}, or a response of the pod resources API"
 """What a file of devices may hold."""
 
 _HINT = (
-    "ask the kubelet's pod resources socket for v1.PodResourcesLister/GetAllocatableResources and /List, "
-    "and join both answers in one file"
+    "call v1.PodResourcesLister/GetAllocatableResources and /List on the kubelet's pod resources socket "
+    "and put both responses in one file"
 )
 
 Holder = tuple[str, str, str]
@@ -64,11 +64,11 @@ def decode_pod_resources(answers: Sequence[Cursor]) -> tuple[DeviceInventory, bo
             allocatable = True
             _add_allocatable(resources, answer)
         elif members:
-            raise answer.error(f"expected {SHAPES}, found another object", hint=_HINT)
+            raise answer.error(f"expected {SHAPES}, found a different object", hint=_HINT)
         else:
             listed = True  # no pods: tools leave out what is empty
     if not allocatable:
-        message = "it tells at most what is in use: expected what GetAllocatableResources answers, too"
+        message = "it shows only what is in use: add the response of GetAllocatableResources"
         raise answers[0].error(message, hint=_HINT)
     groups = {name: tuple(_groups(devices)) for name, devices in resources.items()}
     try:
@@ -94,7 +94,7 @@ def _add_held(resources: _Resources, answer: Cursor) -> None:
                 devices.nodes[device] = devices.nodes.get(device, 0) | nodes
                 other = devices.holders.setdefault(device, holder)
                 if other[:2] != holder[:2]:
-                    raise container.error(f'{"/".join(other)} holds {name} "{device}", too')
+                    raise container.error(f'{"/".join(other)} also holds {name} "{device}"')
                 # Within a pod an init container's devices go on to a later container.
                 devices.holders[device] = holder
 
@@ -129,7 +129,7 @@ def _held(devices: _Devices, members: Sequence[str]) -> Iterator[HeldDevices]:
 API_VERSION = "cpuctl/v1alpha1"
 NO_NODE = "none"
 
-_RESOURCE_HINT = "device plugins register names such as nvidia.com/gpu"
+_RESOURCE_HINT = "write a name such as nvidia.com/gpu"
 
 
 class ReadDevices(NamedTuple):
@@ -174,13 +174,13 @@ def _inventory_groups(name: str, groups: Cursor) -> tuple[DeviceGroup, ...]:
 def _nodes(key: str, group: Cursor) -> CPUSet:
     if key == NO_NODE:
         return CPUSet()
-    hint = f'write one NUMA node ("0"), all that the devices are next to ("0-1"), or {NO_NODE}'
+    hint = f'write one NUMA node ("0"), several that the devices are attached to ("0-1"), or {NO_NODE}'
     try:
         nodes = CPUSet.parse(key)
     except ValueError:
         nodes = CPUSet()
     if not nodes or nodes.mask >> MAX_NUMA_NODES:
-        raise group.error(f"expected the numbers of NUMA nodes, found {describe(key)}", hint=hint)
+        raise group.error(f"expected NUMA node numbers, found {describe(key)}", hint=hint)
     return nodes
 
 

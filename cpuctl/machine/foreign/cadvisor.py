@@ -22,7 +22,7 @@ _LARGEST = (1 << 63) - 1
 _NOTE = note(
     "cadvisor",
     "",
-    "read from cAdvisor's machine information, which leaves out offline CPUs and caches without ids",
+    "read from cAdvisor's machine information, which omits offline CPUs and caches without ids",
 )
 
 
@@ -54,7 +54,7 @@ def decode_machine_info(cursor: Cursor) -> MachineInfo:
     Raise InputError with line and path for what is no machine information (cAdvisor ``info/v1``).
     """
     if not isinstance(cursor.value, dict) or cursor.value.get("topology") is None:
-        hint = "an object with num_cores and topology, as a kubelet shows at /api/v1/nodes/NODE/proxy/spec"
+        hint = "an object with num_cores and topology, as the kubelet serves at /api/v1/nodes/NODE/proxy/spec"
         raise cursor.expected("cAdvisor's machine information", hint=hint)
     return MachineInfo(
         nodes=tuple(_decode_node(node) for node in cursor.required("topology").items()),

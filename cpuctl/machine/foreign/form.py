@@ -20,15 +20,15 @@ class MachineFact(StrEnum):
     SOCKETS = "sockets"
     CORES = "cores"
     CACHES = "caches"
-    CACHE_IDS = "ids of caches"
-    CACHE_SIZES = "sizes of caches"
+    CACHE_IDS = "cache ids"
+    CACHE_SIZES = "cache sizes"
     DISTANCES = "distances"
-    NODE_MEMORY = "memory of NUMA nodes"
-    MEMORY = "memory of the machine"
+    NODE_MEMORY = "NUMA node memory"
+    MEMORY = "total memory"
     HUGE_PAGES = "huge pages"
-    CORE_KINDS = "kinds of cores"
+    CORE_KINDS = "core types"
     ISOLATED = "isolated CPUs"
-    MODEL = "processor's name"
+    MODEL = "CPU model"
 
 
 class MachineFormat(NamedTuple):

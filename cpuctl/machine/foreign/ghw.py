@@ -16,7 +16,7 @@ from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES, Cache, NumaNode
 
 _LARGEST = (1 << 63) - 1
 _KINDS = {"unified": "Unified", "instruction": "Instruction", "data": "Data"}
-_SPLIT = "a cache of several NUMA nodes is told, and taken, for one in each"
+_SPLIT = "a cache shared by several NUMA nodes is reported, and read, as one cache per node"
 
 
 def is_report(value: object) -> bool:

@@ -26,9 +26,9 @@ _KINDS = {0: "Unified", 1: "Data", 2: "Instruction"}
 _IDS = {"Package": "package", "Die": "die", "Core": "core"}
 _GROUPS = {"Cluster": "cluster", "Book": "book", "Drawer": "drawer"}
 _LARGEST_ID = (1 << 31) - 1
-_HIDDEN = "CPUs that hwloc was not allowed to see look as those that are offline"
-_NEAREST = "a CPU is taken to be in the first of the NUMA nodes nearest to it"
-_HINT = "lstopo --of xml of hwloc 2 or 3 writes it"
+_HIDDEN = "CPUs that hwloc was not allowed to see look like offline CPUs"
+_NEAREST = "a CPU is assumed to be in the first of its nearest NUMA nodes"
+_HINT = "create it with lstopo --of xml (hwloc 2 or 3)"
 
 
 class _Above(NamedTuple):
@@ -62,7 +62,7 @@ class _Topology:
         form = self._form()
         objects = [each for each in self._root.below("object") if each.attributes.get("type") == "Machine"]
         if not objects:
-            raise self._error(self._root, "found no object of type Machine")
+            raise self._error(self._root, "found no Machine object")
         top = objects[0]
         self._walk(top, _Above())
         online = CPUSet.of(row.cpu for row in self._rows)
@@ -93,7 +93,7 @@ class _Topology:
         if self._root.name != "topology" or version.partition(".")[0] not in {"2", "3"}:
             found = f"version {version}" if version else f"<{self._root.name}> without a version"
             raise self._error(
-                self._root, f"found {found}, expected hwloc's topology of version 2 or 3", hint=_HINT
+                self._root, f"found {found}, expected a topology of hwloc version 2 or 3", hint=_HINT
             )
         return HWLOC_2 if version.startswith("2") else HWLOC_3
 
@@ -137,7 +137,7 @@ class _Topology:
         self._cores |= above.core is not None
         cpu = self._number(element, "os_index", MAX_CPUS - 1)
         if cpu is None:
-            raise self._error(element, "found a PU without os_index, expected the number of a CPU")
+            raise self._error(element, "found a PU without os_index, expected a CPU number")
         return CPURow(
             cpu=cpu,
             socket=self._id(above.package),
@@ -188,7 +188,7 @@ class _Topology:
     def _node_id(self, element: Element) -> int:
         number = self._number(element, "os_index", MAX_CPUS - 1)
         if number is None:
-            raise self._error(element, "found a NUMANode without os_index, expected its number")
+            raise self._error(element, "found a NUMANode without os_index, expected a NUMA node number")
         return number
 
     def _node(self, element: Element, number: int, cpus: CPUSet, distances: tuple[int, ...]) -> NumaNode:
@@ -249,7 +249,7 @@ class _Topology:
         """Read a bitmap: words of 32 bits, the highest first, an empty one is 0."""
         text = element.attributes.get(name, "0x0")
         if not _BITMAP.fullmatch(text):
-            endless = ", which has no end" if text.startswith(_INFINITE) else ""
+            endless = " (infinite)" if text.startswith(_INFINITE) else ""
             raise self._error(
                 element, f"{name}: found {shown(text)}{endless}, expected a bitmap such as 0x0000000f"
             )

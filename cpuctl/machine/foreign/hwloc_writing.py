@@ -332,13 +332,16 @@ def _remarks(machine: Machine, tree: _Tree) -> Iterator[str]:
     for each in tree.left_out:
         captions.setdefault(each.caption, []).append(str(each.cpus))
     for caption, sets in captions.items():
-        yield f"left out, as hwloc nests all that has CPUs: {caption} of CPUs {some_of(sets)}"
+        yield (
+            f"left out because hwloc requires objects with CPUs to be nested: {caption} of CPUs "
+            f"{some_of(sets)}"
+        )
     unfit = [each for each in machine.caches if not (machine.caches_known and _has_object(each))]
     if unfit:
-        names = sorted({f"L{each.level}" if each.level else "some of no level" for each in unfit})
-        why = "it is not recorded who shares them, or hwloc has no such caches"
-        yield f"left out, as {why}: {', '.join(names)}"
+        names = sorted({f"L{each.level}" if each.level else "some without a level" for each in unfit})
+        why = "it is not recorded which CPUs share them, or hwloc has no such caches"
+        yield f"left out because {why}: {', '.join(names)}"
     if not machine.numa_known:
-        yield "NUMA nodes are not recorded: one is made up, as hwloc does where a kernel shows none"
+        yield "NUMA nodes are not recorded: one is added, as hwloc does on kernels without NUMA support"
     if machine.architecture not in _X86 and machine.hugepages_known and machine.numa_nodes:
-        yield "pages that are not huge are taken to be of 4 KiB"
+        yield "normal pages are assumed to be 4 KiB"

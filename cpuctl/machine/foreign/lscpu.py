@@ -36,8 +36,8 @@ _BARE_DASH = re.compile(rb'("(?:[^"\\]++|\\.)*+")|-(?=\s*[,}\]])')
 _MOST_COLUMNS = 64
 _UNKNOWN = "?"
 """A cache of a row that names fewer than others do: which of them are missing, lscpu does not say."""
-_REPEATED = "the numbers of cores repeat: CPUs that share no cache of level 2 are taken for different cores"
-_HINT = "lscpu -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE -J tells most"
+_REPEATED = "core numbers repeat: CPUs that share no level-2 cache are treated as different cores"
+_HINT = "run lscpu -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE -J"
 
 
 class _Record(NamedTuple):
@@ -91,7 +91,7 @@ def _table(
     lines: Sequence[str], header: Sequence[str], source: str, separator: str | None
 ) -> Iterator[_Record]:
     if len(header) > _MOST_COLUMNS:
-        raise InputError(f"names {len(header)} columns, expected at most {_MOST_COLUMNS}", where=source)
+        raise InputError(f"has {len(header)} columns, expected at most {_MOST_COLUMNS}", where=source)
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -154,7 +154,7 @@ def _built(
     header: Sequence[str], records: Iterable[_Record], form: MachineFormat, source: str
 ) -> ForeignMachine:
     if _CPU not in header:
-        raise InputError("names no CPUs, expected a column CPU", where=source, hint=_HINT)
+        raise InputError("expected a CPU column", where=source, hint=_HINT)
     caches = [name for name in header if _CACHE.fullmatch(name)]
     places = [name for name in (_CORE, _SOCKET, _NODE, *caches) if name in header]
     online, offline = _by_state(records, places)
@@ -230,7 +230,7 @@ def _required_cpu(record: _Record) -> int:
     cpu = _number(record, _CPU)
     if cpu is None or cpu >= MAX_CPUS:
         found = "nothing" if cpu is None else str(cpu)
-        message = f"found {found}, expected the number of a CPU, at most {MAX_CPUS - 1}"
+        message = f"found {found}, expected a CPU number of at most {MAX_CPUS - 1}"
         raise record.error(message, _CPU)
     return cpu
 
@@ -241,7 +241,7 @@ def _is_online(record: _Record, places: Sequence[str]) -> bool:
         return not places or _places(record, places)
     if switch.lower() not in _SWITCHES:
         message = f"found {shown(switch)}, expected yes or no"
-        raise record.error(message, _ONLINE, hint="LC_ALL=C lscpu speaks English")
+        raise record.error(message, _ONLINE, hint="run LC_ALL=C lscpu")
     return _SWITCHES[switch.lower()]
 
 
@@ -250,7 +250,7 @@ def _row(record: _Record, cpu: int) -> CPURow:
     book, drawer = _number(record, "BOOK"), _number(record, "DRAWER")
     node = _number(record, _NODE)
     if node is not None and node >= MAX_CPUS:
-        message = f"found {node}, expected the number of a NUMA node, at most {MAX_CPUS - 1}"
+        message = f"found {node}, expected a NUMA node number of at most {MAX_CPUS - 1}"
         raise record.error(message, _NODE)
     return CPURow(
         cpu=cpu,

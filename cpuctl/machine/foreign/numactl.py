@@ -21,7 +21,7 @@ _DISTANCES = re.compile(r"([0-9]{1,5}):((?:\s+[0-9]{1,9})+)", re.ASCII)
 UNKNOWN_SIZE = "<not available>"
 NO_DISTANCES = "No distance information available."
 """What stands in the place of what a kernel does not tell."""
-_ROUNDED = "memory is told in whole MiB, rounded down"
+_ROUNDED = "memory is given in whole MiB, rounded down"
 
 
 class _Node(NamedTuple):
@@ -80,7 +80,7 @@ class _Reader:
         elif found := _DISTANCES.fullmatch(line):
             self._distance_line(int(found[1]), found[2])
         elif line not in {"node distances:", NO_DISTANCES}:
-            self._refuse(f"found {shown(line)}, expected a line of a NUMA node or of distances")
+            self._refuse(f"found {shown(line)}, expected a NUMA node or distances")
 
     def _node_line(self, node: int, what: str, value: str) -> None:
         self._known_node(node)
@@ -101,7 +101,7 @@ class _Reader:
     def _unclaimed(self, cpus: CPUSet) -> CPUSet:
         for node, other in self._nodes.items():
             if other.cpus and not other.cpus.isdisjoint(cpus):
-                self._refuse(f"CPU {(other.cpus & cpus).lowest} is listed in node {node}, too")
+                self._refuse(f"CPU {(other.cpus & cpus).lowest} is also listed in node {node}")
         return cpus
 
     def _distance_line(self, node: int, value: str) -> None:
@@ -136,7 +136,7 @@ class _Reader:
         nodes: Mapping[int, _Node] = self._nodes
         missing = CPUSet.of(node for node in self._ids or () if nodes.get(node, _Node()).cpus is None)
         if missing:
-            self._refuse(f"the text ends without the CPUs of node {missing.lowest}")
+            self._refuse(f"the output ends without the CPUs of node {missing.lowest}")
         return tuple(
             NumaNode(
                 id=node,

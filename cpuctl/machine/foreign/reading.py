@@ -10,7 +10,7 @@ from cpuctl.machine.foreign.cadvisor import read_machine_info
 from cpuctl.machine.foreign.recognition import HEAD_BYTES, WITHOUT_CPUS, PrintedFormat, recognised, start_of
 from cpuctl.machine.foreign.rows import ForeignMachine
 
-_HINT = "lscpu -e -J tells of every CPU"
+_HINT = "run lscpu -e -J, which lists every CPU"
 _TEXTS = {
     PrintedFormat.NUMACTL: numactl.read_hardware,
     PrintedFormat.LSCPU_PARSABLE: lscpu.read_parsable,
@@ -40,7 +40,7 @@ def _read_json(data: bytes, source: str) -> ForeignMachine:
     if "cpus" in found:
         return lscpu.read_json(cursor, source)
     if "lscpu" in found or ("caches" in found and "topology" not in found):
-        problem = "is lscpu's summary, or its table of caches, which do not tell where each CPU is"
+        problem = "is lscpu's summary or its table of caches, which does not show the placement of each CPU"
         raise InputError(problem, where=source, hint=_HINT)
     if ghw.is_report(found):
         return ghw.read_report(cursor, source)

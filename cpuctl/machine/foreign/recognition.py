@@ -23,9 +23,9 @@ class PrintedFormat(Enum):
 
 
 WITHOUT_CPUS = {
-    "Architecture:": "is the summary of lscpu, which does not tell where each CPU is",
-    "NAME ": "is lscpu's table of caches, which does not tell where each CPU is",
-    "No NUMA ": "is what numactl prints where a kernel has no NUMA nodes, which tells nothing else",
+    "Architecture:": "is lscpu's summary, which does not show the placement of each CPU",
+    "NAME ": "is lscpu's table of caches, which does not show the placement of each CPU",
+    "No NUMA ": "is numactl's output on a kernel without NUMA support, which contains nothing else",
 }
 """Why a text that begins like this is no machine."""
 

@@ -77,7 +77,7 @@ def build(printed: PrintedMachine, content: FormContent, source: str) -> Foreign
     in its view of the machine, and said.
     """
     if not printed.rows:
-        raise InputError("tells of no CPU that runs, expected at least one", where=source)
+        raise InputError("contains no online CPU, expected at least one", where=source)
     try:
         machine = _machine(printed, content.facts).checked()
     except ValueError as error:
@@ -170,26 +170,28 @@ def _completed_cpu(cpu: CPU, socket: int | None) -> CPU:
 
 def _assumptions(machine: Machine, facts: Collection[MachineFact]) -> Iterator[str]:
     if not machine.cores_known:
-        yield "nothing is told of cores: every CPU is taken for one"
+        yield "cores are not reported: every CPU is assumed to be a core"
     if unplaced := CPUSet.of(cpu for cpu, socket in machine.socket_of.items() if socket is None):
         whose = f" of {named(unplaced)}" if machine.sockets else ""
         instead = (
-            "every NUMA node is taken for one" if machine.numa_nodes else "one is taken to hold them all"
+            "every NUMA node is assumed to be a socket"
+            if machine.numa_nodes
+            else "a single socket is assumed"
         )
-        yield f"nothing is told of the sockets{whose}: {instead}"
+        yield f"sockets{whose} are not reported: {instead}"
     if MachineFact.CACHE_IDS not in facts and machine.l3_groups:
-        yield "nothing is told of the ids of caches: all are taken to have one, as those of x86 processors do"
+        yield "cache ids are not reported: all caches are assumed to have one, as on x86"
 
 
 def _remarks(machine: Machine, facts: Collection[MachineFact]) -> Iterator[str]:
     if MachineFact.MEMORY not in facts and machine.memory_bytes is not None and machine.numa_nodes:
-        yield "the memory of the machine is taken for that of its NUMA nodes together"
+        yield "total memory is assumed to be the sum of the NUMA nodes"
 
 
 def _findings(content: FormContent) -> Iterator[MachineFinding]:
     lacks, left_out = ", ".join(content.lacks), ", ".join(content.leaves_out)
-    yield note("not-told", "", f"read as {content.form.name}, which does not tell of {lacks}")
+    yield note("not-told", "", f"read as {content.form.name}, which does not include {lacks}")
     if left_out:
-        yield note("left-out", "", f"this output leaves out what {content.form.name} can tell: {left_out}")
+        yield note("left-out", "", f"this output lacks what {content.form.name} can include: {left_out}")
     yield from (warning("assumed", "", each) for each in content.assumed)
     yield from (note("told-roughly", "", each) for each in content.remarks)

@@ -63,7 +63,7 @@ def as_numactl(machine: Machine) -> str:
     nodes = machine.numa_nodes
     if not nodes:
         raise InputError(
-            "tells of no NUMA nodes, and numactl -H tells of nothing else", hint="-o lscpu shows the CPUs"
+            "has no NUMA nodes, and numactl -H shows nothing else", hint="use -o lscpu to show the CPUs"
         )
     return "".join(f"{line}\n" for line in _numactl_lines(nodes))
 

@@ -89,7 +89,7 @@ class _Builder:
     def _doctype(self, _name: str, _system: str | None, _public: str | None, declares: int) -> None:
         # hwloc names a DTD, which nobody fetches; one that stands in the text could change what it says.
         if declares:
-            self._refuse("declares a document type of its own, which is not read")
+            self._refuse("declares its own document type, which is not supported")
 
     def _entity(self, *_declaration: object) -> None:
-        self._refuse("declares an entity, which is not read")
+        self._refuse("declares an entity, which is not supported")

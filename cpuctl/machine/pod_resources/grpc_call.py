@@ -85,7 +85,7 @@ def decode_headers(block: bytes) -> dict[str, str]:
 
 def _static(index: int) -> dict[str, str]:
     if not 0 < index <= _STATIC_ENTRIES:
-        raise ValueError(f"a header refers to entry {index} of a table that is empty")
+        raise ValueError(f"a header refers to entry {index} of an empty table")
     at = index - _FIRST_STATUS
     return {_STATUS_NAME: _STATUSES[at]} if 0 <= at < len(_STATUSES) else {}
 
@@ -144,10 +144,12 @@ _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _OK, _DEADLINE, _EXHAUSTED, _UNIMPLEMENTED = "0", "4", "8", "12"
 _HINTS = {
     _DEADLINE: "try again: the kubelet did not answer in time",
-    _EXHAUSTED: "try again in a second: the kubelet answers so many calls only",
+    _EXHAUSTED: "try again in a second: the kubelet limits the rate of calls",
     _UNIMPLEMENTED: "this kubelet does not know the method, or a feature gate turns it off",
 }
-_NO_KUBELET = "is the kubelet running, and is this its socket (ROOT/pod-resources/kubelet.sock)?"
+_NO_KUBELET = (
+    "check that the kubelet is running and that this is its socket (ROOT/pod-resources/kubelet.sock)"
+)
 
 
 class Kind(IntEnum):
@@ -186,7 +188,7 @@ def call(path: str, method: str, message: bytes = b"", *, seconds: float = _SECO
     except OSError as error:
         raise _closed(error, path) from None
     except ValueError as error:
-        raise InputError(f"the answer is no gRPC: {error}", where=path, hint=_NO_KUBELET) from None
+        raise InputError(f"the response is not gRPC: {error}", where=path, hint=_NO_KUBELET) from None
     except CpuctlError as error:
         raise error.within(f"{path}: {method}") from None
 
@@ -221,7 +223,7 @@ class _Call:
         header = self._receive(9)
         length = int.from_bytes(header[:3])
         if length > _LARGEST_FRAME:
-            raise ValueError(f"a frame of {length} bytes")
+            raise ValueError(f"a frame has {length} bytes")
         stream = int.from_bytes(header[5:]) & _WINDOW
         return _Frame(header[3], header[4], stream, self._receive(length))
 
@@ -234,7 +236,7 @@ class _Call:
             self.link.settimeout(left)
             more = self.link.recv(count - len(got))
             if not more:
-                raise ValueError("the connection ends early")
+                raise ValueError("the connection was closed early")
             got += more
         return bytes(got)
 
@@ -242,9 +244,9 @@ class _Call:
         """Do what a frame asks for, and tell whether it is the last."""
         match frame.kind:
             case Kind.RESET if frame.stream == 1:
-                raise ValueError("the call is reset")
+                raise ValueError("the call was reset")
             case Kind.GO_AWAY:
-                raise ValueError("the server hangs up")
+                raise ValueError("the server closed the connection")
             case Kind.SETTINGS | Kind.PING if not frame.flags & _ACK:
                 payload = frame.payload if frame.kind == Kind.PING else b""
                 with suppress(BrokenPipeError):  # what is on its way is read all the same
@@ -252,11 +254,11 @@ class _Call:
             case Kind.DATA if frame.stream == 1:
                 self.body += _unpadded(frame)
                 if len(self.body) > MAX_MESSAGE + 5:
-                    raise InputError(f"the answer has more than {MAX_MESSAGE >> 20} MiB")
+                    raise InputError(f"the response is larger than {MAX_MESSAGE >> 20} MiB")
             case Kind.HEADERS | Kind.CONTINUATION if frame.stream == 1:
                 self.block += _block(frame)
                 if len(self.block) > _LARGEST_BLOCK:
-                    raise ValueError("headers without end")
+                    raise ValueError("headers do not end")
                 if frame.flags & _END_HEADERS:
                     self.headers |= decode_headers(bytes(self.block))
                     self.block.clear()
@@ -279,7 +281,7 @@ class _Call:
             raise ValueError("it has no message")
         compressed, length = struct.unpack_from(">BI", self.body)
         if compressed or length != len(self.body) - 5:
-            raise ValueError("its message is compressed, cut off or not the only one")
+            raise ValueError("its message is compressed, truncated or not the only one")
         return bytes(self.body[5:])
 
 
@@ -315,7 +317,7 @@ def _unpadded(frame: _Frame) -> bytes:
     if not frame.flags & _PADDED:
         return frame.payload
     if not frame.payload or frame.payload[0] >= len(frame.payload):
-        raise ValueError("a frame of padding only")
+        raise ValueError("a frame contains only padding")
     return frame.payload[1 : len(frame.payload) - frame.payload[0]]
 
 

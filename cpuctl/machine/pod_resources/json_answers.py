@@ -30,7 +30,7 @@ ALLOCATABLE = ("devices", "cpu_ids", "cpuIds", "memory")
 
 _DIGITS = re.compile("-?[0-9]{1,20}")
 _MOST_BYTES = (1 << 64) - 1
-_WANTED = "what List or GetAllocatableResources of the pod resources API answers"
+_WANTED = "a response of List or GetAllocatableResources of the pod resources API"
 
 
 def read_answers(text: bytes, source: str) -> PodResources:
@@ -44,12 +44,14 @@ def read_answers(text: bytes, source: str) -> PodResources:
         elif any(key in members for key in ALLOCATABLE):
             found = found._replace(allocatable=_cpus(answer))
         elif members:
-            raise answer.error(f"expected {_WANTED}, found another object")
+            raise answer.error(f"expected {_WANTED}, found a different object")
         else:
             found = found._replace(pods=found.pods or ())  # tools leave out what is empty
     missing = [("List", found.pods), ("GetAllocatableResources", found.allocatable)]
     return found._replace(
-        problems=tuple(f"{source}: it has no answer of {name}" for name, answer in missing if answer is None)
+        problems=tuple(
+            f"{source}: it has no response of {name}" for name, answer in missing if answer is None
+        )
     )
 
 

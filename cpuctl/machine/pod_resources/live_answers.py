@@ -50,7 +50,7 @@ def decode_allocatable_cpus(message: bytes) -> CPUSet:
 
 
 def _no_answer(name: str, error: ValueError) -> InputError:
-    return InputError(f"the answer is no {name}: {error}")
+    return InputError(f"the response is not a valid {name}: {error}")
 
 
 def _pod(message: bytes) -> PodAllocation:
@@ -143,7 +143,7 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
             case 5:
                 length = 4
             case kind:
-                raise ValueError(f"a field of kind {kind}")
+                raise ValueError(f"a field has unknown wire type {kind}")
         if length > len(message) - at:
             raise ValueError("it ends within a field")
         yield key >> 3, message[at : at + length]

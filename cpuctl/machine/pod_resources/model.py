@@ -75,5 +75,5 @@ def node_set(numbers: Iterable[int]) -> CPUSet:
 
 def _checked(number: int, limit: int, what: str) -> int:
     if not 0 <= number < limit:
-        raise ValueError(f"{what} {number} is none that a machine has (0 to {limit - 1})")
+        raise ValueError(f"{what} {number} is out of range (0 to {limit - 1})")
     return number

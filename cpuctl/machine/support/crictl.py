@@ -76,7 +76,7 @@ def _outputs(tree: Tree) -> Iterator[tuple[str, str]]:
 def _status(text: str, path: str) -> Cursor:
     documents = load_documents(text, path) if text.lstrip().startswith("{") else []
     if not documents:
-        raise InputError("is no JSON, as crictl inspect prints", where=path)
+        raise InputError("is not JSON as printed by crictl inspect", where=path)
     return Cursor.at_root(documents[0]).required("status")
 
 

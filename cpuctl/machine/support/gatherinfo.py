@@ -41,7 +41,7 @@ def read_gatherinfo(data: bytes, source: str) -> tuple[Machine, SupportArchive]:
     """Read the report of one node; raise InputError with its place for what is none, or is of several."""
     documents = load_documents(data, source)
     if len(documents) > 1:
-        raise InputError(f"holds the reports of {len(documents)} nodes, expected one", where=source)
+        raise InputError(f"contains the reports of {len(documents)} nodes, expected one", where=source)
     root = Cursor.at_root(documents[0])
     layout = root.required("layoutVersion")
     if layout.text() != _LAYOUT:
@@ -49,7 +49,7 @@ def read_gatherinfo(data: bytes, source: str) -> tuple[Machine, SupportArchive]:
     listed = root.required("cpuDetails").required("cpus")
     cpus = [_cpu(item) for item in listed.items()]
     if not cpus or len({cpu.number for cpu in cpus}) < len(cpus):
-        raise listed.error("expected CPUs, each of them once")
+        raise listed.error("expected CPUs, each listed once")
     tree = MemoryTree(dict(_files(cpus)))
     machine = read_machine_files(tree)
     gathered = SupportArchive("a report of dracpu gatherinfo")

@@ -66,7 +66,7 @@ class UnpackedFiles:
                     if wanted(path):
                         found += 1
                         if found > MAX_FILES:
-                            raise InputError(f"holds more than {MAX_FILES} files", where=self.name)
+                            raise InputError(f"contains more than {MAX_FILES} files", where=self.name)
                         yield path
 
     def read(self, paths: Collection[str]) -> dict[str, bytes]:
@@ -119,7 +119,7 @@ class PackedFiles:
             if size is not None and wanted(path):
                 found += 1
                 if found > MAX_FILES:
-                    raise InputError(f"holds more than {MAX_FILES} files", where=self.name)
+                    raise InputError(f"contains more than {MAX_FILES} files", where=self.name)
                 yield path
 
     def read(self, paths: Collection[str]) -> dict[str, bytes]:
@@ -144,7 +144,7 @@ def _check_size(path: str, size: int, before: int, where: str) -> None:
     if size > MAX_FILE_BYTES or before + size > MAX_READ_BYTES:
         raise InputError(
             f"{path} has {size} bytes; at most {MAX_FILE_BYTES >> 20} MiB in one file "
-            f"and {MAX_READ_BYTES >> 20} MiB in all are read",
+            f"and {MAX_READ_BYTES >> 20} MiB in total are read",
             where=where,
         )
 
@@ -246,17 +246,18 @@ def _chosen(contents: _Contents, node: str, where: str) -> str:
         raise InputError(
             "is a must-gather without snapshots of nodes (nodes/NODE/sysinfo.tgz)",
             where=where,
-            hint="oc adm must-gather -- /usr/bin/gather_ppc collects them, cpuctl capture records a node",
+            hint="collect them with oc adm must-gather -- /usr/bin/gather_ppc, or record a node with "
+            "cpuctl capture",
         )
     if not node and len(names) == 1:
         return names[0]
     if node in names:
         return node
     listed = ", ".join(names[:_MOST_LISTED]) + (", ..." if len(names) > _MOST_LISTED else "")
-    hint = f"name one of {listed}: {where}#{names[0]}"
+    hint = f"specify one of {listed}: {where}#{names[0]}"
     if node:
         raise InputError(f"has no node {node}", where=where, hint=hint)
-    several = SeveralNodesError(f"holds {len(names)} nodes, expected one to be named", where=where, hint=hint)
+    several = SeveralNodesError(f"contains {len(names)} nodes: specify one", where=where, hint=hint)
     several.nodes = tuple(names)
     raise several
 

@@ -49,8 +49,8 @@ def sosreport(tree: Tree) -> tuple[Tree, SupportArchive]:
     if lacking:
         made |= _CopiedCPUs(files, online, lacking).others()
         message = (
-            f"{are(lacking)} known from lscpu only: of their caches nothing but the last level is, and core "
-            "and package ids are made up where no sibling has any"
+            f"{are(lacking)} known only from lscpu: only their last-level caches are known, and "
+            "missing core and package ids are made up"
         )
         findings = (warning("cpus-from-lscpu", cpu_files(lacking, ""), message),)
     gathered = SupportArchive(
@@ -130,7 +130,7 @@ class _CopiedCPUs:
         if untold := lacking - CPUSet.of(self._rows):
             raise InputError(
                 f"holds the directories of {len(online - lacking)} of {len(online)} online CPUs, "
-                f"and nothing tells of {untold}",
+                f"and nothing describes {untold}",
                 where=CPU_DIRECTORY,
                 hint="collect it again with sos report -k processor.max_cpu_dirs=8192",
             )

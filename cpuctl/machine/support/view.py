@@ -58,7 +58,7 @@ def configuration_place(tree: Tree) -> str:
 def not_collected(machine: Machine, tree: Tree, gathered: SupportArchive) -> Iterator[MachineFinding]:
     """Name in one note what an archive of this kind could hold of a node, and this one does not."""
     if missing := tuple(_missing(machine, tree)):
-        yield note("not-collected", "", f"{gathered.what} that does not hold {', '.join(missing)}")
+        yield note("not-collected", "", f"{gathered.what} without {', '.join(missing)}")
 
 
 def _missing(machine: Machine, tree: Tree) -> Iterator[str]:
@@ -66,9 +66,9 @@ def _missing(machine: Machine, tree: Tree) -> Iterator[str]:
     if not machine.numa_known:
         yield "NUMA nodes"
     if len(nodes) > 1 and not all(node.distances for node in nodes):
-        yield "distances of NUMA nodes"
+        yield "NUMA distances"
     if any(node.memory_bytes is None for node in nodes):
-        yield "memory of NUMA nodes"
+        yield "NUMA node memory"
     if not machine.hugepages_known:
         yield "huge pages"
     if not machine.caches_known:
@@ -81,7 +81,7 @@ def _missing(machine: Machine, tree: Tree) -> Iterator[str]:
 
 def _missing_of_node(tree: Tree) -> Iterator[str]:
     if not tree.names("sys/fs/cgroup"):
-        yield "control groups"
+        yield "cgroups"
     absent = (
         name
         for name in (CPU_FILE, MEMORY_FILE)

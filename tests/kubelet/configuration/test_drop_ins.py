@@ -85,7 +85,7 @@ def test_a_link_to_the_directory_itself_is_not_followed(tmp_path: Path) -> None:
 def test_files_with_another_extension_are_told(tmp_path: Path) -> None:
     for name in ("10.yaml", "20.json", "README.md", "30.conf.bak", "yaml"):
         (tmp_path / name).write_text(HEAD)
-    why = "is not read: the kubelet reads files of its drop-in directory whose names end in .conf"
+    why = "is not read: the kubelet reads only files in its drop-in directory whose names end in .conf"
     assert list(map(str, load(tmp_path).warnings)) == [
         f"{tmp_path}/10.yaml: {why}",
         f"{tmp_path}/20.json: {why}",
@@ -198,7 +198,7 @@ def test_names_match_in_any_case(tmp_path: Path, name: str, want: int) -> None:
     assert loaded.config.reserved_system_cpus == ("" if "pods" in name.lower() else "3")
     (warning,) = loaded.warnings
     assert warning.code == "field-case"
-    assert warning.message.endswith("and counts instead") is (name == "MAXPODS")
+    assert warning.message.endswith("and is used instead") is (name == "MAXPODS")
 
 
 def test_whole_floats_are_integers_in_json_too(tmp_path: Path) -> None:
@@ -295,14 +295,14 @@ REFUSALS = [
     Refusal(
         "repeated keys",
         HEAD + "maxPods: 1\nmaxPods: 2\nport: 3\nport: 4",
-        '{}/a.conf:4: the key "maxPods" is given twice',
+        '{}/a.conf:4: duplicate key "maxPods"',
         WALK + " error: strict decoding error: yaml: unmarshal errors:\n"
         '  line 4: key "maxPods" already set in map\n  line 6: key "port" already set in map',
     ),
     Refusal(
         "repeated keys: inner ones first, in the lines where the values begin",
         HEAD + "a: 1\na:\n  b: 1\n  b:\n    c: 1\n",
-        '{}/a.conf:4: the key "a" is given twice',
+        '{}/a.conf:4: duplicate key "a"',
         WALK + " error: strict decoding error: yaml: unmarshal errors:\n"
         '  line 7: key "b" already set in map\n  line 5: key "a" already set in map',
     ),
@@ -311,14 +311,14 @@ REFUSALS = [
         '{"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1",\n'
         ' "port": 1, "port": 2, "port": 3,\n'
         ' "a": {}, "a": {"b": [0, {"c": 1, "c": 2}]}}',
-        '{}/a.conf:2: the key "port" is given twice',
+        '{}/a.conf:2: duplicate key "port"',
         WALK + ' error: strict decoding error: duplicate field "port", duplicate field "a", duplicate field'
         ' "a.b[1].c"',
     ),
     Refusal(
         "repeated keys come before another version",
         "kind: KubeletConfiguration\nport: 1\nport: 2",
-        '{}/a.conf:3: the key "port" is given twice',
+        '{}/a.conf:3: duplicate key "port"',
         WALK + " error: strict decoding error: yaml: unmarshal errors:\n"
         '  line 3: key "port" already set in map',
     ),

@@ -55,7 +55,7 @@ def test_fields_that_came_later_are_unknown() -> None:
     assert [str(warning) for warning in found.warnings] == [
         (
             'config.yaml:4: mergeDefaultEvictionSettings: unknown field "mergeDefaultEvictionSettings" is'
-            " ignored by kubelet 1.32, because it came with 1.33"
+            " ignored by kubelet 1.32, because it was added in 1.33"
         )
     ]
 
@@ -166,7 +166,7 @@ def test_what_follows_the_first_document_is_not_looked_at() -> None:
     found = read("maxPods: 5\n---\nbroken: [")
     assert found.config.max_pods == 5
     assert [str(warning) for warning in found.warnings] == [
-        "config.yaml:6: only the first document of the file counts"
+        "config.yaml:6: only the first document in the file is used"
     ]
 
 
@@ -174,10 +174,10 @@ def test_what_the_kubelet_only_warns_of() -> None:
     found = read("maxPods: 1\nauthentication: {}\nbogus: 1\nmaxpods: 7\nmaxPods: 2\n---\nkind: Other\n")
     assert found.config.max_pods == 2
     assert tuple(map(str, found.warnings)) == (
-        'config.yaml:7: key "maxPods" already set in map, the last one counts',
+        'config.yaml:7: key "maxPods" already set in map, the last one is used',
         'config.yaml:5: bogus: unknown field "bogus" is ignored',
-        'config.yaml:6: maxpods: unknown field "maxpods" is ignored: maxPods was probably meant',
-        "config.yaml:9: only the first document of the file counts",
+        'config.yaml:6: maxpods: unknown field "maxpods" is ignored: did you mean maxPods?',
+        "config.yaml:9: only the first document in the file is used",
     )
 
 
@@ -341,13 +341,13 @@ REFUSALS = [
     Refusal(
         "a whole number with a point in JSON",
         JSON_HEAD + '"maxPods": 110.0}',
-        "c.yaml:1: maxPods: expected a whole number written without point or exponent, found 110.0",
+        "c.yaml:1: maxPods: expected a whole number without a decimal point or exponent, found 110.0",
         f"{GO} number 110.0 {FIELD}.maxPods of type int32",
     ),
     Refusal(
         "a whole number with an exponent in a list in JSON",
         JSON_HEAD + '"tlsCurvePreferences": [1, 1E2]}',
-        "c.yaml:1: tlsCurvePreferences[1]: expected a whole number written without point or exponent,"
+        "c.yaml:1: tlsCurvePreferences[1]: expected a whole number without a decimal point or exponent,"
         " found 1E2",
         f"{GO} number 1E2 {FIELD}.tlsCurvePreferences of type int32",
     ),

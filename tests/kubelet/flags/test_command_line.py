@@ -157,7 +157,7 @@ class Unknown:
 
 UNKNOWN = [
     Unknown(
-        "--bogus", 36, "--bogus", "unknown flag: --bogus", "remove --bogus: no kubelet from 1.27 on knows it"
+        "--bogus", 36, "--bogus", "unknown flag: --bogus", "remove --bogus: no kubelet since 1.27 has it"
     ),
     Unknown("--max-pod=3", 36, "--max-pod", "unknown flag: --max-pod", "did you mean --max-pods?"),
     # The flags of klog went with 1.26, those of dockershim with 1.24.
@@ -165,28 +165,28 @@ UNKNOWN = [
         "--logtostderr",
         27,
         "--logtostderr",
-        "unknown flag: --logtostderr: --logtostderr is gone since 1.26",
+        "unknown flag: --logtostderr: --logtostderr was removed in 1.26",
         "remove --logtostderr",
     ),
     Unknown(
         "--container-runtime=remote",
         27,
         "--container-runtime",
-        "unknown flag: --container-runtime: --container-runtime is gone since 1.27",
+        "unknown flag: --container-runtime: --container-runtime was removed in 1.27",
         "remove --container-runtime",
     ),
     Unknown(
         "--pod-infra-container-image=registry.k8s.io/pause:3.9",
         35,
         "--pod-infra-container-image",
-        "unknown flag: --pod-infra-container-image: --pod-infra-container-image is gone since 1.35",
+        "unknown flag: --pod-infra-container-image: --pod-infra-container-image was removed in 1.35",
         "remove --pod-infra-container-image",
     ),
     Unknown(
         "--config_dir=/etc/k.d",
         27,
         "--config_dir",
-        "unknown flag: --config_dir: kubelet 1.27 has no flag --config-dir, which came with 1.28",
+        "unknown flag: --config_dir: kubelet 1.27 has no flag --config-dir, which was added in 1.28",
         "remove --config-dir",
     ),
 ]
@@ -236,7 +236,7 @@ def test_topology_options_are_split_at_commas_since_1_31() -> None:
 
 @pytest.mark.parametrize(("line", "ends"), [("--help", "help"), ("-h", "help"), ("--version=raw", "version")])
 def test_a_kubelet_that_is_asked_for_a_text_does_not_start(line: str, ends: str) -> None:
-    assert f"prints its {ends} and ends" in refused(line).message
+    assert f"prints its {ends} and exits" in refused(line).message
 
 
 def test_words_that_are_no_flags_are_refused_after_all_flags_are_read() -> None:

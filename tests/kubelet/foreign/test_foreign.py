@@ -44,7 +44,7 @@ class Case:
 
 CASES = [
     Case(
-        "the answer of a kubelet's /configz",
+        "the kubelet's /configz",
         json.dumps(
             {
                 "kubeletconfig": {
@@ -86,17 +86,17 @@ CASES = [
             "imageGCHighThresholdPercent": 100,
             "featureGates": {"MemoryQoS": True},
         },
-        assumed="first node",
+        assumed="first of several nodes",
     ),
     Case(
-        "a configuration of k3s or RKE2",
+        "a k3s or RKE2 configuration",
         "node-label: [a=b]\nkubelet-arg:\n- cpu-manager-policy=static\n- --reserved-cpus=0\n",
         {"evictionHard": {"imagefs.available": "5%", "nodefs.available": "5%"}},
         ("--cpu-manager-policy=static", "--reserved-cpus=0"),
         "without memory.available",
     ),
     Case(
-        "a configuration of k3s or RKE2",
+        "a k3s or RKE2 configuration",
         "kubelet-arg: max-pods=200\n",
         {},
         ("--max-pods=200",),
@@ -134,7 +134,7 @@ CASES = [
             "kubeReserved": {"cpu": "80m", "memory": "1Gi", "pid": "20k"},
             "evictionHard": {"memory.available": "200Mi", "nodefs.inodesFree": "5%"},
         },
-        assumed="first group of workers",
+        assumed="first worker group",
     ),
     Case(
         "a PerformanceProfile",
@@ -198,7 +198,7 @@ CASES = [
         assumed="the machine image also sets cgroupDriver",
     ),
     Case(
-        "a custom node configuration of AKS",
+        "an AKS custom node configuration",
         '{"cpuManagerPolicy": "static", "cpuCfsQuotaPeriod": "200ms", "podMaxPids": 100,'
         ' "containerLogMaxSizeMB": 20}',
         {
@@ -250,7 +250,7 @@ def test_a_machine_config_holds_the_file_itself(compressed: bool) -> None:
 
 def test_a_machine_config_about_something_else_says_what_to_give() -> None:
     text = "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nspec: {}\n"
-    with pytest.raises(InputError, match="sets nothing of the kubelet's") as caught:
+    with pytest.raises(InputError, match="does not set the kubelet's") as caught:
         read_foreign(text, "mc.yaml")
     assert "rendered" in caught.value.hint
 
@@ -373,23 +373,32 @@ def test_disabled_memory_of_bottlerocket_reserves_nothing() -> None:
     [
         ("kind: ConfigMap\napiVersion: v1\ndata: {kubelet: x}\n", "data.kubelet"),
         ("kind: Node\napiVersion: v1\n", "/proxy/configz"),
-        ("kind: Deployment\napiVersion: apps/v1\n", "its flag --config"),
+        ("kind: Deployment\napiVersion: apps/v1\n", "its --config flag"),
         ("kind: ClusterConfig\napiVersion: eksctl.io/v1alpha5\n", "kubeletExtraConfig"),
         ("kind: MachineConfigPool\napiVersion: machineconfiguration.openshift.io/v1\n", "rendered"),
         ("kind: Config\napiVersion: v1\n", "a kubeconfig"),
-        ("kind: CredentialProviderConfig\napiVersion: kubelet.config.k8s.io/v1\n", "pull images"),
+        (
+            "kind: CredentialProviderConfig\napiVersion: kubelet.config.k8s.io/v1\n",
+            "--image-credential-provider-config",
+        ),
         ("[Service]\nExecStart=/usr/bin/kubelet\n", "a systemd unit"),
         (
             "# of the kubelet\nKUBELET_ARGS=--a=b --c\n",
-            "an environment file: give its flags with --kubelet-args",
+            "this is an environment file: pass its flags with --kubelet-args",
         ),
-        ("#cloud-config\nwrite_files: []\n", "cloud-init's user data"),
-        ('MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="B"\n\n--B\n', "in several parts"),
-        ("write-kubeconfig-mode: '0644'\ntoken: a\n", "of k3s or RKE2 without kubelet-arg"),
-        ("version: v1alpha1\nmachine:\n  type: worker\n", "Talos machine configuration without"),
-        ("version = 2\n[plugins]\n", "TOML: only Bottlerocket's user data"),
-        ("[settings.host-containers.admin]\nenabled = true\n", "TOML: only Bottlerocket's user data"),
-        ("cpuManagerPolicy: static\n", "its flag --config"),
+        ("#cloud-config\nwrite_files: []\n", "cloud-init user data"),
+        ('MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="B"\n\n--B\n', "multipart user data"),
+        ("write-kubeconfig-mode: '0644'\ntoken: a\n", "sets no kubelet-arg"),
+        (
+            "version: v1alpha1\nmachine:\n  type: worker\n",
+            "Talos machine configuration has no machine.kubelet",
+        ),
+        ("version = 2\n[plugins]\n", "this is TOML: of TOML files, only Bottlerocket user data"),
+        (
+            "[settings.host-containers.admin]\nenabled = true\n",
+            "this is TOML: of TOML files, only Bottlerocket user data",
+        ),
+        ("cpuManagerPolicy: static\n", "its --config flag"),
     ],
 )
 def test_a_file_of_no_such_kind_says_what_to_give_instead(text: str, hint: str) -> None:
@@ -506,8 +515,8 @@ def test_files_that_flags_of_a_tool_name_are_said_not_to_be_read() -> None:
     found = read_foreign("kubelet-arg:\n- config=/etc/kubelet.yaml\n- config-dir=/etc/k.d\n", "config.yaml")
     assert found is not None
     assert found.assumed[-2:] == (
-        "not read: --config=/etc/kubelet.yaml, which stands on the node: give it with --kubelet-config",
-        "not read: --config-dir=/etc/k.d, which stands on the node: give it with --config-dir",
+        "not read: --config=/etc/kubelet.yaml, which is a file on the node: specify it with --kubelet-config",
+        "not read: --config-dir=/etc/k.d, which is a file on the node: specify it with --config-dir",
     )
 
 

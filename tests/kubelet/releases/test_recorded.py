@@ -50,9 +50,9 @@ def test_1_36_is_verified_in_all_things() -> None:
 def test_what_is_not_verified_names_its_ground() -> None:
     asked = [Topic.ADMISSION, Topic.RESIZE]
     assert unrecorded(29, asked) == [Topic.RESIZE]
-    assert not_verified(29, [Topic.RESIZE]) == "on 1.29: resizes in place (read in its sources)"
+    assert not_verified(29, [Topic.RESIZE]) == "on 1.29: in-place resizes (from its source code)"
     assert not_verified(38, asked) == (
-        "on 1.38: admission, resizes in place (as in 1.36, but for what is known to differ)"
+        "on 1.38: admission, in-place resizes (assumed to be as in 1.36, except for known differences)"
     )
 
 

@@ -56,7 +56,7 @@ def test_our_form(text: str, wanted: list[str]) -> None:
 
 
 REFUSED = [
-    ("not an object", "[]", "expected an object of kind Devices, or what the pod resources API answers"),
+    ("not an object", "[]", "expected an object of kind Devices, or a response of the pod resources API"),
     (
         "other kind",
         "apiVersion: cpuctl/v1alpha1\nkind: Device\nresources: {}",
@@ -72,9 +72,9 @@ REFUSED = [
     ("negative", ours(f'{GPU}: {{"0": -1}}'), "expected a whole number of at least 0"),
     ("too many", ours(f'{GPU}: {{"0": 1000001}}'), "expected a whole number of at most 1000000"),
     ("too many in all", ours(f'{GPU}: {{"0": 1000000, "1": 1}}'), "found 1000001 devices"),
-    ("no node", ours(f"{GPU}: {{node0: 1}}"), "expected the numbers of NUMA nodes"),
-    ("node too large", ours(f'{GPU}: {{"5000": 1}}'), "expected the numbers of NUMA nodes"),
-    ("empty nodes", ours(f'{GPU}: {{"": 1}}'), "expected the numbers of NUMA nodes"),
+    ("no node", ours(f"{GPU}: {{node0: 1}}"), "expected NUMA node numbers"),
+    ("node too large", ours(f'{GPU}: {{"5000": 1}}'), "expected NUMA node numbers"),
+    ("empty nodes", ours(f'{GPU}: {{"": 1}}'), "expected NUMA node numbers"),
     ("number as key", ours(f"{GPU}: {{0: 1}}"), "expected a text as key"),
     ("no extended resource", ours("cpu: {none: 4}"), "expected the name of an extended resource"),
 ]
@@ -189,9 +189,9 @@ def test_containers_of_one_pod_hand_devices_on(tool: Spelling) -> None:
 
 
 API_REFUSED = [
-    ("only List", {"podResources": []}, "expected what GetAllocatableResources answers, too"),
-    ("nothing", {}, "expected what GetAllocatableResources answers, too"),
-    ("other object", {"items": []}, "expected an object of kind Devices, or what"),
+    ("only List", {"podResources": []}, "add the response of GetAllocatableResources"),
+    ("nothing", {}, "add the response of GetAllocatableResources"),
+    ("other object", {"items": []}, "expected an object of kind Devices, or a response"),
     ("no name", {"devices": [{"deviceIds": ["a"]}]}, "resource_name is missing"),
     (
         "no node number",
@@ -218,5 +218,5 @@ def test_what_the_api_does_not_answer_is_explained(document: dict[str, Any], mes
 
 def test_two_pods_cannot_hold_one_device(tool: Spelling) -> None:
     pods = [tool.listed(name, tool.devices("g0", [0])) for name in ("p", "q")]
-    with pytest.raises(InputError, match="default/p/main holds"):
+    with pytest.raises(InputError, match="default/p/main also holds"):
         read(answers(*pods, {"devices": [tool.devices("g0", [0])]}))

@@ -77,7 +77,7 @@ def test_the_kernels_view_is_rebuilt() -> None:
     ]
     assert [(node.id, node.memory_bytes) for node in machine.numa_nodes] == [(0, 1 << 30), (252, 0)]
     assert machine.memory_bytes == 3 << 30
-    assert "which leaves out offline CPUs" in machine.findings[0].message
+    assert "which omits offline CPUs" in machine.findings[0].message
 
 
 def test_a_package_of_unknown_number_is_no_numa_node() -> None:
@@ -106,7 +106,7 @@ def test_caches_are_limited_by_the_cpus_that_use_them(monkeypatch: pytest.Monkey
     """A few megabytes of caches, each shared by thousands of CPUs, would fill the memory."""
     monkeypatch.setattr(model, "MAX_CACHE_USES", 40)
     document = GOOD | {"topology": [NODE | {"caches": [L3 | {"id": number} for number in range(11)]}]}
-    with pytest.raises(InputError, match=r"^m.json: found more caches than machines have: more than 40 uses"):
+    with pytest.raises(InputError, match=r"^m.json: found too many caches: more than 40 uses"):
         read_printed(json.dumps(document).encode(), "m.json")
 
 
@@ -124,7 +124,7 @@ def core(**changes: object) -> dict[str, object]:
 
 REFUSALS = [
     Refusal("a list", [1], "m.json:1", "expected cAdvisor's machine information, found a list"),
-    Refusal("another object", {"cpu": {}}, "m.json:1", "expected cAdvisor's machine information, found"),
+    Refusal("a different object", {"cpu": {}}, "m.json:1", "expected cAdvisor's machine information, found"),
     Refusal("topology is text", {"topology": "x"}, "m.json:1: topology", "expected a list"),
     Refusal("no node id", {"topology": [{}]}, "m.json:1: topology[0]", "node_id is missing"),
     Refusal(

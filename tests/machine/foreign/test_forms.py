@@ -131,7 +131,9 @@ def test_ghw_tells_all_but_sockets_unless_asked_for_processors(recording: str) -
     assert differences(kernels, topology.machine, topology.content) == {}
     assert MachineFact.SOCKETS not in topology.content.facts
     assert topology.machine.sockets == {}
-    assert topology.content.assumed[0] == "nothing is told of the sockets: every NUMA node is taken for one"
+    assert (
+        topology.content.assumed[0] == "sockets are not reported: every NUMA node is assumed to be a socket"
+    )
     report["cpu"] = {
         "processors": [
             {
@@ -160,8 +162,10 @@ def test_what_is_not_told_is_unknown_and_not_none() -> None:
     assert (machine.memory_bytes, machine.numa_nodes[0].memory_bytes, machine.present) == (None, None, None)
     assert machine.sockets == {}
     assert [finding.code for finding in machine.findings] == ["not-told", "left-out", "assumed", "assumed"]
-    assert "does not tell of offline CPUs, sockets, cores, caches, memory of" in machine.findings[0].message
-    assert machine.findings[1].message.endswith("can tell: distances, memory of NUMA nodes")
+    assert (
+        "does not include offline CPUs, sockets, cores, caches, total memory" in machine.findings[0].message
+    )
+    assert machine.findings[1].message.endswith("can include: distances, NUMA node memory")
     assert [core.threads for core in printed.info.nodes[0].cores] == [(0,), (1,)]
     assert printed.info.nodes[0].memory_known is False
 

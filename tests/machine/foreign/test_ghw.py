@@ -32,7 +32,7 @@ def test_the_section_alone_is_read_too() -> None:
         (report(cores=[CORE | {"logical_processors": [-1]}]), "logical_processors[0]", "at least 0"),
         (report(caches=[CACHE | {"type": "odd"}]), "caches[0].type", "one of unified, instruction, data"),
         (report(memory={"huge_page_amounts_by_size": {"2M": {}}}), "by_size", "a page size in bytes"),
-        (report(cores=[]), "g", "tells of no CPU that runs"),
+        (report(cores=[]), "g", "contains no online CPU"),
         ({"topology": {"nodes": {}}}, "topology.nodes", "expected a list"),
         ({"topology": {"nodes": [{"id": number} for number in range(1025)]}}, "topology", "at most 1024"),
     ],

@@ -31,7 +31,7 @@ DESCRIBED = {
     "no NUMA nodes": "2s0n4c2t,mem=64Gi",
     "unknown": "1s2n2c,l3=-,hugepages=-,mem=-",
 }
-UNKNOWN_SHARERS = "left out, as it is not recorded who shares them, or hwloc has no such caches"
+UNKNOWN_SHARERS = "left out because it is not recorded which CPUs share them, or hwloc has no such caches"
 ONE = CPU(0, CPUSet.parse("0"), numa_node=0, package_id=0, core_id=0)
 
 
@@ -140,15 +140,15 @@ def test_a_package_without_a_number_gets_none() -> None:
     [
         (
             (Cache(2, "Unified", CPUSet.parse("0-1")), Cache(2, "Unified", CPUSet.parse("1-2"))),
-            "left out, as hwloc nests all that has CPUs: L2 cache of CPUs 1-2",
+            "left out because hwloc requires objects with CPUs to be nested: L2 cache of CPUs 1-2",
         ),
         (
             (Cache(3, "Unified", CPUSet.parse("0-3"), id=0), Cache(3, "Unified", CPUSet.parse("0-3"), id=1)),
-            "left out, as hwloc nests all that has CPUs: L3 cache of CPUs 0-3",
+            "left out because hwloc requires objects with CPUs to be nested: L3 cache of CPUs 0-3",
         ),
         (
             (Cache(6, "Unified", CPUSet.parse("0-3")), Cache(None, "Data", CPUSet.parse("0"))),
-            f"{UNKNOWN_SHARERS}: L6, some of no level",
+            f"{UNKNOWN_SHARERS}: L6, some without a level",
         ),
         (
             (Cache(3, "Unified", CPUSet.parse("0"), sharing_known=False),),
@@ -160,16 +160,16 @@ def test_caches_that_hwloc_has_no_place_for_are_named(caches: tuple[Cache, ...],
     text, remarks = as_hwloc_xml(parse_synthetic("1s1n4c")._replace(caches=caches))
     assert remarks == (remark,)
     kept = len(read_printed(text.encode(), "x").machine.caches)
-    assert kept == (1 if "nests" in remark else 0)
+    assert kept == (1 if "nested" in remark else 0)
 
 
 def test_what_is_taken_for_true_is_said() -> None:
     machine = parse_synthetic("1n1c,hugepages-2Mi=1")._replace(architecture="aarch64")
-    assert as_hwloc_xml(machine)[1] == ("pages that are not huge are taken to be of 4 KiB",)
+    assert as_hwloc_xml(machine)[1] == ("normal pages are assumed to be 4 KiB",)
     unknown = Machine(cpus=(ONE,), numa_known=False)
     text, remarks = as_hwloc_xml(unknown)
     assert remarks == (
-        "NUMA nodes are not recorded: one is made up, as hwloc does where a kernel shows none",
+        "NUMA nodes are not recorded: one is added, as hwloc does on kernels without NUMA support",
     )
     assert "discovery.numa" not in text
 

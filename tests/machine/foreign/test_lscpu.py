@@ -96,7 +96,7 @@ def test_numbers_of_cores_repeat_on_arm_processors_with_clusters() -> None:
     machine, info, told = read("# CPU,Core,Socket,Node,,L1d,L1i,L2\n0,0,0,0,,0,0,0\n1,0,0,0,,1,1,1\n")
     assert [str(core) for core in machine.cores] == ["0", "1"]
     assert [core.threads for core in info.nodes[0].cores] == [(0,), (1,)]
-    assert "numbers of cores repeat" in told.remarks[0]
+    assert "core numbers repeat" in told.remarks[0]
 
 
 def test_physical_numbers_of_cores_repeat_in_sockets() -> None:
@@ -110,22 +110,22 @@ def test_physical_numbers_of_cores_repeat_in_sockets() -> None:
     [
         ("# CPU,Core\n0,0\nx,1\n", "lscpu:3: CPU", "found 'x', expected a number"),
         ("# CPU,Core\n0,0\n0,1\n", "lscpu:3", "CPU 0 is listed twice"),
-        ("# CPU,Core\n8192,0\n", "lscpu:2: CPU", "found 8192, expected the number of a CPU, at most 8191"),
-        ("# CPU,Core\n,\n", "lscpu:2: CPU", "found nothing, expected the number of a CPU"),
-        ("# CPU,Node\n0,8192\n", "lscpu:2: NODE", "found 8192, expected the number of a NUMA node"),
+        ("# CPU,Core\n8192,0\n", "lscpu:2: CPU", "found 8192, expected a CPU number of at most 8191"),
+        ("# CPU,Core\n,\n", "lscpu:2: CPU", "found nothing, expected a CPU number"),
+        ("# CPU,Node\n0,8192\n", "lscpu:2: NODE", "found 8192, expected a NUMA node number"),
         ("# CPU,Core\n0,0,0\n", "lscpu:2", "found '0,0,0', expected 2 columns (CPU,CORE)"),
         ("# CPU,Maxmhz\n0,fast\n", "lscpu:2: MAXMHZ", "found 'fast', expected a frequency in MHz"),
         ("CPU ONLINE\n0 ja\n", "lscpu:2: ONLINE", "found 'ja', expected yes or no"),
-        ("CPU ONLINE\n0 no\n", "lscpu", "tells of no CPU that runs"),
-        ('{"cpus": [\n{"node": 0}]}', "lscpu", "names no CPUs, expected a column CPU"),
+        ("CPU ONLINE\n0 no\n", "lscpu", "contains no online CPU"),
+        ('{"cpus": [\n{"node": 0}]}', "lscpu", "expected a CPU column"),
         ('{"cpus": [\n{"cpu": []}]}', "lscpu:2: cpus[0].cpu", "expected a string, found a list"),
         ('{"cpus": [\n{"cpu": 0},\n{"cpu": 0}]}', "lscpu:3: cpus[1]", "CPU 0 is listed twice"),
         ('{"cpus": 1}', "lscpu:1: cpus", "expected a list"),
-        ('{"lscpu": []}', "lscpu", "do not tell where each CPU is"),
-        ('{"caches": []}', "lscpu", "do not tell where each CPU is"),
-        ("Architecture: x86_64\n", "lscpu", "is the summary of lscpu"),
+        ('{"lscpu": []}', "lscpu", "does not show the placement of each CPU"),
+        ('{"caches": []}', "lscpu", "does not show the placement of each CPU"),
+        ("Architecture: x86_64\n", "lscpu", "is lscpu's summary"),
         ("NAME ONE-SIZE\n", "lscpu", "is lscpu's table of caches"),
-        ("# CPU" + ",x" * 99 + "\n", "lscpu", "names 100 columns, expected at most 64"),
+        ("# CPU" + ",x" * 99 + "\n", "lscpu", "has 100 columns, expected at most 64"),
     ],
 )
 def test_what_lscpu_would_not_print_is_refused_with_its_place(text: str, where: str, message: str) -> None:

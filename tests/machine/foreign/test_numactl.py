@@ -44,17 +44,17 @@ def test_firmware_without_distances_leaves_them_unknown() -> None:
     ("old", "new", "where", "message"),
     [
         ("(0,2)", "(0,x)", "n:1", "expected available: N nodes (0-N)"),
-        ("(0,2)", "(0-9999)", "n:1", "expected none beyond"),
+        ("(0,2)", "(0-9999)", "n:1", "expected at most"),
         ("node 0 cpus: 0 1", "node 0 cpus: 0 z", "n:2", "expected a list such as 0-3,8"),
         ("node 0 cpus: 0 1", "node 1 cpus: 0 1", "n:2", "found node 1, expected one of 0,2"),
         ("node 2 cpus:", "node 0 cpus:", "n:5", "the CPUs of node 0 are listed twice"),
-        ("node 2 cpus:", "node 2 cpus: 1", "n:5", "CPU 1 is listed in node 0, too"),
+        ("node 2 cpus:", "node 2 cpus: 1", "n:5", "CPU 1 is also listed in node 0"),
         ("13402 MB", "13402 GB", "n:3", "found '13402 GB', expected a size such as 13402 MB"),
         ("  2:  21  10", "  2:  21", "n:11", "found 1 distances below 2 nodes"),
         ("  2:  21  10", "  9:  21 10", "n:11", "found node 9, expected one of 0,2"),
-        ("  2:  21  10", "policy: default", "n:11", "expected a line of a NUMA node or of distances"),
-        ("node 2 cpus:\n", "", "n:10", "the text ends without the CPUs of node 2"),
-        ("node 0 cpus: 0 1", "node 0 cpus:", "n", "tells of no CPU that runs"),
+        ("  2:  21  10", "policy: default", "n:11", "expected a NUMA node or distances"),
+        ("node 2 cpus:\n", "", "n:10", "the output ends without the CPUs of node 2"),
+        ("node 0 cpus: 0 1", "node 0 cpus:", "n", "contains no online CPU"),
     ],
 )
 def test_what_numactl_would_not_print_is_refused_with_its_line(
@@ -68,5 +68,5 @@ def test_what_numactl_would_not_print_is_refused_with_its_line(
 
 
 def test_a_kernel_without_nodes_leaves_nothing_to_read() -> None:
-    with pytest.raises(InputError, match="has no NUMA nodes, which tells nothing else"):
+    with pytest.raises(InputError, match="without NUMA support, which contains nothing else"):
         read_printed(b"No NUMA support available on this system.\n", "n")

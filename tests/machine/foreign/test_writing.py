@@ -122,5 +122,5 @@ def test_a_cache_that_some_cpus_have_not_is_left_out_of_their_rows() -> None:
 
 
 def test_without_numa_nodes_numactl_has_nothing_to_tell() -> None:
-    with pytest.raises(InputError, match="tells of no NUMA nodes"):
+    with pytest.raises(InputError, match="has no NUMA nodes"):
         as_numactl(parse_synthetic("0n1c"))

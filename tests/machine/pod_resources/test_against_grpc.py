@@ -118,5 +118,5 @@ def test_bounds_of_time_and_size(tmp_path: Path) -> None:
     with serving(tmp_path / "s", List=slow, GetAllocatableResources=lambda *_: large) as path:
         with pytest.raises(InputError, match=r"no answer within 0\.2s"):
             call(path, LIST, seconds=0.2)
-        with pytest.raises(InputError, match="the answer has more than 16 MiB"):
+        with pytest.raises(InputError, match="the response is larger than 16 MiB"):
             call(path, ALL)

@@ -59,16 +59,16 @@ def test_both_answers_in_one_file() -> None:
 
 
 def test_what_is_not_there_is_a_problem() -> None:
-    no_list = ("answers.json: it has no answer of List",)
+    no_list = ("answers.json: it has no response of List",)
     assert printed({"cpu_ids": [1]}) == PodResources(None, CPUSet.of([1]), no_list)
-    no_cpus = ("answers.json: it has no answer of GetAllocatableResources",)
+    no_cpus = ("answers.json: it has no response of GetAllocatableResources",)
     assert printed({}) == PodResources((), None, no_cpus)
 
 
 @pytest.mark.parametrize(
     ("answer", "place"),
     [
-        ({"kind": "Pod"}, "found another object"),
+        ({"kind": "Pod"}, "found a different object"),
         ([], "answers.json"),
         ({"pod_resources": [{"name": "a"}]}, r"pod_resources\[0\]"),
         ({"cpu_ids": [8192]}, r"cpu_ids\[0\]"),

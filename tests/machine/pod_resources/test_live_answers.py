@@ -49,11 +49,14 @@ def test_what_other_writers_may_send() -> None:
     [
         (LISTED[:-1], "it ends within a field"),
         (b"\x80" * 11, "a number is too long"),
-        (b"\x0b", "a field of kind 3"),
+        (b"\x0b", "a field has unknown wire type 3"),
         (number(1, 5), "field 1 is a number"),
-        (pods(pod("ai", "train", container("main", cpus=(-1,)))), "CPU -1 is none"),
-        (pods(pod("ai", "train", container("main", cpus=(1 << 40,)))), "CPU 1099511627776 is none"),
-        (pods(pod("ai", "a", container("b", blocks=(memory("memory", 1, 4096),)))), "NUMA node 4096 is none"),
+        (pods(pod("ai", "train", container("main", cpus=(-1,)))), "CPU -1 is out of range"),
+        (pods(pod("ai", "train", container("main", cpus=(1 << 40,)))), "CPU 1099511627776 is out of range"),
+        (
+            pods(pod("ai", "a", container("b", blocks=(memory("memory", 1, 4096),)))),
+            "NUMA node 4096 is out of range",
+        ),
         (pods(nested(1, b"\xff")), "can't decode byte 0xff"),
     ],
 )

@@ -43,8 +43,8 @@ def test_what_no_kubelet_made_has_no_pod() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (GONE, "is no JSON, as crictl inspect prints"),
-        ("", "is no JSON, as crictl inspect prints"),
+        (GONE, "is not JSON as printed by crictl inspect"),
+        ("", "is not JSON as printed by crictl inspect"),
         ('{"status": {"id": ', "not JSON"),
         ('{"info": {}}', "status"),
         ('{"status": {"id": "c"}}', "labels"),

@@ -33,7 +33,7 @@ def test_it_is_the_machine_that_was_recorded(recorded: Path, tmp_path: Path) -> 
     ]
     (finding,) = (each for each in machine.findings if each.code == "not-collected")
     assert finding.message.startswith(
-        "a report of dracpu gatherinfo that does not hold distances of NUMA nodes, memory of NUMA nodes"
+        "a report of dracpu gatherinfo without NUMA distances, NUMA node memory"
     )
 
 
@@ -51,8 +51,12 @@ def test_kinds_of_cores_are_told(tmp_path: Path) -> None:
     [
         ("layoutVersion: v1", "layoutVersion: v2", 'layoutVersion: expected v1, found the text "v2"'),
         ("cpuID: 1\n", "cpuID: one\n", 'cpus[1].cpuID: expected a whole number, found the text "one"'),
-        ("cpuID: 1\n", "cpuID: 0\n", "cpuDetails.cpus: expected CPUs, each of them once"),
-        ("Version: v1\n", "Version: v1\n---\ncpuDetails: {}\n", "holds the reports of 2 nodes, expected one"),
+        ("cpuID: 1\n", "cpuID: 0\n", "cpuDetails.cpus: expected CPUs, each listed once"),
+        (
+            "Version: v1\n",
+            "Version: v1\n---\ncpuDetails: {}\n",
+            "contains the reports of 2 nodes, expected one",
+        ),
     ],
 )
 def test_an_error_names_its_place(old: str, new: str, problem: str, tmp_path: Path) -> None:

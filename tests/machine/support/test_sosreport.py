@@ -58,7 +58,7 @@ def test_it_is_the_machine_with_what_is_known_beside_it(form: str, tmp_path: Pat
     assert source.files.read("proc/1984/cmdline") == "\0".join(
         [*processes().splitlines()[3].split()[10:], ""]
     )
-    assert codes(source)["not-collected"].endswith("control groups, cpu_manager_state, memory_manager_state")
+    assert codes(source)["not-collected"].endswith("cgroups, cpu_manager_state, memory_manager_state")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_lscpu_tells_of_cpus_whose_directories_are_left_out(lacking: str, tmp_pa
     assert source.machine.numa_nodes == whole.machine.numa_nodes
     seen = [[core.threads for core in node.cores] for node in source.info.nodes]
     assert seen == [[core.threads for core in node.cores] for node in whole.info.nodes]
-    assert codes(source)["cpus-from-lscpu"].startswith(f"CPUs {lacking} are known from lscpu only")
+    assert codes(source)["cpus-from-lscpu"].startswith(f"CPUs {lacking} are known only from lscpu")
 
 
 def test_lscpu_tells_of_nodes_where_sos_copied_none(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_lscpu_tells_of_nodes_where_sos_copied_none(tmp_path: Path) -> None:
         node.cpus for node in whole.machine.numa_nodes
     ]
     lacks = codes(source)["not-collected"]
-    assert "distances of NUMA nodes, memory of NUMA nodes, huge pages" in lacks
+    assert "NUMA distances, NUMA node memory, huge pages" in lacks
 
 
 def test_cpus_that_nothing_tells_of_are_an_error(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_cpus_that_nothing_tells_of_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_machine(str(root))
     assert str(error.value) == (
-        f"{root}: {CPU_DIRECTORY}: holds the directories of 6 of 8 online CPUs, and nothing tells of 6-7"
+        f"{root}: {CPU_DIRECTORY}: holds the directories of 6 of 8 online CPUs, and nothing describes 6-7"
     )
     assert error.value.hint == "collect it again with sos report -k processor.max_cpu_dirs=8192"
 

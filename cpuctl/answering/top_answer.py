@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.node_parts import owner_answer
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, union
 from cpuctl.live.counters import TICKS
+from cpuctl.phrases import named
 
 if TYPE_CHECKING:
     from cpuctl.answers import top as answers
@@ -353,6 +354,8 @@ def _unknown(node: TopNode, window: Window) -> Iterator[tuple[str, str]]:
 
 
 def _unknown_of_containers(node: TopNode, window: Window) -> Iterator[tuple[str, str]]:
+    if gone := union(each.cpus for each in node.watched.containers) - node.machine.online:
+        yield f"loads of {named(gone)}", "not online"
     paths = [each.path for each in node.watched.containers if each.path]
     groups = [window.groups[path].after for path in paths if path in window.groups]
     if len(groups) < len(paths):

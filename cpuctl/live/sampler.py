@@ -152,6 +152,7 @@ class Sampler:
         self._cpus: _Track[dict[int, CPUTimes]] = _Track()
         self._delays: _Track[dict[int, int]] = _Track()
         self._interrupts: _Track[InterruptCounts] = _Track()
+        self._cpus_counted: list[int] | None = None
         self._groups: dict[str, _Track[GroupCounts]] = {}
         self._threads: dict[str, _Track[Mapping[int, ThreadCounts]]] = {}
         self._tids: dict[str, list[int] | None] = {}
@@ -219,7 +220,11 @@ class Sampler:
     def _read_wide(self) -> None:
         """Read the files that have a column or a paragraph a CPU."""
         text = self._files.read("proc/interrupts")
-        self._interrupts.put(self._clock(), InterruptCounts(text) if text else None)
+        counts = InterruptCounts(text) if text else None
+        if counts is not None and self._cpus_counted not in (None, counts.cpus):
+            self._interrupts.put(self._clock(), None)  # CPUs came or went: two texts of other columns
+        self._cpus_counted = counts.cpus if counts else None
+        self._interrupts.put(self._clock(), counts)
         text = self._files.read("proc/schedstat")
         self._delays.put(self._clock(), parse_run_delays(text) or None if text else None)
 

@@ -6,14 +6,16 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.capture.collected import no_progress
 from cpuctl.cgroups.names import Level, ancestors
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet, union
-from cpuctl.errors import InputError, UsageError
+from cpuctl.errors import CpuctlError, InputError, UsageError
 from cpuctl.inputs.live_node import LiveNode, load_node, with_fresh_state
+from cpuctl.inputs.sources import Sources
 from cpuctl.live.counters import CounterFiles
 from cpuctl.live.sampler import Sampler, Watched, WatchedContainer, Window
 from cpuctl.pods.model import QosClass
@@ -22,11 +24,11 @@ from cpuctl.root_directory import Root
 if TYPE_CHECKING:
     from cpuctl.audit.snapshot import NodeSnapshot, ObservedContainer
     from cpuctl.inputs.live_node import NodeInputs
-    from cpuctl.inputs.sources import Sources
     from cpuctl.machine.model import Machine
 
 _PATIENCE = 5.0
 """Seconds between two searches for a group that has gone: a container that starts again takes some."""
+_ONLINE = "sys/devices/system/cpu/online"
 _QOS_GROUPS = {QosClass.BURSTABLE: "burstable", QosClass.BEST_EFFORT: "bestEffort"}
 
 
@@ -46,19 +48,27 @@ class TopNode(NamedTuple):
 
 
 class RunningNode:
-    """A node that runs, and its counters.
+    """A node that runs, and its counters; *load* reads it anew when its CPUs are others.
 
     *clock* tells seconds that only go forward. *thorough*: all threads are looked at each time, not in turn.
     """
 
     def __init__(
-        self, node: LiveNode, root: str, clock: Callable[[], float], *, thorough: bool = False
+        self,
+        node: LiveNode,
+        load: Callable[[], LiveNode],
+        root: str,
+        clock: Callable[[], float],
+        *,
+        thorough: bool = False,
     ) -> None:
         self._node = node
+        self._load = load
         self._clock = clock
         self._root = root.rstrip("/")
         self._files = CounterFiles(Root(root or "/"))
         self._hostname = (self._files.read("proc/sys/kernel/hostname", keep=False) or b"").decode().strip()
+        self._online = self._files.read(_ONLINE)
         self.top = self._discover()
         self._discovered = clock()
         self._sampler = Sampler(self._files, self.top.watched, clock, thorough=thorough)
@@ -66,10 +76,11 @@ class RunningNode:
     def take(self) -> Window | None:
         """Read the counters; None where there is nothing to compare them with yet.
 
-        Where the kubelet's state has changed, or the group of a container has gone, the CPUs' owners are
-        looked for before. Raise InputError for what no kernel says of its groups.
+        Where CPUs have gone offline or come online, the kubelet's state has changed, or the group of a
+        container has gone, the CPUs' owners are looked for before. Raise InputError for what no kernel says
+        of its groups.
         """
-        fresh = with_fresh_state(self._node)
+        fresh = with_fresh_state(self._with_fresh_cpus())
         lost = self._sampler.lost and self._clock() - self._discovered >= _PATIENCE
         if fresh is not self._node or lost:
             self._node = fresh
@@ -83,6 +94,18 @@ class RunningNode:
         if window is not None and window.cpus.before == window.cpus.after:
             raise InputError("the counters stand still: this is a copy of a node's files", where=where)
         return window
+
+    def _with_fresh_cpus(self) -> LiveNode:
+        """Return the node with the CPUs that are online now; while they come and go, as it was."""
+        online = self._files.read(_ONLINE)
+        if online == self._online:
+            return self._node
+        try:
+            node = self._load()
+        except CpuctlError:
+            return self._node
+        self._online = online
+        return node
 
     def age(self, window: Window) -> float:
         """Return how many seconds ago the time of a window ended: to look at everything takes some itself."""
@@ -138,7 +161,8 @@ def load_running_node(inputs: NodeInputs, sources: Sources, *, thorough: bool = 
             where=f"-m {inputs.machine}",
             hint="cpuctl audit looks at that moment; --replay FILE plays what --record FILE has written",
         )
-    return RunningNode(node, inputs.root, time.monotonic, thorough=thorough)
+    again = partial(load_node, inputs, Sources(), goes_without=True)
+    return RunningNode(node, again, inputs.root, time.monotonic, thorough=thorough)
 
 
 def _rows(snapshot: NodeSnapshot) -> list[tuple[Owner, WatchedContainer]]:

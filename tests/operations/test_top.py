@@ -48,6 +48,35 @@ def test_the_time_is_that_of_the_counters_of_cpus(running: Running) -> None:
     assert 3 <= (datetime.now(UTC) - datetime.fromisoformat(document["time"])).total_seconds() < 4
 
 
+def test_a_cpu_that_goes_offline_and_comes_back(running: Running) -> None:
+    """CPU 5 is one of the container's: what is known of the other one is told, and nothing is 0 of it."""
+    node = running.start()
+
+    def look() -> Any:
+        running.pass_time(1, {1: {"user": 0.5}})
+        running.used += 0.25
+        running.came = {"24": {1: running.came.get("24", {}).get(1, 0) + 40}}
+        running.write()
+        document = told(node)
+        (container,) = document["containers"]
+        parts = ("loads", "others", "steal", "interrupts")
+        return [each["cpu"] for each in document["cpus"]], [container[part] for part in parts], document
+
+    cpus, (loads, _, _, came), _ = look()
+    assert (cpus, loads, came["devices"]) == (list(range(8)), [0.5, 0.0], 40)
+    running.offline = (5,)
+    cpus, parts, document = look()
+    assert (cpus, parts) == ([0, 1, 2, 3, 4, 6, 7], [[0.5, None], 0.25, 0.0, None])
+    assert {each["interrupts"] for each in document["cpus"]} == {None}, "of one text of these columns"
+    assert [each["what"] for each in document["unknown"]] == ["interrupts", "loads of CPU 5"]
+    _, (_, _, _, came), document = look()
+    assert (came["devices"], document["unknown"]) == (40, [{"what": "loads of CPU 5", "why": "not online"}])
+    running.offline = ()
+    cpus, (loads, _, _, _), _ = look()
+    assert (cpus, loads) == (list(range(8)), [0.5, None]), "of one moment alone nothing is known"
+    assert look()[1][0] == [0.5, 0.0]
+
+
 def test_a_busy_and_disturbed_container(running: Running) -> None:
     """CPU 1 is half the container's, half a stray thread's; CPU 5 serves interrupts."""
     node = running.start()

@@ -43,6 +43,7 @@ class Running:
     moved: dict[int, int] = field(default_factory=dict)
     stalled: float = 1.0
     missed: int = 7
+    offline: tuple[int, ...] = ()
     group: str = ""
     """That of the database's container, where it is not the first one any more."""
 
@@ -78,11 +79,17 @@ class Running:
             for name, part in {**shares, "idle": 1 - sum(shares.values())}.items():
                 spent[name] = spent.get(name, 0.0) + part * seconds * _TICKS
 
+    @property
+    def online(self) -> list[int]:
+        """The CPUs that are online."""
+        return [cpu for cpu in CPUS if cpu not in self.offline]
+
     def _counters(self) -> dict[str, str]:
         files = {
             "proc/stat": self._stat(),
             "proc/schedstat": "version 15\ntimestamp 1\n"
-            + "".join(f"cpu{cpu} 0 0 0 0 0 0 1000 {cpu * 1000} 5\ndomain0 ff 1 2 3\n" for cpu in CPUS),
+            + "".join(f"cpu{cpu} 0 0 0 0 0 0 1000 {cpu * 1000} 5\ndomain0 ff 1 2 3\n" for cpu in self.online),
+            "sys/devices/system/cpu/online": ",".join(map(str, self.online)) + "\n",
             "proc/interrupts": self._interrupts(),
             "proc/pressure/cpu": self._pressure(),
             "proc/sys/kernel/hostname": "node7\n",
@@ -96,7 +103,7 @@ class Running:
     def _stat(self) -> str:
         names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
         lines = ["cpu 1 2 3 4 5 6 7 8 9 10"]
-        for cpu in CPUS:
+        for cpu in self.online:
             spent = self.spent.get(cpu, {})
             lines.append(f"cpu{cpu} " + " ".join(str(round(1000 + spent.get(name, 0))) for name in names))
         return "\n".join([*lines, "intr 12345 0 0", "ctxt 5", ""])
@@ -107,9 +114,9 @@ class Running:
             "25": "PCI-MSI 1-edge nvme0q1",
             "LOC": "Local timer interrupts",
         }
-        lines = ["     " + "".join(f"{f'CPU{cpu}':>11}" for cpu in CPUS)]
+        lines = ["     " + "".join(f"{f'CPU{cpu}':>11}" for cpu in self.online)]
         for name, title in titles.items():
-            counts = "".join(f"{10 + self.came.get(name, {}).get(cpu, 0):>11}" for cpu in CPUS)
+            counts = "".join(f"{10 + self.came.get(name, {}).get(cpu, 0):>11}" for cpu in self.online)
             lines.append(f"{name:>4}:{counts}   {title}")
         return "\n".join([*lines, "ERR:          0", ""])
 

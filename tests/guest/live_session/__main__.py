@@ -19,6 +19,8 @@ from tests.guest.live_session.guest import play
 from tests.guest.live_session.kernel import read_rounds
 
 _MOST_SHOWN = 30
+_GAP = 0.2
+"""Seconds by which a moment of top may begin before or after the one before it has ended."""
 
 
 def _table(heading: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -47,10 +49,12 @@ def compare(out: Path) -> Compared:
 
     seconds = spells[-1].end - spells[0].begin
     lines = [f"top: {len(spells)} moments of {seconds:.0f} s, {len(rounds)} rounds of the kernel's files", ""]
+    wrong += [f"top: {gap:.1f} s between two moments" for gap in rates.gaps(spells) if abs(gap) > _GAP]
     disturbed = rates.quantities(moments["stray"]["told"]["tid"], moments["stray"]["told"]["group"])
     rows = [rates.compare(each, spells, rounds) for each in disturbed]
     lines += _table(rates.HEADING, (row.cells() for row in rows))
     wrong += [text for row in rows for text in row.wrong]
+    wrong += rates.wrong_cpus(spells, rounds)
 
     # A report is an audit and more: no audit takes much longer than the fastest of these.
     audit = min(each["until"] - each["from"] for each in session["reports"])

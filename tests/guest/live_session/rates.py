@@ -18,6 +18,8 @@ from tests.guest.live_session.kernel import Counters, Round
 
 WINDOW = 30.0
 """Seconds over which rates are compared: a moment of top begins and ends between two rounds."""
+_NEAR = 15.0
+"""Seconds between a moment and a round that may have seen the same."""
 _WHOLE = 0.97
 """The part of a window that moments with a value have to cover; what came or went within is left out."""
 
@@ -242,6 +244,18 @@ def _told(
             covered += overlap
             happened += value * overlap
     return happened / covered if covered >= _WHOLE * (end - begin) else None
+
+
+def wrong_cpus(spells: Sequence[Spell], rounds: Sequence[Round]) -> list[str]:
+    """Name the moments that have other CPUs than the kernel counted in the round before or behind them."""
+    counted = [(found.at, set(kernel.busy(found))) for found in rounds]
+    wrong = []
+    for spell in spells:
+        told = {str(each["cpu"]) for each in spell.document["cpus"]}
+        near = [cpus for at, cpus in counted if abs(at - spell.end) < _NEAR]
+        if near and told not in near:
+            wrong.append(f"{spell.document['time']}: top has {len(told)} CPUs, the kernel {len(near[0])}")
+    return wrong
 
 
 def gaps(spells: Sequence[Spell]) -> list[float]:

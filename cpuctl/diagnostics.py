@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 from enum import Enum, StrEnum
 from functools import total_ordering
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.answers.findings import FindingCounts
@@ -42,7 +44,7 @@ PlaceT_co = TypeVar("PlaceT_co", covariant=True)
 OtherT = TypeVar("OtherT")
 
 
-class Diagnostic(NamedTuple, Generic[PlaceT_co]):
+class Diagnostic(Record, Generic[PlaceT_co]):
     """One thing to say about what is at *place*: a setting, a part of a manifest, a state file or a node.
 
     ``code`` is its stable name in answers. ``expected``, ``detected`` and ``fix`` may be empty, the last is a
@@ -66,7 +68,8 @@ class Diagnostic(NamedTuple, Generic[PlaceT_co]):
 
     def at(self, place: OtherT) -> "Diagnostic[OtherT]":
         """Say the same of *place*."""
-        return Diagnostic(self.severity, self.code, place, *self[3:])
+        rest = {**vars(self), "place": place}
+        return Diagnostic(**rest)
 
 
 AnyDiagnostic = TypeVar("AnyDiagnostic", bound=Diagnostic[object])

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import pytest
 
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 T = TypeVar("T")
 
@@ -56,6 +56,7 @@ def test_what_is_computed_from_a_record_is_no_part_of_it() -> None:
         hash(Point(1, 2)),
         "Point(x=1, y=2)",
     )
+    assert replace(point, y=3).sum == 4
 
 
 def test_nobody_changes_one() -> None:

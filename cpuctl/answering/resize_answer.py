@@ -53,6 +53,7 @@ from cpuctl.pods.downward_api import DownwardContext, DownwardValue, downward_va
 from cpuctl.pods.model import Container, ResourceFieldRef, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers import resize as answers
@@ -232,7 +233,7 @@ def container_answer(
     there = pod.uid in node.active
     now = next((each for each in pod.all_containers if each.name == container.name), container)
     if share is not None and not rules.exclusive_cpus:
-        share = share._replace(baseline=None)  # without the gate nothing is promised
+        share = replace(share, baseline=None)  # without the gate nothing is promised
     restarts = restarting(outcome.request, container.name, rules)
     return {
         "name": container.name,

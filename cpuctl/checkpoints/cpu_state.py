@@ -18,7 +18,7 @@ from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, parsed_json
 from cpuctl.golang.state_types import Decoding, Field, MapOf, Path, Struct, Text, Value
 from cpuctl.golang.text import GoError, quoted
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.state_names import CPU_FILE
 
 _LEGACY = "CPUManagerCheckpoint"
@@ -183,7 +183,7 @@ def _as_read(document: Value, reader: StateReader) -> CPUStateFile:
     state = cpu_state_of(_limited(document, reader), later=reader.minor >= 37)
     # Without any baselines in the file, what containers have is what they may not shrink below (KEP-5554).
     if reader.keeps_baselines and not state.baselines:
-        return state._replace(baselines=state.entries)
+        return replace(state, baselines=state.entries)
     return state
 
 
@@ -259,7 +259,7 @@ def _load_v4(found: Json, reader: StateReader) -> Loaded:
     if not loaded.error:
         return loaded
     if V4.meant(loaded.document):
-        return loaded._replace(error=f"could not load v4 checkpoint: {loaded.error}")
+        return replace(loaded, error=f"could not load v4 checkpoint: {loaded.error}")
     older = V3_FROM_1_37.load(found, reader)
     return older if not older.error else _v2(reader).load(found, reader)
 
@@ -301,6 +301,6 @@ def _migrated(oldest: Loaded, reader: StateReader, failed: str) -> Loaded:
         named = reader.initial_containers.get(container_id)
         if named is None:
             missing = f"containerID '{container_id}' not found in initial containers list"
-            return oldest._replace(error=f"{failed}: {missing}")
+            return replace(oldest, error=f"{failed}: {missing}")
         entries.setdefault(named.pod_uid, {})[named.container] = cpus
     return Loaded(oldest.document | {"entries": entries})

@@ -3,8 +3,6 @@
 Rule: kubernetes ``pkg/kubelet/checkpointmanager`` and the ``VerifyChecksum`` of every format.
 """
 
-from typing import NamedTuple
-
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.golang import hashes
 from cpuctl.golang.json_values import GoJsonError, Json, parsed_json
@@ -23,7 +21,7 @@ def fnv1a_32(text: str) -> int:
     return hashes.fnv1a_32(text.encode("utf-8", "surrogatepass"))
 
 
-class Loaded(NamedTuple):
+class Loaded(Record):
     """What one attempt left: the decoded struct, whole or in part, and why it failed, if it did."""
 
     document: Value
@@ -43,7 +41,7 @@ class Checked(Record):
         return self.written == self.right
 
 
-class Format(NamedTuple):
+class Format(Record):
     """A format that is one struct with a checksum over itself.
 
     ``hashed_as``: the struct's name in the checksum; readers accept any of them, writers use the first.

@@ -5,7 +5,7 @@ A kubelet's reading (``read_cpu_state`` and its like) depends on release and gat
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cpuctl.checkpoints import cpu_state, memory_state, pods_state
 from cpuctl.checkpoints.cpu_state import cpu_state_of
@@ -25,7 +25,7 @@ from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, Members, parsed_json
 from cpuctl.golang.state_types import Value
 from cpuctl.golang.text import GoError
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.state_names import (
     ALLOCATED_FILE,
     CLAIMS_FILE,
@@ -45,7 +45,7 @@ OTHER_FILES = (STATUS_FILE, DEVICES_FILE, CLAIMS_FILE)
 """Files of a kubelet that are neither of the managers of CPUs and memory nor of resizes from 1.33 on."""
 
 
-class Inspection(NamedTuple):
+class Inspection(Record):
     """A state file.
 
     ``file_name`` is the name that such content belongs under, ``format`` ``V1`` to ``V4``; both are empty
@@ -186,11 +186,11 @@ def _enveloped(outer: Loaded, family: _Family) -> Inspection:
 def _filled(inspection: Inspection, loaded: Loaded, family: _Family) -> Inspection:
     """Add the state that was found, or the problem."""
     if loaded.error:
-        return inspection._replace(problem=loaded.error)
+        return replace(inspection, problem=loaded.error)
     try:
-        return inspection._replace(state=family.state_of(loaded.document))
+        return replace(inspection, state=family.state_of(loaded.document))
     except (GoError, InputError) as error:
-        return inspection._replace(problem=str(error))
+        return replace(inspection, problem=str(error))
 
 
 def _by_container_id(found: Json) -> Inspection | None:
@@ -204,7 +204,7 @@ def _by_container_id(found: Json) -> Inspection | None:
     state = inspection.state
     if not isinstance(state, CPUStateFile):
         return inspection
-    return inspection._replace(state=state._replace(entries={}), container_ids=state.entries[""])
+    return replace(inspection, state=replace(state, entries={}), container_ids=state.entries[""])
 
 
 def _of_pods(found: Members) -> Inspection:
@@ -220,9 +220,9 @@ def _of_pods(found: Members) -> Inspection:
     if outer.error:
         return inspection
     try:
-        return inspection._replace(state=pods_state_of(data, KNOWS_ALL))
+        return replace(inspection, state=pods_state_of(data, KNOWS_ALL))
     except GoError as error:
-        return inspection._replace(problem=str(error))
+        return replace(inspection, problem=str(error))
 
 
 def _of_status(found: Members, *, string: bool) -> Inspection:
@@ -238,7 +238,8 @@ def _of_status(found: Members, *, string: bool) -> Inspection:
         )
         if loaded.error:
             return flat
-        return flat._replace(
+        return replace(
+            flat,
             state=status_state.flat_state(loaded.document),
             resummed=status_state.FLAT.write(loaded.document),
         )
@@ -254,7 +255,8 @@ def _of_status(found: Members, *, string: bool) -> Inspection:
     )
     if inspection.problem:
         return inspection
-    return inspection._replace(
+    return replace(
+        inspection,
         state=status_state.data_state(inner.document),
         resummed=pods_state.OUTER.written({"data": data, "checksum": right}),
     )
@@ -273,7 +275,7 @@ def _of_devices(found: Members) -> Inspection:
     )
     if problem:
         return inspection
-    return inspection._replace(state=device_state.devices_of(document), resummed=form.write(document))
+    return replace(inspection, state=device_state.devices_of(document), resummed=form.write(document))
 
 
 def _of_claims(found: Members, *, string: bool) -> Inspection:
@@ -291,7 +293,8 @@ def _of_claims(found: Members, *, string: bool) -> Inspection:
     )
     if inspection.problem:
         return inspection
-    return inspection._replace(
+    return replace(
+        inspection,
         state=claim_state.string_claims(inner.document),
         resummed=claim_state.write_string(outer.document["Data"]),
     )
@@ -306,10 +309,11 @@ def _of_old_claims(found: Members) -> Inspection:
         return inspection
     if not claim_state.is_understood(document):
         why = "it has structured parameters (1.30, alpha), whose checksum cpuctl cannot compute"
-        return inspection._replace(format="V3", problem=why)
+        return replace(inspection, format="V3", problem=why)
     forms = (("V3", claim_state.V1_30), ("V2", claim_state.V1_28), ("V1", claim_state.V1_27))
     name, form = next((each for each in forms if each[1].checked(document).ok), forms[0])
-    return inspection._replace(
+    return replace(
+        inspection,
         format=name,
         checksums=(form.checked(document),),
         state=claim_state.old_claims(document),

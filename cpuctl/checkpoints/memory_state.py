@@ -23,6 +23,7 @@ from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import GoJsonError, Json, parsed_json
 from cpuctl.golang.state_types import Field, Integer, ListOf, MapOf, Struct, Text, Value
+from cpuctl.records import replace
 from cpuctl.state_names import MEMORY_FILE
 
 _LEGACY = "MemoryManagerCheckpoint"
@@ -258,7 +259,7 @@ def _load_v3(found: Json, reader: StateReader) -> Loaded:
     if not loaded.error:
         return loaded
     if V3.meant(loaded.document):
-        return loaded._replace(error=f"could not load v3 checkpoint: {loaded.error}")
+        return replace(loaded, error=f"could not load v3 checkpoint: {loaded.error}")
     older = V2_FROM_1_37.load(found, reader)
     return older if not older.error else V1_REPLACED.load(found, reader)
 

@@ -17,6 +17,7 @@ from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
+from cpuctl.records import replace
 
 
 class Lost(StrEnum):
@@ -106,7 +107,7 @@ def _named(state: CPUStateFile, container_ids: Mapping[str, CPUSet], to: StateRe
     for container_id, cpus in container_ids.items():
         names = to.initial_containers[container_id]
         entries.setdefault(names.pod_uid, {})[names.container] = cpus
-    return state._replace(entries=entries)
+    return replace(state, entries=entries)
 
 
 def _held_by_pods_only(state: CPUStateFile) -> CPUSet:

@@ -1,7 +1,7 @@
 """What the kubelet's state files say, as values."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.quantity import Quantity
@@ -11,7 +11,7 @@ DRAIN: Final = "drain the node and delete the file"
 """What is left to do with a file on which no kubelet starts, and in which nothing can be mended."""
 
 
-class CPUStateFile(NamedTuple):
+class CPUStateFile(Record):
     """``cpu_manager_state``: the shared pool, and exclusive CPUs by pod UID and container name.
 
     ``pod_entries`` are the CPUs of pods that hold some as a whole (KEP-5526), ``baselines`` the CPUs that
@@ -37,7 +37,7 @@ def node_list(nodes: Iterable[int]) -> str:
     return ",".join((*map(str, sorted({*below})), *filter(None, [str(CPUSet.of(known))])))
 
 
-class MemoryBlock(NamedTuple):
+class MemoryBlock(Record):
     """Memory or huge pages (``type`` is the resource name) of ``size`` bytes on a set of NUMA nodes."""
 
     numa_affinity: tuple[int, ...]
@@ -50,7 +50,7 @@ class MemoryBlock(NamedTuple):
         return node_list(self.numa_affinity)
 
 
-class MemoryTable(NamedTuple):
+class MemoryTable(Record):
     """What one NUMA node has of one resource, in bytes; sums wrap at 64 bits as the kubelet's do.
 
     ``allocatable`` is what pods may get in all, ``reserved`` what they have got of it.
@@ -63,7 +63,7 @@ class MemoryTable(NamedTuple):
     free: int
 
 
-class MemoryNode(NamedTuple):
+class MemoryNode(Record):
     """One NUMA node of the Memory Manager: its tables by resource, and the group (``cells``) it is in.
 
     ``number_of_assignments`` counts the blocks on it: one for every resource of a container or, where a pod
@@ -75,7 +75,7 @@ class MemoryNode(NamedTuple):
     cells: tuple[int, ...]
 
 
-class MemoryStateFile(NamedTuple):
+class MemoryStateFile(Record):
     """``memory_manager_state``: tables by NUMA node, and memory by pod UID and container name.
 
     ``pod_entries`` are the blocks of pods that hold memory as a whole (KEP-5526).
@@ -95,7 +95,7 @@ class RecordedResources(Record):
     claims: tuple[tuple[str, str], ...] = ()
 
 
-class RecordedPod(NamedTuple):
+class RecordedPod(Record):
     """What a pod was given: resources by container, of the pod as a whole, and sizes of volumes in memory.
 
     ``volume_limits`` (KEP-6030) are bytes by volume, None where the file has null.
@@ -138,7 +138,7 @@ class DevicesStateFile(Record):
     registered: Mapping[str, tuple[str, ...]] = {}
 
 
-class ClaimEntry(NamedTuple):
+class ClaimEntry(Record):
     """A resource claim that is prepared, the pods that refer to it, and its devices by name."""
 
     uid: str

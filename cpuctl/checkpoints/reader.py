@@ -5,6 +5,7 @@ from sys import maxsize
 from typing import NamedTuple
 
 from cpuctl.golang.text import quoted
+from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, STATUS_FILE
 
 _WHOSE = {
@@ -39,7 +40,7 @@ class ContainerName(NamedTuple):
     container: str
 
 
-class StateReader(NamedTuple):
+class StateReader(Record):
     """A kubelet 1.*minor* with its gates.
 
     ``pod_level_managers`` is the gate PodLevelResourceManagers, ``exclusive_resize`` the gate

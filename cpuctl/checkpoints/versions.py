@@ -19,7 +19,7 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.cpuset import CPUSet
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.state_names import (
     ACTUATED_FILE,
     ALLOCATED_FILE,
@@ -129,7 +129,7 @@ def version_table() -> Iterator[Compatibility]:
             read_cpu_state if format_.file_name == CPU_FILE else read_memory_state
         )
         for reader in READERS:
-            knowing = reader._replace(initial_containers={_CONTAINER_ID: ContainerName(_POD, _CONTAINER)})
+            knowing = replace(reader, initial_containers={_CONTAINER_ID: ContainerName(_POD, _CONTAINER)})
             state = read(format_.sample, knowing)
             if isinstance(state, UnreadableState):
                 yield Compatibility(format=format_, reader=reader, error=state.error)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.documents.positions import Path, Position, Positioned, Repeated, path_text
 from cpuctl.records import Record
@@ -51,7 +51,7 @@ def _placed_builders(text: str, syntax: Syntax) -> Iterator["TreeBuilder"]:
     return iter(YamlReader(text, positions=True, last_wins=True))
 
 
-class Document(NamedTuple):
+class Document(Record):
     """One document: ``source`` is a file name or ``<stdin>``, ``number`` counts those of ``text`` from 0.
 
     ``line`` is where the document begins.

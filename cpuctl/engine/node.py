@@ -197,7 +197,7 @@ class Node(Copied):
             verdict=verdict,
             # Shared containers run in the pool that is left once the whole pod is admitted.
             placements=tuple(
-                each if each.exclusive or each.in_pod_pool else each._replace(cpus=pool)
+                each if each.exclusive or each.in_pod_pool else replace(each, cpus=pool)
                 for each in placements
             ),
             hint_rounds=tuple(admission.hint_rounds),
@@ -449,6 +449,6 @@ def _of_pod(pod: StoredPod, admission: ScopedAdmission) -> Sequence[Placement]:
     return [
         each
         if containers[each.container.name] is each.container
-        else each._replace(container=containers[each.container.name])
+        else replace(each, container=containers[each.container.name])
         for each in placements
     ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
 from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.masks import CPUMask
@@ -148,14 +147,14 @@ class AllocationError(Record):
     message: str
 
 
-class PickStep(NamedTuple):
+class PickStep(Record):
     """One rule of the picker that took CPUs (a mask): the evidence behind a placement."""
 
     rule: str
     cpus: CPUMask
 
 
-class Weighing(NamedTuple):
+class Weighing(Record):
     """What a policy that no kubelet has made of the CPUs it could take, and which set won.
 
     ``removed`` are CPUs (a mask) that its filters took away, ``scores`` those of the others, ``sets`` the
@@ -170,7 +169,7 @@ class Weighing(NamedTuple):
     aside: bool = False
 
 
-class Picked(NamedTuple):
+class Picked(Record):
     """The CPUs a picker chose, as a mask, and the steps that chose them, or a policy that weighed them."""
 
     cpus: CPUMask

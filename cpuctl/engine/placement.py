@@ -6,7 +6,7 @@ DisableCPUQuotaWithExclusiveCPUs).
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import PickStep, Weighing
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 POLICY_NONE = "the CPU Manager policy is none"
 
 
-class ExclusiveClaim(NamedTuple):
+class ExclusiveClaim(Record):
     """How many exclusive CPUs a container is due; 0 means the shared pool, ``why_not`` says why."""
 
     cpus: int
@@ -71,7 +71,7 @@ def cpuset_mems(blocks: Iterable["MemoryBlock"]) -> str:
 _NO_CLAIM = ExclusiveClaim(0, POLICY_NONE)
 
 
-class Placement(NamedTuple):
+class Placement(Record):
     """Where one container runs: its exclusive CPUs or a shared pool, its memory and its devices.
 
     ``cpus`` is a mask. ``in_pod_pool`` says that the pool is its own pod's (KEP-5526), not the node's.

@@ -6,7 +6,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, hint providers.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple, Protocol, Self
+from typing import Protocol, Self
 
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, ProviderName
@@ -14,11 +14,12 @@ from cpuctl.engine.outcome import KubeletFault, Pending, Rejected, Undetermined
 from cpuctl.engine.placement import Placement
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import Qos
+from cpuctl.records import Record
 
 Refusal = Rejected | KubeletFault | Undetermined
 
 
-class Candidate(NamedTuple):
+class Candidate(Record):
     """A pod that is to be admitted, with the QoS class that the node counts it in.
 
     ``divided`` says that managers go by its own resources and divide them among its containers (KEP-5526).

@@ -220,7 +220,7 @@ _NO_CPU_STATE, _NO_MEMORY_STATE = CPUStateFile("", CPUSet()), MemoryStateFile(""
 def _as_requested(pod: StoredPod) -> object:
     """Return a pod without what no kubelet goes by once it runs, and the load that it is to the scheduler."""
     (granted,) = as_granted((pod,))
-    statuses = tuple(each._replace(runtime="", container_id="") for each in granted.statuses)
+    statuses = tuple(replace(each, runtime="", container_id="") for each in granted.statuses)
     nameless = granted._replace(
         name="",
         namespace="",

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.documents.positions import Path
 from cpuctl.golang.conversions import json_number
 from cpuctl.golang.durations import parse_duration
 from cpuctl.golang.text import GoError, quoted
 from cpuctl.quantity import Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
@@ -44,7 +44,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
 )  # fmt: skip
 
 
-class Mistake(NamedTuple):
+class Mistake(Record):
     """A value that cannot be decoded: its path, the Go type it should have had, and Go's words."""
 
     path: Path
@@ -164,7 +164,7 @@ def _expected_kind(base: str) -> str:
 
 def _duration_mistake(value: Value, place: _Place) -> Iterator[Mistake]:
     if value is not None and not isinstance(value, str):
-        yield _mismatch(_kind(value), "string", place)._replace(go_type=DURATION, final=True)
+        yield replace(_mismatch(_kind(value), "string", place), go_type=DURATION, final=True)
         return
     try:
         parse_duration(value or "")

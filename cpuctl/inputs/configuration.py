@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl import option_names
 from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError, unreadable
@@ -51,7 +51,7 @@ class KubeletInputs(Record):
     config_data: bytes | None = None
 
 
-class ServerInputs(NamedTuple):
+class ServerInputs(Record):
     """The API server's release and gates as they are named; empty: it has the kubelet's."""
 
     version: str = ""

@@ -14,7 +14,7 @@ from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pod_resources import load_pod_resources, refuse_own_socket
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ def _state(
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.inputs.starting_state import state_reader
 
-    reader = state_reader(kubelet)._replace(initial_containers=_container_names(pods))
+    reader = replace(state_reader(kubelet), initial_containers=_container_names(pods))
     cpu = read_cpu_state(texts[CPU_FILE], reader) if CPU_FILE in texts else None
     memory = read_memory_state(texts[MEMORY_FILE], reader) if MEMORY_FILE in texts else None
     devices = read_devices_state(texts[DEVICES_FILE], reader) if DEVICES_FILE in texts else None

@@ -145,7 +145,7 @@ def read_by_others(
     found = {}
     for minor in {*range(OLDEST, NEWEST + 1)} - {kubelet.version.minor}:
         reader = state_reader(replace(kubelet, version=KubeletVersion(minor)))
-        found[minor] = read_saved(texts, reader._replace(initial_containers=containers))
+        found[minor] = read_saved(texts, replace(reader, initial_containers=containers))
     return found
 
 

@@ -5,13 +5,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from cpuctl.documents.files import STDIN, read_input, source_name
 from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
+from cpuctl.records import Record, replace
 from cpuctl.root_directory import DIRECTORY, HOST, NOT_THERE, Root
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _EXPECTED = (
 )
 
 
-class CheckpointInputs(NamedTuple):
+class CheckpointInputs(Record):
     """Which state files are meant, on which node, and what its kubelet is told; empty where one is left out.
 
     ``memory`` is what a machine has that was recorded without it. ``pod_resources`` is where the kubelet that
@@ -54,7 +55,7 @@ class CheckpointInputs(NamedTuple):
     listed: "tuple[Pod, ...] | None" = None
 
 
-class StateInput(NamedTuple):
+class StateInput(Record):
     """One state file: which it is, where it was read, what is in it, what that is.
 
     ``path`` is where it can be written in place, None for standard input and recordings.
@@ -72,7 +73,7 @@ class StateInput(NamedTuple):
         return self.content.decode("utf-8", "replace")
 
 
-class StatePlace(NamedTuple):
+class StatePlace(Record):
     """Where state files are looked for when none is named.
 
     ``root`` is where the node's file tree stands, ``directory`` the kubelet's root directory in it.
@@ -146,7 +147,7 @@ def named_states(name: str, place: StatePlace) -> Iterator[StateInput]:
 
         with as_state(name):
             machine = read_machine(name)
-        yield from _of_machine(place._replace(root=Path("/"), machine=machine))
+        yield from _of_machine(replace(place, root=Path("/"), machine=machine))
     elif os.path.isdir(name):  # noqa: PTH112
         yield from _in_directory(HOST, path, place)
     elif place.in_place:

@@ -12,6 +12,7 @@ from typing import NamedTuple, Self, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Diagnostic
+from cpuctl.records import Record
 
 MAX_CPUS = 8192
 """The most CPUs a Linux kernel can be built for (CONFIG_NR_CPUS, the largest of all architectures)."""
@@ -93,7 +94,7 @@ def distinct_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
     return tuple(sorted(distinct, key=cache_order))
 
 
-class CoreKinds(NamedTuple):
+class CoreKinds(Record):
     """The CPUs of stronger and of weaker cores; both empty where all are alike, or nothing tells them apart.
 
     ``guessed`` where maximum frequencies tell, because the kernel names no kinds.
@@ -104,7 +105,7 @@ class CoreKinds(NamedTuple):
     guessed: bool = False
 
 
-class NumaNode(NamedTuple):
+class NumaNode(Record):
     """One online NUMA node; without CPUs or without memory it is still a node.
 
     ``hugepages`` counts pages by page size in KiB, those in ``surplus_hugepages`` among them, which go away
@@ -125,8 +126,10 @@ class NumaNode(NamedTuple):
     directory_cpus: CPUSet | None = None
 
 
-class _Recorded(NamedTuple):
-    """What is recorded of a machine; CPU sets cover online CPUs unless their name says otherwise.
+class Machine(Record):
+    """A node's topology as one value: what is recorded of it, and what follows from that.
+
+    CPU sets cover online CPUs unless their name says otherwise.
 
     ``offline`` are the CPUs that are present and do not run. ``hugepages`` counts pages by page size in KiB
     (``reserved_hugepages``: those that are free on some node, and some process has reserved),
@@ -158,10 +161,6 @@ class _Recorded(NamedTuple):
     hugepages_known: bool = True
     numa_known: bool = True
     findings: tuple[MachineFinding, ...] = ()
-
-
-class Machine(_Recorded):
-    """A node's topology as one value: what is recorded of it, and what follows from that."""
 
     def checked(self) -> Self:
         """Return it; raise ValueError when its parts contradict each other (a CPU listed twice, say)."""

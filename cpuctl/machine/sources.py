@@ -164,7 +164,7 @@ def _read_gathered(tree: Tree, gathered: SupportArchive, origin: str) -> Machine
     source = read_machine_tree(tree, origin)
     machine = source.machine
     findings = (*machine.findings, *gathered.findings, *not_collected(machine, tree, gathered))
-    return replace(source, machine=machine._replace(findings=findings), gathered=gathered)
+    return replace(source, machine=replace(machine, findings=findings), gathered=gathered)
 
 
 def _with_kubelet_view(machine: Machine, origin: str) -> MachineSource:
@@ -174,7 +174,7 @@ def _with_kubelet_view(machine: Machine, origin: str) -> MachineSource:
 def _live() -> MachineSource:
     source = read_machine_tree(DirectoryTree(Path("/")), LIVE)
     architecture = source.machine.architecture or os.uname().machine
-    return replace(source, machine=source.machine._replace(architecture=architecture))
+    return replace(source, machine=replace(source.machine, architecture=architecture))
 
 
 def _from_directory(path: Path, node: str) -> MachineSource:

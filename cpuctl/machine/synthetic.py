@@ -30,6 +30,7 @@ from cpuctl.machine.synthetic_description import (
     default_distances,
     regular_layout,
 )
+from cpuctl.records import replace
 
 _L3_BYTES = 32 << 20
 
@@ -107,7 +108,7 @@ def build_machine(description: Description) -> Machine:
         caches_known=L3 not in description.unknown,
         hugepages_known=HUGEPAGES not in description.unknown,
     ).checked()
-    return machine._replace(findings=without_files(machine_findings(machine)))
+    return replace(machine, findings=without_files(machine_findings(machine)))
 
 
 def _kind(description: Description, option: str, letter: str, online: CPUSet) -> CPUSet | None:
@@ -217,7 +218,7 @@ def describe_synthetic(machine: Machine) -> str:
     _require_distinct_l3(machine)
     layout = _layout_of(machine)
     options = _options(machine, layout)
-    candidates = (_described(start._replace(**options), machine, layout) for start in _starts(machine))
+    candidates = (_described(replace(start, **options), machine, layout) for start in _starts(machine))
     return PREFIX + min(map(str, candidates), key=len)
 
 
@@ -329,11 +330,11 @@ def _awake(plain: Figures, machine: Machine, kinds: tuple[CoreKind, ...]) -> Ite
         others = sum(kind.cores for number, kind in enumerate(kinds) if number != place)
         threads, rest = divmod(plain.cpus - sockets * others, sockets * kinds[place].cores)
         if threads > 1 and not rest:
-            changed = kinds[place]._replace(threads=threads)
+            changed = replace(kinds[place], threads=threads)
             yield Figures(sockets=sockets, nodes=nodes, kinds=(*kinds[:place], changed, *kinds[place + 1 :]))
     threads, rest = divmod(plain.cpus, len(machine.cores))
     if threads > 1 and not rest and len(kinds) > 1:
-        every = tuple(kind._replace(threads=threads) for kind in kinds)
+        every = tuple(replace(kind, threads=threads) for kind in kinds)
         yield Figures(sockets=sockets, nodes=nodes, kinds=every)
 
 
@@ -369,7 +370,7 @@ def _described(description: Description, machine: Machine, layout: Layout) -> De
     running = machine.online | machine.offline
     asleep = sleeping_siblings(regular.restricted_to(running)) if description.nosmt else CPUSet()
     if not asleep <= machine.offline:
-        return _described(description._replace(nosmt=False), machine, layout)
+        return _described(replace(description, nosmt=False), machine, layout)
     said = {
         "pcores": (kind_of_cpus(description, PERFORMANCE) or CPUSet()) & machine.online,
         "ecores": (kind_of_cpus(description, EFFICIENCY) or CPUSet()) & machine.online,
@@ -377,8 +378,8 @@ def _described(description: Description, machine: Machine, layout: Layout) -> De
     options = {**description.cpus, "offline": machine.offline - asleep}
     cpus = {key: cpus for key, cpus in options.items() if cpus and cpus != said.get(key)}
     groups = dict(_group_options(layout, regular.restricted_to(machine.online)))
-    return description._replace(
-        groups=groups, cpus=cpus, l3_count=None if "l3" in groups else description.l3_count
+    return replace(
+        description, groups=groups, cpus=cpus, l3_count=None if "l3" in groups else description.l3_count
     )
 
 

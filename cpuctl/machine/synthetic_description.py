@@ -20,7 +20,7 @@ PLAIN, PERFORMANCE, EFFICIENCY = "cpe"
 """The letters of cores: of no kind, and of the two kinds that a kernel tells apart."""
 
 
-class CoreKind(NamedTuple):
+class CoreKind(Record):
     """So many cores of every socket with so many CPUs each."""
 
     cores: int
@@ -319,7 +319,7 @@ FLAGS = ("far", *Arrangement._fields, "nosmt")
 _VALUES = (*GROUP_OPTIONS, *CPU_OPTIONS, "mem", "distances", HUGEPAGES)
 
 
-class Description(NamedTuple):
+class Description(Record):
     """What a synthetic description says; ``groups`` and ``cpus`` are keyed by option name.
 
     ``memory`` is a row of bytes, ``hugepages`` has a row of page counts for each page size in KiB.

@@ -35,7 +35,7 @@ from cpuctl.machine.model import (
 )
 from cpuctl.machine.tree import Tree
 from cpuctl.phrases import are, have, named
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 _NO_CLUSTER = 65535  # what firmware tables without clusters make kernels print
 _SIBLING_LISTS = ("thread_siblings_list", "core_cpus_list")
@@ -365,7 +365,7 @@ def read_machine_files(tree: Tree) -> Machine:
         numa_known=numa_known,
         cores_known=_cores_known(cpus),
     ).checked()
-    return machine._replace(findings=(*files.findings, *machine_findings(machine)))
+    return replace(machine, findings=(*files.findings, *machine_findings(machine)))
 
 
 def _tells_of_nodes(files: KernelFiles) -> bool:

@@ -10,9 +10,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 MOST_CHARACTERS = 1 << 18
 """As much of a line is read: one that lists all pods of a node may be long, and nothing is longer."""
@@ -70,12 +70,12 @@ def read_log(text: str) -> Iterator[LogLine]:
         elif found is not None:
             yield found.read()
         elif opened is not None:
-            opened = opened._replace(text=f"{opened.text} {line[:MOST_CHARACTERS].strip()}")
+            opened = replace(opened, text=f"{opened.text} {line[:MOST_CHARACTERS].strip()}")
     if opened is not None:
         yield opened.read()
 
 
-class _TextLine(NamedTuple):
+class _TextLine(Record):
     number: int
     at: int
     process: str
@@ -125,7 +125,7 @@ def _line(number: int, line: str, years: _Years) -> LogLine | _TextLine | None:
     if (inner := json_object(text)) is not None:
         return _structured(number, inner, micro, process)
     read = _text_line(number, text, years)
-    return read if read is None or micro is None else read._replace(at=micro)
+    return read if read is None or micro is None else replace(read, at=micro)
 
 
 def _from_bytes(printed: list[Any]) -> str:

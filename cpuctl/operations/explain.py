@@ -83,15 +83,15 @@ def explain_pod(
         # From here on it is replayed without its warnings, which have been heard, and as the release that is
         # assumed, if one is: all others come to the same start.
         kubelet = replace(replay.scenario.kubelet, released=True)
-        quiet = replay.scenario._replace(start=partial(planning.start, sources=Sources()), kubelet=kubelet)
+        quiet = replace(replay.scenario, start=partial(planning.start, sources=Sources()), kubelet=kubelet)
         if choice:
-            replay = replay._replace(scenario=quiet)
+            replay = replace(replay, scenario=quiet)
         else:
             place = _first_refused(replay.admissions)
             if replay.rearranged:
                 uid = replay.admissions[place].pod.uid
                 place = [pod.uid for pod in quiet.pods].index(uid)
-            replay = replay_scenario(quiet._replace(position=place), runs)
+            replay = replay_scenario(replace(quiet, position=place), runs)
     if not isinstance(replay, Replay):
         return replay
     pod, stale = replay.scenario.pod, _memory_state_is_stale(planning)

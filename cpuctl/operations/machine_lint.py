@@ -18,6 +18,7 @@ from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.objects import ManifestObject, objects_of, refuses_pods_of
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
@@ -106,7 +107,7 @@ def _on_node(pod: StoredPod, place: FieldPath, setting: MachineSetting) -> Itera
         where = _container(pod, path)
         message = f"{where}: {finding.message}" if where else f"its launcher pod: {finding.message}"
         # What to change are fields of the guest, which explain finds.
-        yield finding.at(place)._replace(message=message, fix="")
+        yield replace(finding.at(place), message=message, fix="")
 
 
 def _container(pod: Pod, path: tuple[str | int, ...]) -> str:

@@ -45,7 +45,7 @@ def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
     """
     timeline = _cut(_load(inputs, sources), inputs.until)
     if inputs.skips_api_server:
-        timeline = timeline._replace(server=timeline.server._replace(validates=False))
+        timeline = replace(timeline, server=replace(timeline.server, validates=False))
     _add_unrecorded(timeline, sources)
     timeline = _with_claims(timeline, inputs.driver_arguments, sources)
     return timeline if not inputs.policy else _with_policy(timeline, inputs.policy, sources)
@@ -59,7 +59,7 @@ def _with_policy(timeline: Timeline, text: str, sources: Sources) -> Timeline:
     kubelet = timeline.setup.kubelet
     if isinstance(kubelet, Kubelet) and kubelet.config.cpu_manager_policy == "none":
         sources.warn(NOT_ASKED)
-    return timeline._replace(in_place=choose_for_many(text))
+    return replace(timeline, in_place=choose_for_many(text))
 
 
 def _with_claims(timeline: Timeline, arguments: str, sources: Sources) -> Timeline:
@@ -76,7 +76,7 @@ def _with_claims(timeline: Timeline, arguments: str, sources: Sources) -> Timeli
     config = kubelet.config if isinstance(kubelet, Kubelet) else None
     known = (config, timeline.server.gates)
     claims = claims_beside(arguments, timeline.dra, timeline.machine, known, sources)
-    return timeline._replace(claims=claims)
+    return replace(timeline, claims=claims)
 
 
 def _load(inputs: TimelineInputs, sources: Sources) -> Timeline:
@@ -130,7 +130,7 @@ def _cut(timeline: Timeline, until: int | None) -> Timeline:
     if until is None:
         return timeline
     kept = tuple(moment for moment in timeline.moments if moment.at <= until)
-    return timeline._replace(moments=kept, until=min(until, timeline.until))
+    return replace(timeline, moments=kept, until=min(until, timeline.until))
 
 
 def _add_unrecorded(timeline: Timeline, sources: Sources) -> None:
@@ -277,7 +277,7 @@ def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sour
         machine=machine,
         setup=setup,
         # These pods have come through an API server already.
-        server=server_like(setup)._replace(validates=False),
+        server=replace(server_like(setup), validates=False),
         moments=moments,
         until=history.moments[-1].at if history.moments else 0,
         running=not before,
@@ -308,7 +308,7 @@ def _from_beginning(
     assert isinstance(setup.kubelet, Kubelet), "it has a node"
     empty = node.state_file()
     taken = union(cpus for containers in history.assigned.values() for cpus in containers.values())
-    state = empty._replace(default_cpu_set=empty.default_cpu_set - taken, entries=history.assigned)
+    state = replace(empty, default_cpu_set=empty.default_cpu_set - taken, entries=history.assigned)
     text = write_cpu_state(state, state_reader(setup.kubelet.gates))
     file = Moment(0, StateFileEdit(CPU_FILE, text), where=history.moments[0].where)
     start = Moment(0, KubeletEvent(KubeletAction.START, setup), where=file.where)

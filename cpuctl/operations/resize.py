@@ -120,7 +120,7 @@ class GateOptions:
             gate, by_server = needs[uid]
             done.add(needs[uid])
             # An API server of which nothing is said has the kubelet's gates.
-            apart = by_server and any(inputs.server)
+            apart = by_server and bool(inputs.server.version or inputs.server.gates)
             option = option_names.API_SERVER_GATES if apart else option_names.FEATURE_GATES
             found[option] = _with_gate(gate, planning, inputs, apart=apart)
             if STDIN in inputs.edited:
@@ -172,8 +172,8 @@ def _with_options(
     from cpuctl.inputs.configuration import load_setup
     from cpuctl.inputs.kubelet import read_gates
 
-    server = inputs.server._replace(gates=found.get(option_names.API_SERVER_GATES, inputs.server.gates))
-    inputs = inputs._replace(server=server)
+    server = replace(inputs.server, gates=found.get(option_names.API_SERVER_GATES, inputs.server.gates))
+    inputs = replace(inputs, server=server)
     gates = found.get(option_names.FEATURE_GATES, planning.inputs.kubelet.gates)
     setup = replace(planning.loaded.setup, gate_flags=read_gates(gates))
     kubelet = replace(planning.inputs.kubelet, gates=gates)
@@ -252,8 +252,9 @@ def resize_path(
     assert allocatable is not None
     return ResizePath(
         kubelet=rules,
-        server=ResizeServer.of(gates, node_resizes=rules.in_place, allocatable=allocatable.amounts)._replace(
-            namespaces=running.server
+        server=replace(
+            ResizeServer.of(gates, node_resizes=rules.in_place, allocatable=allocatable.amounts),
+            namespaces=running.server,
         ),
         semantics=semantics,
         capacity=whole_node(info, kubelet.config, allocatable, rules.release),

@@ -7,7 +7,7 @@ By amounts, by edited manifests, or what is pending already. Amounts are written
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl import option_names
 from cpuctl.errors import InputError, UsageError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _IN_ANSWERS: Mapping[StateFileName, str] = {ALLOCATED_FILE: "allocatedState", ACTUATED_FILE: "actuatedState"}
 
 
-class ResizeInputs(NamedTuple):
+class ResizeInputs(Record):
     """What is to change: amounts by container, or edited manifests; without both, what is pending."""
 
     amounts: Sequence[NewAmounts] = ()
@@ -277,7 +277,7 @@ class NewAmounts(Record):
             for side, amount in ((requests, request), (limits, limit)):
                 if amount is not None and (resource not in self.both or absent or resource in side):
                     side[resource] = amount
-        return resources._replace(requests=requests, limits=limits)
+        return replace(resources, requests=requests, limits=limits)
 
 
 def parse_set(text: str) -> NewAmounts:

@@ -15,6 +15,7 @@ from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceFieldRef, i
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import ServerRules
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 _RESOURCES = ("cpu", "memory")
 _POD_LEVEL_IN_HPA = 34
@@ -71,7 +72,7 @@ def _with_minimum(pod: Pod) -> Pod:
 
     def filled(container: Container) -> Container:
         own = container.resources
-        return container._replace(resources=own._replace(requests={**_MINIMUM, **own.requests}))
+        return replace(container, resources=replace(own, requests={**_MINIMUM, **own.requests}))
 
     return pod._replace(
         containers=tuple(map(filled, pod.containers)),

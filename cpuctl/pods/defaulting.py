@@ -15,7 +15,7 @@ from cpuctl.pods.model import Container, Pod, ResourceRequirements, is_pod_level
 from cpuctl.pods.requests import Amounts, container_limits, container_requests
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ServerRules
 from cpuctl.quantity import Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 REQUEST_FROM_LIMIT = "its limit, as no request is given"
 """The rule by which a container's request follows from its limit."""
@@ -76,7 +76,7 @@ def _container_requests(pod: Pod) -> Pod:
 def _with_requests(container: Container) -> Container:
     resources = container.resources
     requests = {**resources.limits, **resources.requests}
-    return container._replace(resources=resources._replace(requests=requests))
+    return replace(container, resources=replace(resources, requests=requests))
 
 
 def _hugepage_limits(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
@@ -85,7 +85,7 @@ def _hugepage_limits(pod: Pod, resources: ResourceRequirements) -> ResourceRequi
         for name, amount in container_limits(pod).items()
         if name.startswith("hugepages-") and name not in resources.requests
     }
-    return resources._replace(limits={**summed, **resources.limits})
+    return replace(resources, limits={**summed, **resources.limits})
 
 
 def _limits_of_containers(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
@@ -95,7 +95,7 @@ def _limits_of_containers(pod: Pod, resources: ResourceRequirements) -> Resource
         for name, amount in container_limits(pod).items()
         if name in _FROM_CONTAINERS and all(_limited(container, name) for container in pod.all_containers)
     }
-    return resources._replace(limits={**summed, **resources.limits})
+    return replace(resources, limits={**summed, **resources.limits})
 
 
 def _limited(container: Container, name: str) -> bool:
@@ -109,12 +109,12 @@ def _requests_of_containers(pod: Pod, resources: ResourceRequirements) -> Resour
         return resources
     summed = container_requests(pod)
     found: Amounts = {name: summed[name] for name in _FROM_CONTAINERS if name in summed}
-    return resources._replace(requests={**found, **resources.requests})
+    return replace(resources, requests={**found, **resources.requests})
 
 
 def _requests_of_limits(_: Pod, resources: ResourceRequirements) -> ResourceRequirements:
     found = {name: amount for name, amount in resources.limits.items() if is_pod_level_resource(name)}
-    return resources._replace(requests={**found, **resources.requests})
+    return replace(resources, requests={**found, **resources.requests})
 
 
 def _pod_level(
@@ -142,7 +142,7 @@ def _without_claims(pod: Pod) -> Pod:
 
 
 def _claimless(container: Container) -> Container:
-    return container._replace(resources=container.resources._replace(claims=()))
+    return replace(container, resources=replace(container.resources, claims=()))
 
 
 def _in_milli(pod: Pod) -> Pod:
@@ -161,11 +161,11 @@ def _without_assigned(pod: Pod) -> Pod:
 
 
 def _rounded_container(container: Container) -> Container:
-    return container._replace(resources=_rounded_requirements(container.resources))
+    return replace(container, resources=_rounded_requirements(container.resources))
 
 
 def _rounded_requirements(resources: ResourceRequirements) -> ResourceRequirements:
-    return resources._replace(requests=_rounded(resources.requests), limits=_rounded(resources.limits))
+    return replace(resources, requests=_rounded(resources.requests), limits=_rounded(resources.limits))
 
 
 def _rounded(amounts: Mapping[str, Quantity]) -> Amounts:

@@ -7,12 +7,11 @@ container knows no limit but its own. ``assigned.cpuset``: KEP-6122.
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceFieldRef, is_pod_level_resource
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE
 from cpuctl.quantity import Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 HUGE_PAGES = "hugepages-"
 _POD_LEVEL_SINCE = 34
@@ -33,7 +32,7 @@ class DownwardContext(Record):
     assigned: Mapping[str, str] = {}
 
 
-class DownwardValue(NamedTuple):
+class DownwardValue(Record):
     """What is read, and by which rule: an ``amount`` and its ``text``, both None where that is not known.
 
     With an ``error``, in the kubelet's words, the container does not start: of a file, no container does.
@@ -115,4 +114,4 @@ def _in_units(value: DownwardValue, ref: ResourceFieldRef) -> DownwardValue:
     else:
         amount, unit = value.amount.value, divisor.value
     # A divisor beyond 64 bits wraps around to 0, which no API server takes.
-    return value._replace(text=str(math.ceil(float(amount) / float(unit))) if unit else None)
+    return replace(value, text=str(math.ceil(float(amount) / float(unit))) if unit else None)

@@ -19,6 +19,7 @@ from cpuctl.pods.virtual_machine import (
     VirtualMachine,
 )
 from cpuctl.quantity import Format, Quantity
+from cpuctl.records import replace
 
 KUBEVIRT = "kubevirt.io"
 DEVICES = "devices.kubevirt.io/"
@@ -347,7 +348,7 @@ def _chosen(defaults: tuple[str, str], given: Mapping[str, Quantity]) -> Amounts
 
 def _equalized(machine: VirtualMachine, amounts: ResourceRequirements) -> ResourceRequirements:
     """Request as much as the limits say beside a guest that is to be Guaranteed."""
-    return amounts._replace(requests=amounts.limits) if machine.guest.guaranteed else amounts
+    return replace(amounts, requests=amounts.limits) if machine.guest.guaranteed else amounts
 
 
 def _disks(machine: VirtualMachine) -> Iterator[str]:
@@ -361,7 +362,7 @@ def _disks(machine: VirtualMachine) -> Iterator[str]:
 
 def _disk(machine: VirtualMachine) -> ResourceRequirements:
     amounts = _equalized(machine, _supported(machine, "container-disk", ("1m", "1M"), ("10m", "40M")))
-    return amounts._replace(requests={**amounts.requests, _EPHEMERAL: _DISK_STORAGE})
+    return replace(amounts, requests={**amounts.requests, _EPHEMERAL: _DISK_STORAGE})
 
 
 def _binary(machine: VirtualMachine) -> ResourceRequirements:

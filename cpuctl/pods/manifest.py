@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol, cast
+from typing import Protocol, cast
 
 from cpuctl.pods.model import Pod
+from cpuctl.records import Record
 
 _TEMPLATE = ("spec", "template", "spec")
 _SPECS = {"": ("spec",), "CronJob": ("spec", "jobTemplate", *_TEMPLATE)}
@@ -25,7 +26,7 @@ class _Origin(Protocol):
     def path(self) -> tuple[str | int, ...]: ...
 
 
-class Manifest(NamedTuple):
+class Manifest(Record):
     """What was written of a pod; of a workload's pod, ``metadata`` is empty: nobody has written that."""
 
     metadata: Mapping[str, object]

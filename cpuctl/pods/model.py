@@ -40,7 +40,7 @@ Side: TypeAlias = Literal["requests", "limits", "overhead"]
 """What an amount is; overhead is the pod's as a whole."""
 
 
-class ResourceRequirements(NamedTuple):
+class ResourceRequirements(Record):
     """Requests and limits by resource name, and the names of the resource claims used."""
 
     requests: Mapping[str, Quantity] = {}
@@ -53,7 +53,7 @@ class ResourceRequirements(NamedTuple):
         return ("requests", self.requests), ("limits", self.limits)
 
 
-class Container(NamedTuple):
+class Container(Record):
     """One container; its name is unique in the pod.
 
     ``restarts`` names the resources whose change restarts it (``resizePolicy``). ``restart_policy`` is its
@@ -67,7 +67,7 @@ class Container(NamedTuple):
     restart_policy: str = ""
 
 
-class ResourceFieldRef(NamedTuple):
+class ResourceFieldRef(Record):
     """One ``resourceFieldRef``: a ``resource`` of a ``container``, in units of ``divisor`` (0 stands for 1).
 
     A variable is called ``name`` and is its ``reader``'s, which is also meant where ``container`` is empty. A

@@ -14,7 +14,7 @@ from cpuctl.pods.defaulting import Step
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.requests import Amounts, container_limits, container_requests, pod_limits, pod_requests
 from cpuctl.quantity import Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 _Amounts = Mapping[str, Quantity]
 _OVERRIDDEN = ("cpu", "memory")
@@ -132,8 +132,8 @@ def _disordered(item: LimitRangeItem, name: str) -> Iterator[str]:
 def _injected(pod: Pod, requests: _Amounts, limits: _Amounts) -> Pod:
     def filled(container: Container) -> Container:
         own = container.resources
-        resources = own._replace(requests={**requests, **own.requests}, limits={**limits, **own.limits})
-        return container._replace(resources=resources)
+        resources = replace(own, requests={**requests, **own.requests}, limits={**limits, **own.limits})
+        return replace(container, resources=resources)
 
     return pod._replace(
         containers=tuple(map(filled, pod.containers)),

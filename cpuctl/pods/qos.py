@@ -6,15 +6,15 @@ Rule: ``pkg/apis/core/v1/helper/qos/qos.go`` of 1.36, and KEP-2837.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _COUNTED = ("cpu", "memory")
 
 
-class Qos(NamedTuple):
+class Qos(Record):
     """A class, and in one sentence why it is this one and no better."""
 
     qos_class: QosClass

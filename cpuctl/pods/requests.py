@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, is_pod_level_resource
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 Amounts: TypeAlias = dict[str, Quantity]
 """Amounts by resource name."""
@@ -61,7 +62,7 @@ def summed_up_once(pod: Pod) -> Pod:
         name: _with_stuck(name, amount, pod.overhead) if amount.sign else amount
         for name, amount in own.limits.items()
     }
-    return pod._replace(resources=own._replace(requests=requests, limits=limits))
+    return pod._replace(resources=replace(own, requests=requests, limits=limits))
 
 
 def _with_stuck(name: str, amount: Quantity, overhead: Mapping[str, Quantity]) -> Quantity:
@@ -107,7 +108,7 @@ def _with_claims(pod: Pod, side: _Side) -> Amounts:
 
     def raised(container: Container) -> Container:
         amounts = _sum(side(container.resources), more.get(container.name, {}))
-        return container._replace(resources=ResourceRequirements(requests=amounts, limits=amounts))
+        return replace(container, resources=ResourceRequirements(requests=amounts, limits=amounts))
 
     containers = tuple(map(raised, pod.containers))
     inits = tuple(map(raised, pod.init_containers))

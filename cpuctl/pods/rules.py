@@ -7,7 +7,7 @@ not agree. Everything else computes on pods that ``NodeRules.view`` has reduced 
 from typing import TypeVar
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 _Pod = TypeVar("_Pod", bound=Pod)
 POD_LEVEL_SINCE = 32
@@ -151,7 +151,7 @@ class NodeRules(Record):
             resources = container.resources
             others = {name: each for name, each in resources.requests.items() if not _is_managed(name)}
             managed = {name: each for name, each in granted[container.name].items() if _is_managed(name)}
-            return container._replace(resources=resources._replace(requests={**others, **managed}))
+            return replace(container, resources=replace(resources, requests={**others, **managed}))
 
         inits = tuple(
             allocated(each) if each.kind is ContainerKind.SIDECAR and self.resizes_sidecars else each
@@ -193,7 +193,7 @@ def _without_sidecars(pod: _Pod) -> _Pod:
     """Take sidecars for ordinary init containers: ``restartPolicy`` is not decoded."""
     if all(each.kind is ContainerKind.INIT for each in pod.init_containers):
         return pod
-    inits = tuple(each._replace(kind=ContainerKind.INIT) for each in pod.init_containers)
+    inits = tuple(replace(each, kind=ContainerKind.INIT) for each in pod.init_containers)
     return pod._replace(init_containers=inits)
 
 
@@ -202,4 +202,4 @@ def _without_hugepages(resources: ResourceRequirements) -> ResourceRequirements:
         {name: amount for name, amount in amounts.items() if not name.startswith("hugepages-")}
         for amounts in (resources.requests, resources.limits)
     )
-    return resources._replace(requests=requests, limits=limits)
+    return replace(resources, requests=requests, limits=limits)

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 Amounts = Mapping[str, Quantity] | None
 """Amounts by resource; None where a status does not speak of them."""
@@ -18,7 +18,7 @@ class RunState(StrEnum):
     TERMINATED = "terminated"
 
 
-class ReportedResources(NamedTuple):
+class ReportedResources(Record):
     """Resources by a status (KEP-1287): requests that are ``granted``, requests and limits in force."""
 
     granted: Amounts = None
@@ -29,7 +29,7 @@ class ReportedResources(NamedTuple):
 NOTHING_REPORTED = ReportedResources()
 
 
-class ResizeStatus(NamedTuple):
+class ResizeStatus(Record):
     """How far a resize has come; ``pod_level`` is what the status tells of the pod's own resources.
 
     ``waiting_since`` is when it became pending, as the API writes times: RFC 3339. ``infeasible``: it is
@@ -43,7 +43,7 @@ class ResizeStatus(NamedTuple):
     infeasible: bool = False
 
 
-class ContainerStatus(NamedTuple):
+class ContainerStatus(Record):
     """One container; ``runtime`` and ``container_id`` are empty before it is created.
 
     ``ephemeral``: it was added for debugging, so that no manifest of the pod names it. ``exit_code`` is that

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps, update_steps
 from cpuctl.pods.manifest import manifest_of
@@ -11,7 +11,7 @@ from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirement
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of
 from cpuctl.quantity import Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
@@ -34,14 +34,14 @@ class AmountOrigin(StrEnum):
     DERIVED = "derived"
 
 
-class AmountSource(NamedTuple):
+class AmountSource(Record):
     """How an amount came to be, and by which rule; a written one has none."""
 
     how: AmountOrigin
     rule: str = ""
 
 
-class AmountField(NamedTuple):
+class AmountField(Record):
     """Where an amount stands in a pod; ``container`` is empty for ``spec.resources`` and the overhead."""
 
     container: str
@@ -222,10 +222,10 @@ def with_amounts(pod: Pod, change: AmountsChange) -> Pod:
     """Return *pod* with *change* made to the amounts of containers, of the pod level and of the overhead."""
 
     def changed(resources: ResourceRequirements) -> ResourceRequirements:
-        return resources._replace(requests=change(resources.requests), limits=change(resources.limits))
+        return replace(resources, requests=change(resources.requests), limits=change(resources.limits))
 
     def container(each: Container) -> Container:
-        return each._replace(resources=changed(each.resources))
+        return replace(each, resources=changed(each.resources))
 
     return pod._replace(
         containers=tuple(map(container, pod.containers)),

@@ -241,11 +241,11 @@ class PolicyInPlace:
         for offer, count, nodes in ((near, first, request.affinity), (offered, number - first, None)):
             if not count:
                 continue
-            asked = request._replace(offered=offer & ~found.cpus, number=count, affinity=nodes)
+            asked = replace(request, offered=offer & ~found.cpus, number=count, affinity=nodes)
             part = self._picked(policy, state, asked, removed)
             if not isinstance(part, Picked):
                 return part
-            aside = [each._replace(aside=True) for each in part.weighings] if found.cpus else part.weighings
+            aside = [replace(each, aside=True) for each in part.weighings] if found.cpus else part.weighings
             found = Picked(found.cpus | part.cpus, found.steps + part.steps, (*found.weighings, *aside))
         if self._has("allocate"):
             asked_for = _container_view(request)

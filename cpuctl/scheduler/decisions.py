@@ -22,6 +22,7 @@ from cpuctl.pods.node_selection import ANY_NODE, NodeSelection, Toleration
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.running import ReportedResources
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from cpuctl.scheduler.model import UNSCHEDULABLE, Amounts, Load, NodeObject, amount_of
 
 _EVERYWHERE = (
@@ -80,12 +81,12 @@ def _in_force(pod: Pod) -> Pod:
         most: dict[str, Quantity] = {}
         for name, amount in (item for side in sides for item in side.items()):
             most[name] = max(most.get(name, amount), amount)
-        return own._replace(requests=most)
+        return replace(own, requests=most)
 
     def container(each: Container) -> Container:
         if each.kind is ContainerKind.INIT or each.name not in statuses:
             return each
-        return each._replace(resources=effective(each.resources, statuses[each.name]))
+        return replace(each, resources=effective(each.resources, statuses[each.name]))
 
     return pod._replace(
         containers=tuple(map(container, pod.containers)),
@@ -102,7 +103,7 @@ def _amounts(requests: Mapping[str, Quantity]) -> dict[str, int]:
 def _with_something(pod: Pod) -> Pod:
     def filled(container: Container) -> Container:
         requests = {**_OF_NOTHING, **container.resources.requests}
-        return container._replace(resources=container.resources._replace(requests=requests))
+        return replace(container, resources=replace(container.resources, requests=requests))
 
     return pod._replace(
         containers=tuple(map(filled, pod.containers)), init_containers=tuple(map(filled, pod.init_containers))

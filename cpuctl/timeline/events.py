@@ -6,6 +6,7 @@ from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.checkpoints.reader import DEFAULT_READER
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.pod_rules import server_rules
+from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE
 from cpuctl.timeline.model import (
     Admit,
@@ -173,13 +174,13 @@ def patch_state_file(world: World, event: StateFilePatch) -> None:
             entries.setdefault(life.uid, {})[container] = CPUSet(cpus)
     pool = state.default_cpu_set if event.default is None else CPUSet(event.default)
     changed = {uid: containers for uid, containers in entries.items() if containers}
-    world.disk.cpu = WrittenCPUs(state._replace(default_cpu_set=pool, entries=changed), writer)
+    world.disk.cpu = WrittenCPUs(replace(state, default_cpu_set=pool, entries=changed), writer)
     world.record(EntryKind.STATE_FILE_EDITED, f"{CPU_FILE} is changed", file=CPU_FILE)
 
 
 def replace_server(world: World, server: ApiServer) -> None:
     """Let another API server take over."""
-    world.server = server._replace(validates=world.server.validates)
+    world.server = replace(server, validates=world.server.validates)
     world.api_server.rules = server_rules(server.gates)
     verb = "accepts" if server.takes_assigned_cpuset else "drops"
     what = verb if server.knows_assigned_cpuset else "does not know"

@@ -8,6 +8,7 @@ resources, once all of its CPU sets are applied and no delay goes on.
 
 from __future__ import annotations
 
+from cpuctl.records import replace
 from cpuctl.timeline.pods.containers import (
     ends,
     own_or_shared,
@@ -99,7 +100,7 @@ def sync_pod(world: World, kubelet: KubeletProcess, uid: str) -> None:
     kubelet.plan(world.now + world.timeline.timing.volume_sync, JobKind.VOLUMES, life)
     waits = kubelet.waits_for_cpusets and cpusets_change(kubelet, life)
     if not waits or not world.timeline.defers_actual:
-        life.running = life.running._replace(actual=life.running.allocated)
+        life.running = replace(life.running, actual=life.running.allocated)
     if IN_PROGRESS in life.conditions and not waits:
         del life.conditions[IN_PROGRESS]
         world.record(EntryKind.RESIZE_COMPLETED, "resize is complete", life)

@@ -153,10 +153,12 @@ def without(machine: Machine, offline: int) -> Machine:
     cpus = tuple(_cpu(cpu, gone) for cpu in machine.cpus if cpu.number not in gone)
     caches = tuple(cache._replace(cpus=cache.cpus - gone) for cache in machine.caches)
     sockets = {cpu.package_id for cpu in cpus}
-    return machine._replace(
+    return replace(
+        machine,
         cpus=cpus,
         numa_nodes=tuple(
-            node._replace(
+            replace(
+                node,
                 cpus=node.cpus - gone,
                 directory_cpus=None if node.directory_cpus is None else node.directory_cpus - gone,
             )
@@ -185,7 +187,7 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     if not take_verdict(world, life, kubelet.node.admit(pod)):
         return
     if as_held != granted and (allocates or IN_PROGRESS in life.conditions):
-        life.running = life.running._replace(allocated=as_held)
+        life.running = replace(life.running, allocated=as_held)
         life.conditions.pop(IN_PROGRESS, None)
     if waits:
         _go_on(world, kubelet, life, granted, waits)
@@ -218,7 +220,7 @@ def _with_cpus(container: Container, count: int) -> ResourceRequirements:
     """Return a container's resources with so many CPUs."""
     cpus = {"cpu": Quantity.from_value(count)}
     resources = container.resources
-    return resources._replace(requests={**resources.requests, **cpus}, limits={**resources.limits, **cpus})
+    return replace(resources, requests={**resources.requests, **cpus}, limits={**resources.limits, **cpus})
 
 
 def _go_on(
@@ -241,7 +243,7 @@ def _go_on(
             kubelet.timers.due[life.uid, name] = wait.due
     if kept:
         allocated = with_requirements(life.running.allocated, kept)
-        life.running = life.running._replace(allocated=allocated)
+        life.running = replace(life.running, allocated=allocated)
         life.conditions[IN_PROGRESS] = Condition(type=IN_PROGRESS)
         kubelet.node.active[life.uid] = kubelet.node.pod_rules.known(allocated)
 

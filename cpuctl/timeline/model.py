@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Origin
@@ -47,7 +47,7 @@ class KubeletSetup(Record):
         return str(self.release)
 
 
-class ApiServer(NamedTuple):
+class ApiServer(Record):
     """The API server: its release and gates; ``validates`` is False where pods are taken as they are."""
 
     gates: FeatureGates
@@ -82,7 +82,7 @@ def hints_text(hints: Iterable[tuple[int | None, bool]]) -> str:
     )
 
 
-class TimelinePod(NamedTuple):
+class TimelinePod(Record):
     """A pod of a manifest; ``exposed`` are the containers whose ``assigned.cpuset`` a volume tells."""
 
     pod: Pod
@@ -196,7 +196,7 @@ Expected: TypeAlias = "Mapping[str, Expected] | str | int | bool | None"
 """What is expected: a part of what ``views`` tells, in the same words."""
 
 
-class Moment(NamedTuple):
+class Moment(Record):
     """At a time something happens, or is expected, or both; ``where`` is the place in the file or the log."""
 
     at: int
@@ -225,7 +225,7 @@ class InPlace(Protocol):
         """Put it in the kubelet's place on a node."""
 
 
-class Timeline(NamedTuple):
+class Timeline(Record):
     """A whole timeline; ``moments`` are in order of time. ``running``: a kubelet starts with it.
 
     ``defers_actual``: a pod's status tells its new resources only when its CPU sets are applied, as

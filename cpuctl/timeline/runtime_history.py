@@ -19,6 +19,7 @@ from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD, shares_of
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from cpuctl.timeline.model import Admit, ContainerEvent, Event, Expected, Moment, Remove, Resize, TimelinePod
 from cpuctl.timeline.runtime_log import Objects, RuntimeRequest, member, number_of, text_of
 
@@ -226,7 +227,7 @@ class _HistoryWriter:
     def _pod(self, logged: _LoggedPod) -> TimelinePod:
         if logged.uid in self.given:
             given = self.given[logged.uid]
-            return given._replace(pod=given.pod._replace(uid=logged.uid))
+            return replace(given, pod=given.pod._replace(uid=logged.uid))
         return TimelinePod(_pod_of(logged))
 
     def _turns(self) -> Iterator[int]:
@@ -330,7 +331,7 @@ class _HistoryWriter:
         wanted = _resources(found, pod.qos_class)
         if pod.qos_class is not QosClass.GUARANTEED:
             requests = {each: amount for each, amount in wanted.requests.items() if each != "memory"}
-            wanted = wanted._replace(requests=requests)
+            wanted = replace(wanted, requests=requests)
         self._happen(request, Resize(pod.name, {name: wanted}))
 
     def _is_calm(self, at: int) -> bool:

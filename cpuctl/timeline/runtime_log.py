@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
 from cpuctl.documents.document import Value
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.messages.log_lines import MOST_CHARACTERS, unquoted
+from cpuctl.records import Record
 
 MAX_REQUESTS = 200_000
 """As many requests are kept: a busy node has some thousands in a day."""
@@ -34,7 +34,7 @@ _FIRST = frozenset({"pod", "pods", "request"})
 """The object that begins every request."""
 
 
-class RuntimeRequest(NamedTuple):
+class RuntimeRequest(Record):
     """One request: its name, when it came (nanoseconds), the line it begins on, and its objects' texts."""
 
     name: str

@@ -28,6 +28,7 @@ from cpuctl.pods.cgroups.linux_resources import linear_weight
 from cpuctl.pods.model import QosClass, StoredPod
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
+from cpuctl.records import replace
 from tests.machine.sysfs_writer import small_machine
 from tests.support.manifests import read_pods
 from tests.support.pod_groups import pod_components
@@ -208,7 +209,7 @@ def clean_node(version: int = 2, driver: Driver = Driver.SYSTEMD, root: Iterable
 
 def entries(node: NodeTree, uid: str, **sets: str) -> None:
     more = {name.replace("_", "-"): CPUSet.parse(text) for name, text in sets.items()}
-    node.state = node.state._replace(entries={**node.state.entries, uid: more})
+    node.state = replace(node.state, entries={**node.state.entries, uid: more})
 
 
 CONFIG = """\

@@ -14,6 +14,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.machine.tree import MemoryTree
 from cpuctl.pods.model import Container, ContainerKind
 from cpuctl.pods.running import ContainerStatus, RunState
+from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, OWN, SERVER, WEB, NodeTree, clean_node, entries
 from tests.machine.sysfs_writer import CPU_DIR, NODE_DIR
 
@@ -55,7 +56,7 @@ def test_a_cpu_that_went_away_is_one_finding(version: int) -> None:
 def test_a_cpu_that_the_machine_does_not_have_is_not_switched_on() -> None:
     """A virtual machine was given fewer CPUs: its kernel has no switches for the others."""
     node = clean_node()
-    node.state = node.state._replace(default_cpu_set=node.state.default_cpu_set | CPUSet.parse("8-15"))
+    node.state = replace(node.state, default_cpu_set=node.state.default_cpu_set | CPUSet.parse("8-15"))
     (finding,) = node.findings("hotplug")
     assert (finding.code, finding.expected, finding.detected) == ("cpus-offline", "0-15", "0-7")
     assert finding.message.startswith("CPUs 8-15 are not on this machine, or offline, but in")
@@ -70,7 +71,7 @@ def test_a_cpu_that_version_1_has_lost_is_missed_when_it_is_back() -> None:
 
 def test_new_cpus_keep_a_kubelet_from_starting_again() -> None:
     node = clean_node()
-    node.state = node.state._replace(default_cpu_set=CPUSet.parse("0,2-4,6"))
+    node.state = replace(node.state, default_cpu_set=CPUSet.parse("0,2-4,6"))
     found = codes(node, "hotplug")
     assert found == {"cpus-unknown": "0-7"}
 
@@ -79,7 +80,7 @@ def test_with_strict_reservation_the_state_leaves_out_reserved_cpus() -> None:
     node = clean_node()
     promise(node, strict_reservation=True)
     assert codes(node, "reserved") == {"reserved-in-use": "0,4"}
-    node.state = node.state._replace(default_cpu_set=CPUSet.parse("2-3,6-7"))
+    node.state = replace(node.state, default_cpu_set=CPUSet.parse("2-3,6-7"))
     node.cpuset(node.front, cpus="2-3,6-7")
     node.process(95, "nginx", node.front, "2-3,6-7")
     assert codes(node) == {}
@@ -208,7 +209,7 @@ def test_a_kubelet_that_keeps_quotas_is_not_reproached() -> None:
 def test_containers_that_divide_their_pods_cpus_keep_their_quota() -> None:
     """KEP-5526: only a container with CPUs of its own has none; the pod's stays for the others."""
     node = clean_node()
-    node.state = node.state._replace(pod_entries={DATABASE: CPUSet.parse(OWN)})
+    node.state = replace(node.state, pod_entries={DATABASE: CPUSet.parse(OWN)})
     node.quota(node.server.rpartition("/")[0], 200_000)
     assert node.findings("quota") == ()
     node.quota(node.server, 200_000)
@@ -286,7 +287,7 @@ def test_cpus_that_only_a_finished_init_container_holds_are_stranded() -> None:
     (finding,) = audit(node.snapshot(pods), ["stale"])
     assert (finding.code, finding.detected) == ("finished-init-container", "3")
     assert finding.fix == "kubectl -n shop delete pod database-0"
-    running = ended._replace(state=RunState.RUNNING)
+    running = replace(ended, state=RunState.RUNNING)
     pods[DATABASE] = pods[DATABASE]._replace(statuses=(running, *pod.statuses))
     assert audit(node.snapshot(pods), ["stale"]) == ()
 
@@ -297,7 +298,7 @@ def test_a_pod_that_has_ended_gives_back_what_it_held(by_phase: bool) -> None:
     node = clean_node()
     pods = node.pods()
     pod = pods[DATABASE]
-    ended = tuple(each._replace(state=RunState.TERMINATED, exit_code=1) for each in pod.statuses)
+    ended = tuple(replace(each, state=RunState.TERMINATED, exit_code=1) for each in pod.statuses)
     pods[DATABASE] = (
         pod._replace(phase="Succeeded", statuses=())
         if by_phase

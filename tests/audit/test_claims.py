@@ -19,6 +19,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.machine.recording_layout import CDI_FILE
 from cpuctl.machine.tree import MemoryTree
 from cpuctl.pods.model import PodClaim, StoredPod
+from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, FRONT, OWN, RESERVED, WEB, NodeTree, clean_node
 from tests.audit.test_fixes import read_back
 from tests.capture.node_texts import written
@@ -49,10 +50,10 @@ def driver_node() -> NodeTree:
 def naming(pod: StoredPod) -> StoredPod:
     """Let the database's container name a claim."""
     (container,) = pod.containers
-    resources = container.resources._replace(claims=("cpus",))
+    resources = replace(container.resources, claims=("cpus",))
     return StoredPod(
         pod._replace(
-            containers=(container._replace(resources=resources),),
+            containers=(replace(container, resources=resources),),
             resource_claims=(PodClaim("cpus", claim="own-cpus"),),
         )
     )
@@ -201,7 +202,7 @@ def test_what_could_not_be_looked_at_is_said() -> None:
     driverless = seen(clean_node())
     assert gaps(driverless._replace(configured=untold, hierarchies=None)) == [], "no driver runs there"
     (entry,) = driverless.state.claims.claims if driverless.state.claims else ()
-    held = ClaimsStateFile((entry._replace(devices=("dra.cpu/node-a/cpudevnuma000",)),))
+    held = ClaimsStateFile((replace(entry, devices=("dra.cpu/node-a/cpudevnuma000",)),))
     prepared = driverless._replace(state=driverless.state._replace(claims=held))
     assert gaps(prepared) == ["the driver's var/run/cdi/dra.cpu.json"]
 

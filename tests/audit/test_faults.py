@@ -10,6 +10,7 @@ import pytest
 from cpuctl.audit.commands import RESTART
 from cpuctl.cgroups.names import Driver
 from cpuctl.cpuset import CPUSet
+from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, FRONT, OWN, RESERVED, SERVER, NodeTree, clean_node, entries
 from tests.audit.test_huge_pages import another_number, taken
 from tests.machine.sysfs_writer import CPU_DIR
@@ -93,7 +94,7 @@ def a_monitor(node: NodeTree) -> None:
 
 def a_pod_that_is_gone(node: NodeTree) -> None:
     pool = "0,3-4,6-7"
-    node.state = node.state._replace(default_cpu_set=CPUSet.parse(pool))
+    node.state = replace(node.state, default_cpu_set=CPUSet.parse(pool))
     entries(node, "gone-1", worker="2")
     node.cpuset(node.front, cpus=pool)
     node.process(95, "nginx", node.front, pool)
@@ -116,7 +117,7 @@ def a_partition_of_reserved_cpus(node: NodeTree) -> None:
     """Keep a reserved CPU that is strictly so for a program of the host: pods never had it."""
     pool = "2-3,6-7"
     node.configured = node.configured._replace(strict_reservation=True)
-    node.state = node.state._replace(default_cpu_set=CPUSet.parse(pool))
+    node.state = replace(node.state, default_cpu_set=CPUSet.parse(pool))
     node.cpuset(node.front, cpus=pool)
     node.process(95, "nginx", node.front, pool)
     node.cpuset("/machine.slice", cpus="4", effective="4")

@@ -14,6 +14,7 @@ from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import CountedClaim, QosClass
 from cpuctl.pods.rules import NodeRules
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, OWN, WEB, NodeTree, clean_node
 
 RULES = ValueRules(node=NodeRules(), settings=CgroupSettings())
@@ -65,7 +66,7 @@ def test_a_pods_own_group_has_its_sum_and_no_cpus() -> None:
     node = clean_node()
     pod = node.pod(DATABASE, QosClass.GUARANTEED)
     assert expected(node, pod) == {"cpu.weight": "79", "cpu.max": "max 100000"}
-    node.state = node.state._replace(entries={})
+    node.state = replace(node.state, entries={})
     assert expected(node, pod)["cpu.max"] == "200000 100000"
 
 
@@ -123,13 +124,13 @@ def with_memory(version: int = 2) -> NodeTree:
 def upper(version: int, group: str, **settings: Any) -> dict[str, FileValue]:
     """Return the values of an upper group with every gate given as a setting."""
     rules = RULES._replace(
-        pods_limit=ROOM, settings=CgroupSettings(page_sizes=(2 << 20,))._replace(**settings)
+        pods_limit=ROOM, settings=replace(CgroupSettings(page_sizes=(2 << 20,)), **settings)
     )
     node = with_memory(version)
     pods = node.pods()
     web = pods[WEB].containers[0]
     asked = {**web.resources.requests, "memory": Quantity.parse("256Mi")}
-    web = web._replace(resources=web.resources._replace(requests=asked))
+    web = replace(web, resources=replace(web.resources, requests=asked))
     snapshot = node.snapshot(pods | {WEB: pods[WEB]._replace(containers=(web,))})
     return group_values(snapshot, snapshot.groups[group], rules)
 
@@ -201,8 +202,8 @@ def test_a_cpu_that_does_not_run_is_not_missed() -> None:
     snapshot = node.snapshot()
     machine = snapshot.machine
     without = tuple(cpu for cpu in machine.cpus if cpu.number != 5)
-    nodes = tuple(each._replace(cpus=each.cpus - CPUSet.of([5])) for each in machine.numa_nodes)
-    snapshot = snapshot._replace(machine=machine._replace(cpus=without, numa_nodes=nodes, caches=()))
+    nodes = tuple(replace(each, cpus=each.cpus - CPUSet.of([5])) for each in machine.numa_nodes)
+    snapshot = snapshot._replace(machine=replace(machine, cpus=without, numa_nodes=nodes, caches=()))
     found = group_values(snapshot, snapshot.groups[node.server], RULES)
     assert found["cpuset.cpus"] == FileValue(OWN, (OWN,))
     assert found["cpuset.cpus.effective"].expected == ("1",)

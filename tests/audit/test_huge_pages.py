@@ -6,6 +6,7 @@ import pytest
 
 from cpuctl.audit.checks import unchecked
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable
+from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, NodeTree, clean_node
 from tests.machine.sysfs_writer import NODE_DIR
 
@@ -58,7 +59,7 @@ def another_number(node: NodeTree) -> None:
     table = MemoryTable(total=16 * MI, system_reserved=0, allocatable=16 * MI, reserved=0, free=16 * MI)
     tables = {number: MemoryNode(1, {HUGE: table}, (number,)) for number in (0, 1)}
     assert node.memory
-    node.memory = node.memory._replace(machine_state=tables)
+    node.memory = replace(node.memory, machine_state=tables)
     node.files[f"{POOL_FILES.format(1)}/nr_hugepages"] = "9\n"
     node.files[f"{POOL_FILES.format(1)}/surplus_hugepages"] = "1\n"
 
@@ -108,7 +109,7 @@ def test_a_container_that_has_ended_wants_nothing() -> None:
     taken(node)
     assert node.memory
     blocks = node.memory.entries[DATABASE]["server"]
-    node.memory = node.memory._replace(entries={DATABASE: {"init-data": blocks}})
+    node.memory = replace(node.memory, entries={DATABASE: {"init-data": blocks}})
     node.cpuset(node.server, cpus="1,5")
     assert node.codes("hugepages") == []
 

@@ -12,6 +12,7 @@ from cpuctl.capture.node.files import NodeFiles
 from cpuctl.errors import InputError
 from cpuctl.machine.recording_layout import CPU_SETTINGS
 from cpuctl.machine.tree import MemoryTree
+from cpuctl.records import replace
 from tests.audit.node_tree import OWN, POOL, WEB, NodeTree, clean_node, entries
 
 MANAGER = "etc/systemd/system.conf"
@@ -44,8 +45,8 @@ def by_its_scope(node: NodeTree) -> None:
 def by_a_neighbour(node: NodeTree) -> None:
     """Koordinator issue 1460: an agent has written the CPUs of another pod."""
     entries(node, WEB, front="2,6")
-    node.state = node.state._replace(
-        default_cpu_set=node.state.default_cpu_set - node.state.entries[WEB]["front"]
+    node.state = replace(
+        node.state, default_cpu_set=node.state.default_cpu_set - node.state.entries[WEB]["front"]
     )
     node.cpuset(node.front, cpus="2,6")
     node.process(95, "nginx", node.front, "2,6")
@@ -102,7 +103,7 @@ def test_what_is_left_over_is_told_too() -> None:
     """Under the policy none nobody is due CPUs: these are systemd's."""
     node = clean_node()
     by_a_slice(node)
-    node.state = node.state._replace(policy_name="none", entries={})
+    node.state = replace(node.state, policy_name="none", entries={})
     node.cpuset(node.front)
     (finding,) = node.findings("cpusets")
     assert finding.code == "cpuset-left-over"
@@ -146,7 +147,7 @@ def test_an_agent_beside_the_cpu_manager_is_told(name: str, project: str) -> Non
     (finding,) = node.findings()
     assert (finding.code, str(finding.severity), finding.detected) == ("agents-contend", "warning", name)
     assert finding.message.startswith(f"{project} ({name}, process 75) ")
-    node.state = node.state._replace(policy_name="none", entries={})
+    node.state = replace(node.state, policy_name="none", entries={})
     node.cpuset(node.server, mems="0")
     node.cpuset(node.front)
     assert "agents-contend" not in node.codes()

@@ -15,6 +15,7 @@ from cpuctl.capture.collected import no_progress
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.tree import MemoryTree
+from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, SERVER, clean_node, entries
 
 
@@ -122,7 +123,7 @@ def test_a_pod_of_very_many_sets_is_not_judged_by_all_of_them() -> None:
     node = clean_node()
     node.named = False
     many = {f"c{number}": CPUSet(number) for number in range(1, 200)}
-    node.state = node.state._replace(entries={DATABASE: many})
+    node.state = replace(node.state, entries={DATABASE: many})
     node.cpuset(node.server, cpus="0-7", mems="0")
     verdict = verdicts(node.snapshot())
     assert verdict[node.server] == "not checked"

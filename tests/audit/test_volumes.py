@@ -13,11 +13,12 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.machine.tree import MemoryTree
 from cpuctl.pods.model import ResourceFieldRef, StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, OWN, WEB, NodeTree, clean_node
 
 PLACE = "var/lib/kubelet/pods/{}/volumes/kubernetes.io~downward-api/podinfo/cpus"
 OF_SERVER = ResourceFieldRef("assigned.cpuset", "server", Quantity(), "cpus", volume="podinfo")
-OF_FRONT = OF_SERVER._replace(container="front")
+OF_FRONT = replace(OF_SERVER, container="front")
 
 
 def telling(text: str | None, web: str | None = "") -> NodeTree:
@@ -61,7 +62,7 @@ def test_a_stale_file_of_a_container_that_has_other_cpus() -> None:
 
 def test_a_stale_file_before_the_control_group_has_followed() -> None:
     node = telling("1,5")
-    node.state = node.state._replace(entries={DATABASE: {"server": CPUSet.parse("1-2,5-6")}})
+    node.state = replace(node.state, entries={DATABASE: {"server": CPUSet.parse("1-2,5-6")}})
     assert codes(node) == {"assigned-cpuset-stale": "warning"}
 
 
@@ -81,10 +82,10 @@ def test_a_container_that_shares_reads_nothing() -> None:
 def test_a_container_in_its_pods_pool_reads_nothing() -> None:
     """The state names the pool for it (KEP-5526)."""
     node = telling("")
-    node.state = node.state._replace(pod_entries={DATABASE: CPUSet.parse(OWN)})
+    node.state = replace(node.state, pod_entries={DATABASE: CPUSet.parse(OWN)})
     pods = node.pods()
     assert codes(node) == {"assigned-cpuset-stale": "error"}
-    shared = pods[DATABASE].containers[0]._replace(resources=pods[WEB].containers[0].resources)
+    shared = replace(pods[DATABASE].containers[0], resources=pods[WEB].containers[0].resources)
 
     class Divided(NodeTree):
         def pods(self) -> dict[str, StoredPod]:
@@ -106,7 +107,7 @@ def test_what_is_no_list_of_cpus_is_not_shown() -> None:
 
 @pytest.mark.parametrize("name", ["../../../../../../../etc/shadow", "/etc/shadow", "a/../b", ""])
 def test_a_path_out_of_the_volume_is_passed_over(name: str) -> None:
-    assert not codes(telling(None), OF_SERVER._replace(name=name))
+    assert not codes(telling(None), replace(OF_SERVER, name=name))
 
 
 def test_an_older_kubelet_keeps_nothing_up_to_date() -> None:

@@ -13,6 +13,7 @@ from cpuctl.cgroups.owners import ContainerRole, KnownNames, NameSource, Owner, 
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.running import ContainerStatus, RunState
+from cpuctl.records import replace
 
 UID = "1111-22"
 POD = "/kubepods.slice/kubepods-pod1111_22.slice"
@@ -37,7 +38,7 @@ def scope(container: str, cpus: str = "", runtime: str = "cri-containerd") -> Cg
 
 def status(name: str, container: str, **more: object) -> ContainerStatus:
     told = ContainerStatus(name=name, state=RunState.RUNNING, runtime="containerd", container_id=container)
-    return told._replace(**more)  # type: ignore[arg-type]  # of the fields' types
+    return replace(told, **more)  # type: ignore[arg-type]  # of the fields' types
 
 
 def pod(*statuses: ContainerStatus) -> Pod:

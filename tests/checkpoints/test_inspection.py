@@ -21,6 +21,7 @@ from cpuctl.checkpoints.model import (
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
+from cpuctl.records import replace
 
 UNMARSHAL = "json: cannot unmarshal"
 NEWEST = StateReader(minor=38, pod_level_managers=True, exclusive_resize=True)
@@ -79,8 +80,8 @@ def test_formats_are_told_apart_even_where_only_the_checksum_differs(text: str, 
 @pytest.mark.parametrize(
     ("write", "whole", "plain", "format_"),
     [
-        (write_cpu_state, CPU, CPU._replace(pod_entries={}, baselines={}), "V2"),
-        (write_memory_state, MEMORY, MEMORY._replace(pod_entries={}), "V1"),
+        (write_cpu_state, CPU, replace(CPU, pod_entries={}, baselines={}), "V2"),
+        (write_memory_state, MEMORY, replace(MEMORY, pod_entries={}), "V1"),
     ],
     ids=["cpu", "memory"],
 )

@@ -17,6 +17,7 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
+from cpuctl.records import replace
 
 OLD, OFF, ON = StateReader(minor=35), StateReader(minor=36), StateReader(minor=36, pod_level_managers=True)
 NEW = StateReader(minor=37)
@@ -48,7 +49,7 @@ ODD_PODS = M2.replace(f'"checksum":{json.loads(M2)["checksum"]}', '"checksum":0'
 
 def with_pods(size: int = 9, kind: str = "memory") -> MemoryStateFile:
     left = (MemoryBlock(numa_affinity=(0,), type=kind, size=size),)
-    return MEMORY._replace(pod_entries={"p": left})
+    return replace(MEMORY, pod_entries={"p": left})
 
 
 DATA_FIELD = "Go struct field MemoryManagerCheckpointData"
@@ -119,7 +120,7 @@ def test_the_v2_sum_is_over_the_pods_blocks() -> None:
         f"PodEntries:(state.PodMemoryAssignments)map[p:{{MemoryBlocks:([]state.Block)[{block % 9}]}}] "
         "Checksum:(checksum.Checksum)0}"
     )
-    empty = write_memory_state(MEMORY._replace(pod_entries={"p": ()}), ON)
+    empty = write_memory_state(replace(MEMORY, pod_entries={"p": ()}), ON)
     assert json.loads(empty)["podEntries"] == {"p": {}}
 
 

@@ -19,6 +19,7 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryNode, Memo
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.checkpoints.versions import READERS, reader_name, version_table
 from cpuctl.cpuset import CPUSet
+from cpuctl.records import replace
 
 OLD, OFF, ON = StateReader(minor=35), StateReader(minor=36), StateReader(minor=36, pod_level_managers=True)
 NEW, RESIZING = StateReader(minor=37), StateReader(minor=38, exclusive_resize=True)
@@ -36,7 +37,7 @@ WHOLE = CPUStateFile(
     pod_entries={"p": cpus("4-7")},
     baselines={"p": {"own": cpus("4"), "shared": cpus("6-7")}},
 )
-LEFTOVER = WHOLE._replace(entries={"p": {"own": cpus("4-5")}})
+LEFTOVER = replace(WHOLE, entries={"p": {"own": cpus("4-5")}})
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ LEFTOVER = WHOLE._replace(entries={"p": {"own": cpus("4-5")}})
         (NEW, "V4", {Lost.POD_CPUS, Lost.BASELINE}),
         (PODS, "V4", {Lost.BASELINE}),
         (RESIZING, "V4", {Lost.POD_CPUS}),
-        (PODS._replace(exclusive_resize=True), "V4", set()),
+        (replace(PODS, exclusive_resize=True), "V4", set()),
     ],
 )
 def test_losses_are_named(to: StateReader, format_: str, lost: set[Lost]) -> None:
@@ -79,7 +80,7 @@ def test_losses_have_words() -> None:
 
 
 def test_a_baseline_of_nobody_is_not_lost() -> None:
-    state = WHOLE._replace(baselines={"p": {"gone": cpus("4")}, "q": {"gone": cpus("5")}})
+    state = replace(WHOLE, baselines={"p": {"gone": cpus("4")}, "q": {"gone": cpus("5")}})
     migrated = migrate_cpu_state(state, PODS)
     assert isinstance(migrated, Migrated)
     assert migrated.losses == ()
@@ -101,7 +102,7 @@ INSTEAD = (
 )
 def test_a_refusal_says_who_would_not_start_and_what_to_do(to: StateReader, kubelet: str) -> None:
     """Only the pods whose CPUs no container holds are named."""
-    state = LEFTOVER._replace(pod_entries={"p": cpus("4-7"), "q": cpus("4-5")})
+    state = replace(LEFTOVER, pod_entries={"p": cpus("4-7"), "q": cpus("4-5")})
     assert migrate_cpu_state(state, to) == NotMigrated(
         f"CPUs 6-7 are held by pods as a whole and by no container of them: p; {kubelet} would not start: "
         "current set of available CPUs doesn't match with CPUs in state",
@@ -116,7 +117,7 @@ def test_a_refusal_says_who_would_not_start_and_what_to_do(to: StateReader, kube
 
 
 def test_cpus_of_pods_that_are_shared_are_not_lost() -> None:
-    state = WHOLE._replace(pod_entries={"p": cpus("3-7")})
+    state = replace(WHOLE, pod_entries={"p": cpus("3-7")})
     assert isinstance(migrate_cpu_state(state, OFF), Migrated)
 
 
@@ -133,7 +134,7 @@ def test_cpus_that_only_the_pod_holds_are_not_given_up(to: StateReader) -> None:
 def test_a_kubelet_that_knows_of_pods_takes_them_all(to: StateReader) -> None:
     migrated = migrate_cpu_state(LEFTOVER, to)
     assert isinstance(migrated, Migrated)
-    assert read_cpu_state(migrated.text, to) == LEFTOVER._replace(baselines={})
+    assert read_cpu_state(migrated.text, to) == replace(LEFTOVER, baselines={})
 
 
 def test_container_ids_become_pods_and_names() -> None:
@@ -144,10 +145,10 @@ def test_container_ids_become_pods_and_names() -> None:
         "cid2": ContainerName("p", "b"),
         "cid3": ContainerName("q", "c"),
     }
-    migrated = migrate_cpu_state(oldest, NEW._replace(initial_containers=known), ids)
+    migrated = migrate_cpu_state(oldest, replace(NEW, initial_containers=known), ids)
     assert isinstance(migrated, Migrated)
-    assert read_cpu_state(migrated.text, NEW) == oldest._replace(
-        entries={"p": {"a": cpus("1"), "b": cpus("2-3")}}
+    assert read_cpu_state(migrated.text, NEW) == replace(
+        oldest, entries={"p": {"a": cpus("1"), "b": cpus("2-3")}}
     )
     refused = migrate_cpu_state(oldest, NEW, ids)
     assert isinstance(refused, NotMigrated)
@@ -159,7 +160,7 @@ def test_container_ids_become_pods_and_names() -> None:
     ("number", "names"), [(3, "p0, p1, p2; "), (4, "p0, p1, p2 and 1 more; "), (5, "p0, p1, p2 and 2 more; ")]
 )
 def test_many_names_are_counted(number: int, names: str) -> None:
-    state = LEFTOVER._replace(pod_entries={f"p{each}": cpus("6-7") for each in range(number)})
+    state = replace(LEFTOVER, pod_entries={f"p{each}": cpus("6-7") for each in range(number)})
     refused = migrate_cpu_state(state, OFF)
     assert isinstance(refused, NotMigrated)
     assert f": {names}" in refused.reason
@@ -176,14 +177,15 @@ MEMORY = MemoryStateFile(
     entries={"p": {"c": (block(5, 0), block(2, 0, 1))}},
     pod_entries={"p": (block(5, 0), block(2, 1, 0))},
 )
-TWO_CONTAINERS = MEMORY._replace(
-    entries={"p": {"a": (block(2, 0),), "b": (block(3, 0),)}}, pod_entries={"p": (block(5, 0),)}
+TWO_CONTAINERS = replace(
+    MEMORY, entries={"p": {"a": (block(2, 0),), "b": (block(3, 0),)}}, pod_entries={"p": (block(5, 0),)}
 )
-APART = MEMORY._replace(
+APART = replace(
+    MEMORY,
     entries={"p": {"a": (block(2, 0),), "b": (block(3, 1),)}},
     pod_entries={"p": (block(5, 0, 1),)},
 )
-LESS = MEMORY._replace(entries={"p": {"c": (block(4, 0),)}})
+LESS = replace(MEMORY, entries={"p": {"c": (block(4, 0),)}})
 
 
 @pytest.mark.parametrize(("to", "format_"), [(OLD, "V1"), (OFF, "V1"), (NEW, "V3")])
@@ -199,7 +201,7 @@ def test_memory_of_pods_is_given_up_where_a_container_has_it_all(to: StateReader
             meaning="its containers keep theirs",
         ),
     )
-    assert read_memory_state(migrated.text, to) == MEMORY._replace(pod_entries={})
+    assert read_memory_state(migrated.text, to) == replace(MEMORY, pod_entries={})
 
 
 @pytest.mark.parametrize(

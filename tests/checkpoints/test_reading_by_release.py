@@ -19,6 +19,7 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.checkpoints.reader import ContainerName, StateReader, kubelet_refusal
 from cpuctl.cpuset import CPUSet
+from cpuctl.records import replace
 
 OLD, OFF, ON = StateReader(minor=35), StateReader(minor=36), StateReader(minor=36, pod_level_managers=True)
 NEW = StateReader(minor=37)
@@ -210,7 +211,7 @@ CASES = [
     Case(
         "V1 without sum",
         changed(v1(), checksum=0),
-        OFF._replace(initial_containers=IDS),
+        replace(OFF, initial_containers=IDS),
         state(),
     ),
     Case(

@@ -14,6 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
 from tests.support.schemas import follow_schema
@@ -56,26 +57,28 @@ STRICT = f"{KUBELET} --cpu-manager-policy-options=strict-cpu-reservation=true"
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     """Return a directory with state files of many kinds."""
-    bubble = CPU_STATE._replace(
+    bubble = replace(
+        CPU_STATE,
         default_cpu_set=cpus("0,4,6-8,12,14-15"),
         pod_entries={DB: cpus("1-3,9-11")},
         baselines={WEB: {"app": cpus("5")}, DB: {"server": cpus("1-2,9-10")}},
     )
-    covered = CPU_STATE._replace(pod_entries={DB: cpus("1-2,9-10")}, baselines=bubble.baselines)
-    odd = CPU_STATE._replace(
+    covered = replace(CPU_STATE, pod_entries={DB: cpus("1-2,9-10")}, baselines=bubble.baselines)
+    odd = replace(
+        CPU_STATE,
         default_cpu_set=cpus("0,3-4,6-8,11-12"),
         entries={**CPU_STATE.entries, GONE: {"c": cpus("2,10")}},
     )
-    every = CPU_STATE._replace(default_cpu_set=cpus("0,8"), entries={DB: {"server": cpus("1-7,9-15")}})
+    every = replace(CPU_STATE, default_cpu_set=cpus("0,8"), entries={DB: {"server": cpus("1-7,9-15")}})
     gone = {**MEMORY_STATE.entries, GONE: {"c": (block(1 << 30),)}}
     for name, cpu, memory, writer in (
         ("fine", CPU_STATE, MEMORY_STATE, WRITER_36),
         ("newest", bubble, MEMORY_STATE, ALL_37),
         ("covered", covered, MEMORY_STATE, ALL_37),
-        ("odd", odd, MEMORY_STATE._replace(entries=gone), WRITER_36),
+        ("odd", odd, replace(MEMORY_STATE, entries=gone), WRITER_36),
         ("drift", CPU_STATE, drifted(MEMORY_STATE, node=1, more=3 << 20), WRITER_36),
         ("full", every, None, WRITER_36),
-        ("none", CPU_STATE._replace(policy_name="none", entries={}), None, WRITER_36),
+        ("none", replace(CPU_STATE, policy_name="none", entries={}), None, WRITER_36),
     ):
         write_states(tmp_path / name, cpu, memory, writer)
     wrong = write_states(tmp_path / "wrong", CPU_STATE, None) / "cpu_manager_state"

@@ -22,6 +22,7 @@ from cpuctl.errors import NodeAccessError, NotRestoredError
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import StatePlace, read_states
 from cpuctl.operations.checkpoint.changes import FileChange, Target, apply_changes
+from cpuctl.records import replace
 from tests.cli.conftest import ROOT, Cpuctl, Result
 from tests.support.state_files import (
     CPU_STATE,
@@ -45,16 +46,17 @@ Checkpoint = Callable[..., Result]
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     """Return a directory with two files that need a repair: somebody in them is gone."""
-    odd = CPU_STATE._replace(
+    odd = replace(
+        CPU_STATE,
         default_cpu_set=cpus("0,4,6-8,12,14-15"),
         entries={**CPU_STATE.entries, GONE: {"c": cpus("3,11")}},
     )
     nodes = {**MEMORY_STATE.machine_state}
     table = nodes[0].memory_map["memory"]
-    taken = table._replace(reserved=table.reserved + (1 << 30), free=table.free - (1 << 30))
-    nodes[0] = nodes[0]._replace(number_of_assignments=2, memory_map={"memory": taken})
-    memory = MEMORY_STATE._replace(
-        machine_state=nodes, entries={**MEMORY_STATE.entries, GONE: {"c": (block(1 << 30),)}}
+    taken = replace(table, reserved=table.reserved + (1 << 30), free=table.free - (1 << 30))
+    nodes[0] = replace(nodes[0], number_of_assignments=2, memory_map={"memory": taken})
+    memory = replace(
+        MEMORY_STATE, machine_state=nodes, entries={**MEMORY_STATE.entries, GONE: {"c": (block(1 << 30),)}}
     )
     write_pods(tmp_path / "running.json")
     return write_states(tmp_path / "state", odd, memory)

@@ -17,6 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResources
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
 from tests.support.schemas import follow_schema
@@ -42,13 +43,15 @@ Checkpoint = Callable[..., Result]
 def checkpoint(tmp_path: Path, cpuctl: Cpuctl) -> Checkpoint:
     """Return a function that runs ``cpuctl checkpoint`` beside some state files."""
     write_states(tmp_path / "state")
-    bubble = CPU_STATE._replace(
+    bubble = replace(
+        CPU_STATE,
         default_cpu_set=cpus("0,4,6-8,12,14-15"),
         pod_entries={DB: cpus("1-3,9-11")},
         baselines={WEB: {"app": cpus("5")}, DB: {"server": cpus("1-2,9-10")}},
     )
     write_states(tmp_path / "newest", bubble, writer=ALL_37)
-    odd = CPU_STATE._replace(
+    odd = replace(
+        CPU_STATE,
         default_cpu_set=cpus("0,3-4,6-8,11-12,20"),
         entries={**CPU_STATE.entries, GONE: {"c": cpus("2,10")}},
     )

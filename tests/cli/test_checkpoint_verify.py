@@ -15,6 +15,7 @@ import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
+from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
 from tests.support.schemas import follow_schema
@@ -46,15 +47,15 @@ PODS = ("--pods", "running.json")
 def directory(tmp_path: Path) -> Path:
     """Return a directory with state files of many kinds."""
     held_twice = {**CPU_STATE.entries, GONE: {"c": cpus("2,10")}}
-    bubble = CPU_STATE._replace(default_cpu_set=cpus("0,4,6-8,12,14-15"), pod_entries={DB: cpus("1-3,9-11")})
+    bubble = replace(CPU_STATE, default_cpu_set=cpus("0,4,6-8,12,14-15"), pod_entries={DB: cpus("1-3,9-11")})
     for name, cpu, memory, writer in (
         ("fine", CPU_STATE, MEMORY_STATE, None),
         ("newer", CPU_STATE, MEMORY_STATE, V37),
-        ("odd", CPU_STATE._replace(entries=held_twice), MEMORY_STATE, None),
+        ("odd", replace(CPU_STATE, entries=held_twice), MEMORY_STATE, None),
         ("drift", CPU_STATE, drifted(MEMORY_STATE, node=1, more=3 << 20), None),
         ("less", CPU_STATE, drifted(MEMORY_STATE, node=1, more=-(8 << 30)), None),
-        ("other-policy", CPU_STATE._replace(policy_name="none"), None, None),
-        ("overlap", CPU_STATE._replace(default_cpu_set=cpus("0-4,6-15")), None, None),
+        ("other-policy", replace(CPU_STATE, policy_name="none"), None, None),
+        ("overlap", replace(CPU_STATE, default_cpu_set=cpus("0-4,6-15")), None, None),
         ("pods-36", bubble, None, PODS_36),
         ("pods-37", bubble, None, ALL_37),
     ):
@@ -329,7 +330,7 @@ def test_config_check_does_not_look_at_files_that_are_not_named(cpuctl: Cpuctl, 
 def test_what_pods_are_due_is_compared_with_what_they_hold(verify: Checkpoint, directory: Path) -> None:
     larger = json.loads(json.dumps(RUNNING[1]).replace('"cpu": "2"', '"cpu": "4"'))
     write_pods(directory / "running.json", RUNNING[0], larger)
-    one = CPU_STATE._replace(entries={WEB: CPU_STATE.entries[WEB]}, default_cpu_set=cpus("0-4,6-12,14-15"))
+    one = replace(CPU_STATE, entries={WEB: CPU_STATE.entries[WEB]}, default_cpu_set=cpus("0-4,6-12,14-15"))
     write_states(directory / "fine", one)
     document = answer(verify("fine", *NODE, *V36, *PODS, "-o", "json"))
     found = {finding["code"]: finding["podUID"] for finding in document["findings"]}

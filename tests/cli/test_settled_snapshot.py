@@ -16,6 +16,7 @@ from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.live_node import LiveNode, NodeInputs, load_node, observe_settled, still_moving
 from cpuctl.inputs.sources import Sources
 from cpuctl.machine.tree import MemoryTree
+from cpuctl.records import replace
 from tests.audit.node_tree import NodeTree, clean_node, with_kubelet_files
 from tests.capture.node_texts import written
 
@@ -39,7 +40,7 @@ class BusyTree(MemoryTree):
 
 def before(number: int = 0) -> str:
     """Write the state as it was before the database came, in one of several ways."""
-    text = write_cpu_state(clean_node().state._replace(entries={}))
+    text = write_cpu_state(replace(clean_node().state, entries={}))
     return text + "\n" * number
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
+from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl
 from tests.support.proposals import not_run
 from tests.support.state_files import (
@@ -103,7 +104,7 @@ def another_file(name: str, text: str) -> Change:
 
 
 def held(pool: str = str(CPU_STATE.default_cpu_set), **changes: Any) -> CPUStateFile:
-    return CPU_STATE._replace(default_cpu_set=cpus(pool), **changes)
+    return replace(CPU_STATE, default_cpu_set=cpus(pool), **changes)
 
 
 def in_two_containers() -> dict[str, Any]:
@@ -118,8 +119,9 @@ def group_of_both(first: int, second: int) -> MemoryStateFile:
     """One container holds memory of both NUMA nodes, divided as told."""
     nodes = {0: numa_node(0, 16 * GIB, GIB, first, 1), 1: numa_node(1, 16 * GIB, 0, second, 1)}
     both = MemoryBlock(numa_affinity=(0, 1), type="memory", size=first + second)
-    return MEMORY_STATE._replace(
-        machine_state={number: node._replace(cells=(0, 1)) for number, node in nodes.items()},
+    return replace(
+        MEMORY_STATE,
+        machine_state={number: replace(node, cells=(0, 1)) for number, node in nodes.items()},
         entries={DB: {"server": (both,)}},
     )
 
@@ -212,11 +214,12 @@ SITUATIONS = [
     Situation("a container has gone", held(entries=ENTRIES | {WEB: {"old": cpus("5,13")}}), running=RUNNING),
     Situation("after a reboot", memory=drifted(MEMORY_STATE, node=1, more=3 << 20)),
     Situation("less memory", memory=drifted(MEMORY_STATE, node=1, more=8 * GIB)),
-    Situation("no tables", memory=MEMORY_STATE._replace(machine_state={})),
-    Situation("sums that differ", memory=MEMORY_STATE._replace(entries={DB: {"server": (block(3 * GIB),)}})),
+    Situation("no tables", memory=replace(MEMORY_STATE, machine_state={})),
+    Situation("sums that differ", memory=replace(MEMORY_STATE, entries={DB: {"server": (block(3 * GIB),)}})),
     Situation(
         "no place for what a pod holds",
-        memory=MEMORY_STATE._replace(
+        memory=replace(
+            MEMORY_STATE,
             machine_state={**MEMORY_STATE.machine_state, 1: numa_node(1, 16 * GIB, 0, 14 * GIB, 1)},
             entries={DB: {"server": (block(4 * GIB),)}, WEB: {"app": (block(14 * GIB, 1),)}},
         ),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl
 from tests.cli.test_odd_machines import recorded
 from tests.cli.test_schemas import check
@@ -28,7 +29,7 @@ def test_what_cannot_be_said_is_no_error(cpuctl: Cpuctl, tmp_path: Path, command
     files = {path: text for path, text in WHOLE.items() if not re.search(MISSING["memory"], path)}
     node = ("-m", recorded(tmp_path / "node", files), "--kubelet-args", STATIC)
     state = write_states(
-        tmp_path / "state", CPU_STATE._replace(entries={}, default_cpu_set=cpus("0-15")), None
+        tmp_path / "state", replace(CPU_STATE, entries={}, default_cpu_set=cpus("0-15")), None
     )
     words = (*node, str(state), "--kubelet-version", "1.36") if command == STATE else node
     shown = cpuctl(*command, *words)

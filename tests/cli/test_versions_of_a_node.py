@@ -11,6 +11,7 @@ import pytest
 
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import MemoryStateFile
+from cpuctl.records import replace
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_differences import HEAD, divided
 from tests.support.schemas import follow_schema
@@ -52,9 +53,9 @@ def divide_otherwise(path: Path) -> None:
     nodes = {}
     for (number, node), by in zip(state.machine_state.items(), (-(1 << 30), 1 << 30), strict=True):
         table = node.memory_map["memory"]
-        table = table._replace(reserved=table.reserved + by, free=table.free - by)
-        nodes[number] = node._replace(memory_map={**node.memory_map, "memory": table})
-    path.write_text(write_memory_state(state._replace(machine_state=nodes)))
+        table = replace(table, reserved=table.reserved + by, free=table.free - by)
+        nodes[number] = replace(node, memory_map={**node.memory_map, "memory": table})
+    path.write_text(write_memory_state(replace(state, machine_state=nodes)))
 
 
 def test_state_files_show_what_a_release_minds(ask: Ask, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources
+from cpuctl.records import replace
 from tests.cli.conftest import ROOT, Cpuctl, Result
 
 GUEST = "fixtures/virtual-machines/dpdk.yaml"
@@ -155,7 +156,7 @@ def test_guests_that_name_no_architecture_have_the_nodes() -> None:
     given = load_pods([str(ROOT / GUEST)], [], Sources())
     machine = load_machine("synthetic:1s1n4c1t", Sources()).machine
     amounts = [
-        str(given.on(machine._replace(architecture=name)).pods[0].containers[0].resources.requests["memory"])
+        str(given.on(replace(machine, architecture=name)).pods[0].containers[0].resources.requests["memory"])
         for name in ("x86_64", "aarch64", None)
     ]
     assert amounts == ["4520Mi", "4648Mi", "4520Mi"]

@@ -17,6 +17,7 @@ from cpuctl.answers.watch import WatchEvent, WatchEventName
 from cpuctl.cli.render.watch_lines import line
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import QosClass
+from cpuctl.records import replace
 from tests.audit.node_tree import PODS, NodeTree, clean_node, with_kubelet_files
 from tests.cli.conftest import ROOT, Cpuctl
 from tests.cli.test_audit import faulty
@@ -188,7 +189,7 @@ def go(disk: OnDisk) -> None:
 
 
 def replace_state(node: NodeTree, entries: Any, pool: str) -> Any:
-    return node.state._replace(entries=entries, default_cpu_set=CPUSet.parse(pool))
+    return replace(node.state, entries=entries, default_cpu_set=CPUSet.parse(pool))
 
 
 def test_a_state_file_is_read_when_it_is_whole(disk: OnDisk) -> None:

@@ -18,11 +18,12 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.checkpoints.reader import ContainerName, StateReader, kubelet_refusal
 from cpuctl.cpuset import CPUSet
+from cpuctl.records import replace
 from tests.conformance.corpus import Json, version_of
 
 _WRITTEN: Mapping[str, Format | Envelope] = {
     # The recorded code writes V1 under its new name; no release that knows this name writes V1.
-    "cpu v1": cpu_state.V1._replace(hashed_as=("CPUManagerCheckpointV1",)),
+    "cpu v1": replace(cpu_state.V1, hashed_as=("CPUManagerCheckpointV1",)),
     "cpu v2": cpu_state.V2,
     "cpu v3": cpu_state.V3,
     "cpu v4": cpu_state.V4,

@@ -9,6 +9,7 @@ from cpuctl.dra.driver import DeviceMode, DriverMachine, DriverSettings, GroupBy
 from cpuctl.dra.slices import driver_devices, resource_slices
 from cpuctl.machine.model import Machine
 from cpuctl.machine.synthetic import parse_synthetic
+from cpuctl.records import replace
 from tests.dra.machines import Row, machine_of, recorded, rows_of, seen
 
 INDIVIDUAL = DriverSettings(mode=DeviceMode.INDIVIDUAL)
@@ -102,7 +103,7 @@ def test_a_cpu_whose_place_is_not_told_is_skipped_but_counts_for_the_machine(lac
         "core": whole.cpus[2]._replace(core_id=None),
         "NUMA node": whole.cpus[2]._replace(numa_node=None),
     }[lacking]
-    machine = DriverMachine.discover(whole._replace(cpus=(*whole.cpus[:2], odd, whole.cpus[3])))
+    machine = DriverMachine.discover(replace(whole, cpus=(*whole.cpus[:2], odd, whole.cpus[3])))
     assert machine.skipped == CPUSet.parse("2")
     assert numbered(machine, "") == [0, 1, 3]
     (device,) = driver_devices(machine, DriverSettings(group_by=GroupBy.MACHINE))
@@ -123,5 +124,5 @@ def test_a_cache_without_an_id_is_known_by_its_lowest_cpu_and_none_is_minus_one(
 
     machine = parse_synthetic("2s2c")
     nameless = tuple(cache._replace(id=None) for cache in machine.caches)
-    assert caches(machine._replace(caches=nameless)) == [0, 0, 2, 2]
+    assert caches(replace(machine, caches=nameless)) == [0, 0, 2, 2]
     assert caches(parse_synthetic("2c,l3=0")) == [-1, -1]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.views import differing_views
 from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
+from cpuctl.records import replace
 from tests.support.topologies import CoreAt, topology
 
 HALVES = [CPUSet.parse("0-3"), CPUSet.parse("4-7")]
@@ -36,21 +37,29 @@ def told(cores: Iterable[CoreAt], machine: Machine = MACHINE) -> list[str]:
 @pytest.mark.parametrize(
     ("cores", "what", "kernel", "kubelet"),
     [
-        ([replace(core, numa_node=0) for core in AGREED], "NUMA node: 2 for the kernel, 1", "0-3", "0-7"),
         (
-            [replace(core, socket=core.cpus[0] // 2) for core in AGREED],
+            [dataclasses.replace(core, numa_node=0) for core in AGREED],
+            "NUMA node: 2 for the kernel, 1",
+            "0-3",
+            "0-7",
+        ),
+        (
+            [dataclasses.replace(core, socket=core.cpus[0] // 2) for core in AGREED],
             "socket: 2 for the kernel, 4",
             "0-3",
             "0-1",
         ),
         (
-            [replace(core, cpus=tuple(cpu ^ 2 * (cpu & 1) for cpu in core.cpus)) for core in AGREED],
+            [
+                dataclasses.replace(core, cpus=tuple(cpu ^ 2 * (cpu & 1) for cpu in core.cpus))
+                for core in AGREED
+            ],
             "core: 4 for the kernel, 4",
             "0-1",
             "0,3",
         ),
         (
-            [*AGREED[:2], replace(AGREED[2], cache=2), AGREED[3]],
+            [*AGREED[:2], dataclasses.replace(AGREED[2], cache=2), AGREED[3]],
             "L3 cache: 2 for the kernel, 3",
             "4-7",
             "4-5",
@@ -70,7 +79,7 @@ def test_every_kind_of_group_is_compared(cores: list[CoreAt], what: str, kernel:
 def test_views_that_group_alike_do_not_differ() -> None:
     """Whatever numbers the groups have."""
     assert told(AGREED) == []
-    assert told(replace(core, numa_node=3 - core.numa_node) for core in AGREED) == []
+    assert told(dataclasses.replace(core, numa_node=3 - core.numa_node) for core in AGREED) == []
 
 
 def test_cpus_that_the_kubelet_does_not_know_are_told_once() -> None:
@@ -80,7 +89,9 @@ def test_cpus_that_the_kubelet_does_not_know_are_told_once() -> None:
 
 
 def test_a_cpu_by_itself_is_kept_apart() -> None:
-    (text,) = told([*AGREED[:3], replace(AGREED[3], cpus=(6,)), replace(AGREED[3], cpus=(7,))])
+    (text,) = told(
+        [*AGREED[:3], dataclasses.replace(AGREED[3], cpus=(6,)), dataclasses.replace(AGREED[3], cpus=(7,))]
+    )
     assert text == (
         "core: 4 for the kernel, 5 for the kubelet; only the kernel puts CPUs 6-7 together; "
         "only the kubelet keeps CPU 6 apart"
@@ -95,11 +106,11 @@ def test_cpus_that_the_kernel_does_not_know_come_first() -> None:
 
 def test_groups_of_cpus_that_one_side_lacks_are_named_for_the_other_only() -> None:
     """Without a cache the kubelet takes the socket for one."""
-    uncached = [replace(core, cache=None) for core in AGREED]
-    assert told(uncached, MACHINE._replace(caches=())) == [
+    uncached = [dataclasses.replace(core, cache=None) for core in AGREED]
+    assert told(uncached, replace(MACHINE, caches=())) == [
         "L3 cache: 0 for the kernel, 2 for the kubelet; only the kubelet puts CPUs 0-3 together"
     ]
     outer = Cache(level=3, kind="Unified", cpus=CPUSet.parse("0-1"))
-    assert told(AGREED, MACHINE._replace(caches=(*MACHINE.caches, outer))) == [
+    assert told(AGREED, replace(MACHINE, caches=(*MACHINE.caches, outer))) == [
         "L3 cache: 3 for the kernel, 2 for the kubelet; only the kernel puts CPUs 0-1 together"
     ]

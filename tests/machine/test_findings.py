@@ -13,6 +13,7 @@ from cpuctl.machine.findings import machine_findings
 from cpuctl.machine.model import CPU, Machine, MachineFinding, NumaNode
 from cpuctl.machine.synthetic import parse_synthetic
 from cpuctl.phrases import are, counted, have, named
+from cpuctl.records import replace
 from tests.support.costs import seconds_below
 
 
@@ -21,11 +22,11 @@ def cpus(text: str) -> CPUSet:
 
 
 def with_cpus(machine: Machine, change: Callable[[CPU], CPU]) -> Machine:
-    return machine._replace(cpus=tuple(map(change, machine.cpus)))
+    return replace(machine, cpus=tuple(map(change, machine.cpus)))
 
 
 def with_nodes(machine: Machine, change: Callable[[NumaNode], NumaNode]) -> Machine:
-    return machine._replace(numa_nodes=tuple(map(change, machine.numa_nodes)))
+    return replace(machine, numa_nodes=tuple(map(change, machine.numa_nodes)))
 
 
 BASE = parse_synthetic("2s2n2c2t")
@@ -191,19 +192,19 @@ CASES = [
     ),
     Case(
         "memory that does not add up",
-        BASE._replace(memory_bytes=256 << 30),
+        replace(BASE, memory_bytes=256 << 30),
         "/proc/meminfo reports 262144 MiB of memory, the NUMA nodes of 131072 MiB: "
         "the kubelet uses the former for the machine and the latter for its Memory Manager",
     ),
     Case(
         "directories that disagree",
-        with_nodes(BASE, lambda node: node._replace(directory_cpus=cpus("0"))),
+        with_nodes(BASE, lambda node: replace(node, directory_cpus=cpus("0"))),
         "the directories of NUMA nodes 0-1 contain other CPUs than their lists: "
         "the kubelet uses the directories",
     ),
     Case(
         "ragged distances",
-        with_nodes(BASE, lambda node: node._replace(distances=(10, 21)[: node.id + 1])),
+        with_nodes(BASE, lambda node: replace(node, distances=(10, 21)[: node.id + 1])),
         "the distances of NUMA node 0 do not match the number of nodes",
     ),
     Case(
@@ -213,7 +214,7 @@ CASES = [
     ),
     Case(
         "caches without ids",
-        BASE._replace(caches=tuple(cache._replace(id=None) for cache in BASE.caches)),
+        replace(BASE, caches=tuple(cache._replace(id=None) for cache in BASE.caches)),
         "caches have no ids: the kubelet does not see them and uses sockets instead of uncore caches",
     ),
     Case("L3 for some", parse_synthetic("4c,l3=0-2"), "not every CPU has a level-3 cache"),

@@ -11,6 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo, kubelet_view
 from cpuctl.machine.model import CPU, Cache, Machine
 from cpuctl.machine.synthetic import parse_synthetic
+from cpuctl.records import replace
 
 
 def threads(node: InfoNode) -> list[tuple[int, ...]]:
@@ -22,7 +23,7 @@ def uncore(info: MachineInfo) -> list[tuple[int, ...]]:
 
 
 def with_cpus(machine: Machine, change: Callable[[CPU], CPU]) -> Machine:
-    return machine._replace(cpus=tuple(map(change, machine.cpus)))
+    return replace(machine, cpus=tuple(map(change, machine.cpus)))
 
 
 def test_an_ordinary_machine() -> None:
@@ -128,7 +129,7 @@ def test_levels_above_two_count_in_order() -> None:
     base = parse_synthetic("4c,l3=2")
     above = Cache(level=4, kind="Unified", cpus=CPUSet.parse("0-1"), id=9, size_bytes=1)
     below = Cache(level=2, kind="Unified", cpus=CPUSet.parse("0-1"), id=5, size_bytes=1)
-    info = kubelet_view(base._replace(caches=(below, *base.caches, above)))
+    info = kubelet_view(replace(base, caches=(below, *base.caches, above)))
     assert uncore(info) == [(0, 9), (0, 9), (1,), (1,)]
 
 
@@ -138,8 +139,8 @@ def test_the_first_incomplete_cache_ends_a_nodes_caches(missing: str) -> None:
     second, third = base.caches[1], base.caches[2]
     nothing: dict[str, Any] = {missing: None}
     changed = tuple(c._replace(**nothing) if c == second else c for c in base.caches)
-    assert uncore(kubelet_view(base._replace(caches=changed)))[:4] == [(0,), (0,), (), ()]
-    assert uncore(kubelet_view(base._replace(caches=changed)))[4:] == [(third.id,)] * 2 + [(3,)] * 2
+    assert uncore(kubelet_view(replace(base, caches=changed)))[:4] == [(0,), (0,), (), ()]
+    assert uncore(kubelet_view(replace(base, caches=changed)))[4:] == [(third.id,)] * 2 + [(3,)] * 2
 
 
 def test_a_core_without_caches_ends_a_nodes_caches() -> None:
@@ -161,8 +162,8 @@ def test_without_numa_nodes_offline_cpus_are_counted() -> None:
 
 def test_node_directories_outweigh_node_lists() -> None:
     base = parse_synthetic("1n4c")
-    node = base.numa_nodes[0]._replace(directory_cpus=CPUSet.parse("1"))
-    assert threads(kubelet_view(base._replace(numa_nodes=(node,))).nodes[0]) == [(1,)]
+    node = replace(base.numa_nodes[0], directory_cpus=CPUSet.parse("1"))
+    assert threads(kubelet_view(replace(base, numa_nodes=(node,))).nodes[0]) == [(1,)]
 
 
 def test_a_node_without_cpus_is_listed() -> None:
@@ -172,7 +173,7 @@ def test_a_node_without_cpus_is_listed() -> None:
 
 def test_sockets_are_counted_in_cpuinfo_first() -> None:
     base = parse_synthetic("2s1c")
-    assert kubelet_view(base._replace(cpuinfo_sockets=5)).num_sockets == 5
+    assert kubelet_view(replace(base, cpuinfo_sockets=5)).num_sockets == 5
     assert kubelet_view(base).num_sockets == 2
     unknown = with_cpus(base, lambda cpu: cpu._replace(package_id=None))
     assert kubelet_view(unknown).num_sockets == 1

@@ -6,6 +6,7 @@ from cpuctl.errors import InputError
 from cpuctl.machine.model import Machine
 from cpuctl.machine.set_names import parse_cpu_names
 from cpuctl.machine.synthetic import parse_synthetic
+from cpuctl.records import replace
 
 MACHINE = parse_synthetic("2s4n4c2t")
 
@@ -37,7 +38,7 @@ def test_names_and_numbers_mix(text: str, want: str) -> None:
 
 def with_package_ids(offset: int) -> Machine:
     cpus = (cpu._replace(package_id=(cpu.package_id or 0) + offset) for cpu in MACHINE.cpus)
-    return MACHINE._replace(cpus=tuple(cpus))
+    return replace(MACHINE, cpus=tuple(cpus))
 
 
 LARGE = 9_000_000_000_000_000_000

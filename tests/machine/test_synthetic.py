@@ -9,6 +9,7 @@ from cpuctl.errors import InputError
 from cpuctl.machine.model import Cache, Machine
 from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
 from cpuctl.machine.synthetic_description import write_bytes
+from cpuctl.records import replace
 
 GiB = 1 << 30
 
@@ -264,12 +265,12 @@ def test_a_machine_without_description_says_why() -> None:
     base = parse_synthetic("4c")
     overlapping = [Cache(level=3, kind="Unified", cpus=CPUSet.parse(text)) for text in ("0-2", "2-3")]
     with pytest.raises(ValueError, match="CPUs 2 share more than one level-3 cache"):
-        describe_synthetic(base._replace(caches=tuple(overlapping)))
-    partly = base._replace(caches_known=False)
+        describe_synthetic(replace(base, caches=tuple(overlapping)))
+    partly = replace(base, caches_known=False)
     with pytest.raises(ValueError, match="it is recorded only for some level-3 caches which CPUs share them"):
         describe_synthetic(partly)
     node, other = parse_synthetic("2n4c").numa_nodes
-    ragged = parse_synthetic("2n4c")._replace(numa_nodes=(node._replace(distances=()), other))
+    ragged = replace(parse_synthetic("2n4c"), numa_nodes=(replace(node, distances=()), other))
     with pytest.raises(ValueError, match="some NUMA nodes have distances and others have none"):
         describe_synthetic(ragged)
 

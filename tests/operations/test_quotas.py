@@ -59,7 +59,7 @@ def test_a_pod_that_divides_its_cpus_keeps_its_quota_for_the_others() -> None:
     pod = node.pods()[DATABASE]
     (server,) = pod.containers
     limits = {"cpu": Quantity.parse("500m"), "memory": Quantity.parse("1Gi")}
-    helper = server._replace(name="helper", resources=ResourceRequirements(requests=limits, limits=limits))
+    helper = replace(server, name="helper", resources=ResourceRequirements(requests=limits, limits=limits))
     whole = {"cpu": Quantity.parse("3"), "memory": Quantity.parse("2Gi")}
     pods = {
         DATABASE: pod._replace(

@@ -15,6 +15,7 @@ from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.live_node import NodeInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.top import RunningNode, load_running_node
+from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, OWN, WEB, entries, with_kubelet_files
 from tests.support.running_node import Running, counting_node
 from tests.support.schemas import follow_schema
@@ -207,7 +208,7 @@ def test_a_pod_that_comes_gets_a_row_of_its_own(running: Running) -> None:
     node = running.start()
     running.pass_time(1)
     entries(running.tree, WEB, front="2,6")
-    running.tree.state = running.tree.state._replace(default_cpu_set=CPUSet.parse("0,3-4,7"))
+    running.tree.state = replace(running.tree.state, default_cpu_set=CPUSet.parse("0,3-4,7"))
     with_kubelet_files(running.tree)
     running.used += 1
     running.write()

@@ -17,7 +17,9 @@ BOUNDS = LimitRange(
 
 
 def told(stored: Provenance) -> dict[str, str]:
-    sources = {".".join(filter(None, place)): source for place, source in stored.sources.items()}
+    sources = {
+        ".".join(filter(None, vars(place).values())): source for place, source in stored.sources.items()
+    }
     return {place: source.rule or str(source.how) for place, source in sources.items()}
 
 

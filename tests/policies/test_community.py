@@ -117,8 +117,8 @@ def test_favour_cpus_keeps_cpus_together_and_lets_the_device_be_remote(policy: s
 
 def test_core_kinds_keeps_efficiency_cores_for_the_pool() -> None:
     source = read_machine("synthetic:1s1n4c2t,mem=16Gi")
-    machine = source.machine._replace(
-        performance_cpus=CPUSet.parse("0-3"), efficiency_cpus=CPUSet.parse("4-7")
+    machine = replace(
+        source.machine, performance_cpus=CPUSet.parse("0-3"), efficiency_cpus=CPUSet.parse("4-7")
     )
     source = replace(source, machine=machine)
     strict = attached("core-kinds", source, node_with(source))

@@ -10,6 +10,7 @@ from cpuctl.audit.plan import plan_changes
 from cpuctl.cgroups.names import Driver
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, RESERVED, SERVER, NodeTree, clean_node
 
 CORE_SETS = st.sampled_from(["1,5", "2,6", "3,7", "1-2,5-6", "2-3,6-7", "1-3,5-7"])
@@ -23,7 +24,7 @@ WORDS = st.one_of(
 def with_own(node: NodeTree, own: CPUSet) -> NodeTree:
     """Give the database other cores, as a kubelet would."""
     pool = CPUSet.parse("0-7") - own
-    node.state = node.state._replace(default_cpu_set=pool, entries={DATABASE: {"server": own}})
+    node.state = replace(node.state, default_cpu_set=pool, entries={DATABASE: {"server": own}})
     node.cpuset(node.server, cpus=str(own), mems="0")
     node.cpuset(node.front, cpus=str(pool))
     node.process(90, "postgres", node.server, str(own), mems="0")

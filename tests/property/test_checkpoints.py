@@ -34,6 +34,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.golang.json_syntax import syntax_complaint
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 KUBELETS = (
     StateReader(minor=30, pod_level_managers=True, exclusive_resize=True),
@@ -110,7 +111,8 @@ def kept(state: CPUStateFile, kubelet: StateReader) -> CPUStateFile:
     """Leave out what this kubelet has no room for, and fill in what it assumes."""
     knows_pods = kubelet.minor >= 36 and kubelet.pod_level_managers
     resizes = kubelet.minor >= 37 and kubelet.exclusive_resize
-    return state._replace(
+    return replace(
+        state,
         pod_entries=state.pod_entries if knows_pods else {},
         baselines=(state.baselines or state.entries) if resizes else {},
     )
@@ -127,14 +129,15 @@ def test_a_cpu_state_reads_back_as_it_was_written(state: CPUStateFile, kubelet: 
 def test_a_memory_state_reads_back_as_it_was_written(state: MemoryStateFile, kubelet: StateReader) -> None:
     knows_pods = kubelet.minor >= 36 and kubelet.pod_level_managers
     text = write_memory_state(state, kubelet)
-    assert read_memory_state(text, kubelet) == (state if knows_pods else state._replace(pod_entries={}))
+    assert read_memory_state(text, kubelet) == (state if knows_pods else replace(state, pod_entries={}))
     assert all(each.ok for each in inspect_state(text).checksums)
 
 
 @given(pods_states, st.sampled_from([33, 34, 35, 36, 37, 38]))
 def test_a_pods_state_reads_back_as_it_was_written(state: PodsStateFile, minor: int) -> None:
     known = {
-        uid: pod._replace(
+        uid: replace(
+            pod,
             pod_level=pod.pod_level if minor >= 35 else None,
             volume_limits=pod.volume_limits if minor >= 37 else {},
         )
@@ -147,7 +150,7 @@ def test_a_pods_state_reads_back_as_it_was_written(state: PodsStateFile, minor: 
 @given(cpu_states, st.sampled_from([each for each in KUBELETS if each.minor >= 37]))
 def test_an_older_kubelet_reads_the_v2_part_of_v4(state: CPUStateFile, writer: StateReader) -> None:
     text = write_cpu_state(state, writer)
-    old = state._replace(pod_entries={}, baselines={})
+    old = replace(state, pod_entries={}, baselines={})
     for reader in KUBELETS[:3]:
         assert read_cpu_state(text, reader) == old
     outer = json.loads(text)
@@ -161,7 +164,7 @@ def test_an_older_kubelet_reads_the_v2_part_of_v4(state: CPUStateFile, writer: S
 def test_an_older_kubelet_reads_the_v1_part_of_v3(state: MemoryStateFile, writer: StateReader) -> None:
     text = write_memory_state(state, writer)
     for reader in KUBELETS[:3]:
-        assert read_memory_state(text, reader) == state._replace(pod_entries={})
+        assert read_memory_state(text, reader) == replace(state, pod_entries={})
 
 
 @given(cpu_states | memory_states, kubelets, kubelets, st.data())
@@ -251,7 +254,8 @@ def test_the_difference_of_states_adds_up(before: CPUStateFile, after: CPUStateF
 
 @given(memory_states, memory_states)
 def test_the_order_of_memory_blocks_means_nothing(before: MemoryStateFile, after: MemoryStateFile) -> None:
-    turned = before._replace(
+    turned = replace(
+        before,
         entries={
             uid: {name: each[::-1] for name, each in containers.items()}
             for uid, containers in before.entries.items()
@@ -293,14 +297,14 @@ def test_memory_is_migrated_to_what_that_kubelet_reads(state: MemoryStateFile, t
     if isinstance(migrated, Migrated):
         found = read_memory_state(migrated.text, to)
         assert isinstance(found, MemoryStateFile)
-        assert found._replace(pod_entries={}) == state._replace(pod_entries={})
+        assert replace(found, pod_entries={}) == replace(state, pod_entries={})
 
 
 @given(st.dictionaries(names, cpu_sets, max_size=4), cpu_sets, kubelets)
 def test_the_oldest_format_is_migrated_by_container_id(
     ids: dict[str, CPUSet], pool: CPUSet, to: StateReader
 ) -> None:
-    known = to._replace(initial_containers={each: ContainerName("pod", f"c-{each}") for each in ids})
+    known = replace(to, initial_containers={each: ContainerName("pod", f"c-{each}") for each in ids})
     state = CPUStateFile(policy_name="static", default_cpu_set=pool)
     migrated = migrate_cpu_state(state, known, ids)
     assert isinstance(migrated, Migrated)
@@ -311,7 +315,8 @@ def test_the_oldest_format_is_migrated_by_container_id(
 
 def without_empty_pods(state: CPUStateFile) -> CPUStateFile:
     """Leave out pods without containers: nobody holds anything there."""
-    return state._replace(
+    return replace(
+        state,
         entries={uid: containers for uid, containers in state.entries.items() if containers},
         baselines={uid: containers for uid, containers in state.baselines.items() if containers},
     )

@@ -12,6 +12,7 @@ from cpuctl.engine.explain.explanation import explain
 from cpuctl.engine.explain.scenario import Replay, Scenario
 from cpuctl.engine.explain.searches.changes import EarlierPosition, RequestChange
 from cpuctl.engine.outcome import Admitted
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import (
     EIGHT,
     TWO_NODES,
@@ -108,6 +109,6 @@ def test_coming_earlier_moves_one_pod_and_nothing_else(one: Scenario) -> None:
 
 @given(scenarios())
 def test_a_story_told_twice_is_the_same(one: Scenario) -> None:
-    first, second = told(one), told(one._replace())
+    first, second = told(one), told(replace(one))
     assert [each.verdict for each in first.admissions] == [each.verdict for each in second.admissions]
     assert first.after.cpu.state == second.after.cpu.state

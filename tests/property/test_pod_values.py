@@ -27,6 +27,7 @@ from cpuctl.pods.requests import container_requests, pod_limits, pod_requests
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.pods.stored import provenance
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.pods import stored
 
 quantities = st.sampled_from(["0", "1", "2", "1500m", "250m", "1Gi", "64Mi", "3"]).map(Quantity.parse)
@@ -41,8 +42,8 @@ def containers(kind: st.SearchStrategy[ContainerKind]) -> st.SearchStrategy[Cont
 
 def numbered(pod: Pod) -> Pod:
     """Give every container a name of its own."""
-    inits = tuple(each._replace(name=f"i{n}") for n, each in enumerate(pod.init_containers))
-    apps = tuple(each._replace(name=f"a{n}") for n, each in enumerate(pod.containers))
+    inits = tuple(replace(each, name=f"i{n}") for n, each in enumerate(pod.init_containers))
+    apps = tuple(replace(each, name=f"a{n}") for n, each in enumerate(pod.containers))
     return pod._replace(init_containers=inits, containers=apps)
 
 
@@ -165,7 +166,7 @@ def test_exclusive_cpus_change_nothing_but_the_quota(pod: Pod, exclusive: bool) 
     for container in pod.all_containers:
         shared = container_cgroup(pod, container, qos, CgroupSettings())
         other = container_cgroup(pod, container, qos, CgroupSettings(), exclusive=exclusive)
-        assert other._replace(quota=None) == shared._replace(quota=None)
+        assert replace(other, quota=None) == replace(shared, quota=None)
         assert other.quota == (-1 if exclusive else shared.quota)
 
 
@@ -229,8 +230,8 @@ def applied(pod: Pod, change: SpecEdit) -> Pod:
             return each
         own, more = each.resources, {change.place.resource: amount}
         if change.place.side == "requests":
-            return each._replace(resources=own._replace(requests={**own.requests, **more}))
-        return each._replace(resources=own._replace(limits={**own.limits, **more}))
+            return replace(each, resources=replace(own, requests={**own.requests, **more}))
+        return replace(each, resources=replace(own, limits={**own.limits, **more}))
 
     return pod._replace(
         containers=tuple(map(edited, pod.containers)),

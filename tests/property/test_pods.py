@@ -17,6 +17,7 @@ from cpuctl.pods.reading.manifests import Manifests
 from cpuctl.pods.reading.template import pods_from_template
 from cpuctl.pods.requests import container_requests, pod_limits, pod_requests
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.manifests import read_pods
 from tests.support.pods import stored
 
@@ -93,7 +94,7 @@ def test_pod_requests_cover_every_container(pod: Pod) -> None:
 
 @given(pods)
 def test_without_sidecars_order_of_init_containers_is_indifferent(pod: Pod) -> None:
-    plain = [item._replace(kind=ContainerKind.INIT) for item in pod.init_containers]
+    plain = [replace(item, kind=ContainerKind.INIT) for item in pod.init_containers]
     forward = pod._replace(init_containers=tuple(plain))
     backward = pod._replace(init_containers=tuple(reversed(plain)))
     assert pod_requests(forward) == pod_requests(backward)

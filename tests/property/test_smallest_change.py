@@ -17,6 +17,7 @@ from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import provenance, stored_pod
 from cpuctl.pods.validation.refusals import invalid_parts
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 RULES = PodRules()
 AMOUNTS: Mapping[str, tuple[str, ...]] = {
@@ -78,7 +79,7 @@ def with_edits(pod: Pod, edits: Mapping[Place, str]) -> Pod:
         return edited(resources, own)
 
     containers = tuple(
-        each._replace(resources=of(number, each.resources)) for number, each in enumerate(pod.containers)
+        replace(each, resources=of(number, each.resources)) for number, each in enumerate(pod.containers)
     )
     whole = None if pod.resources is None else of(WHOLE, pod.resources)
     return pod._replace(containers=containers, resources=whole)

@@ -15,6 +15,7 @@ from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.state_checks.memory_findings import block_findings, drift_findings, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+from cpuctl.records import replace
 from tests.support.memory import HUGE, PAGE, memory_machine
 
 GIB = 1 << 30
@@ -51,20 +52,20 @@ def states(draw: st.DrawFn) -> MemoryStateFile:
     for _ in range(draw(st.integers(0, 2))):
         number = draw(st.sampled_from([0, 1]))
         tables[number] = draw(changed(tables[number]))
-    return right._replace(machine_state=tables)
+    return replace(right, machine_state=tables)
 
 
 @st.composite
 def changed(draw: st.DrawFn, node: MemoryNode) -> MemoryNode:
     what = draw(st.sampled_from(["counts", "cells", *NUMBERS]))
     if what == "counts":
-        return node._replace(number_of_assignments=node.number_of_assignments + 1)
+        return replace(node, number_of_assignments=node.number_of_assignments + 1)
     if what == "cells":
-        return node._replace(cells=draw(st.sampled_from([(0,), (1,), (0, 1), (1, 0)])))
+        return replace(node, cells=draw(st.sampled_from([(0,), (1,), (0, 1), (1, 0)])))
     resource = draw(st.sampled_from(["memory", HUGE]))
     table = node.memory_map[resource]
     amount = getattr(table, what) + draw(st.sampled_from([PAGE, GIB]))
-    return node._replace(memory_map={**node.memory_map, resource: table._replace(**{what: amount})})
+    return replace(node, memory_map={**node.memory_map, resource: replace(table, **{what: amount})})
 
 
 @given(states(), st.sampled_from([MACHINE, LARGER]))

@@ -24,6 +24,7 @@ from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reservations import CPUReservation
 from cpuctl.pods.model import Container, Pod, StoredPod
+from cpuctl.records import replace
 from tests.support.memory import memory_machine
 from tests.support.pods import stored
 from tests.support.topologies import regular
@@ -124,7 +125,7 @@ def test_a_kubelet_starts_on_it(world: World) -> None:
     assume(isinstance(result, Repaired))
     assert isinstance(result, Repaired)
     state = CPUManagerState.of_file(
-        result.state if world.keeps_pods else result.state._replace(pod_entries={})
+        result.state if world.keeps_pods else replace(result.state, pod_entries={})
     )
     strict = world.policy.options.strict_cpu_reservation
     machine, reserved = world.policy.topology.cpus, world.policy.reserved
@@ -244,7 +245,7 @@ def memory_state(held: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]]) -> M
     empty = MemoryStateFile(policy_name="Static", machine_state=fresh, entries=held)
     again = replayed(empty, fresh)
     assume(not again.misfits)
-    return empty._replace(machine_state=again.tables)
+    return replace(empty, machine_state=again.tables)
 
 
 DRIFTS = st.tuples(*[st.one_of(st.just(0), st.integers(-MOST_DRIFT, MOST_DRIFT), st.integers(-GIB, GIB))] * 2)

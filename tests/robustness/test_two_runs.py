@@ -25,6 +25,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import StatePlace, read_states
 from cpuctl.operations.checkpoint.changes import FileChange, Target, apply_changes
 from cpuctl.operations.state_writing import save_states
+from cpuctl.records import replace
 from tests.support.state_files import (
     CPU_STATE,
     GONE,
@@ -45,7 +46,8 @@ FULL = Path("/dev/full")
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     """Return a directory with a file that needs a repair: somebody in it is gone."""
-    odd = CPU_STATE._replace(
+    odd = replace(
+        CPU_STATE,
         default_cpu_set=cpus("0,4,6-8,12,14-15"),
         entries={**CPU_STATE.entries, GONE: {"c": cpus("3,11")}},
     )

@@ -237,7 +237,7 @@ def with_devices(container: Container, count: int) -> Container:
     """Let a container ask for devices, too."""
     more = {NIC: Quantity.from_value(count)}
     requests, limits = ({**amounts, **more} for _, amounts in container.resources.sides)
-    return container._replace(resources=ResourceRequirements(requests, limits))
+    return replace(container, resources=ResourceRequirements(requests, limits))
 
 
 def pod(name: str, *apps: Container, init: tuple[Container, ...] = ()) -> Pod:
@@ -309,7 +309,7 @@ def shapes(node: Node, setting: Setting) -> Iterator[Pod]:
         yield pod("devices-twice", with_devices(app("a", 1), 2), with_devices(app("b", half), 2))
         shared = with_devices(container("a", half, memory // 2, limited=False), 3)
         limits = {NIC: shared.resources.requests[NIC]}
-        yield pod("devices-burstable", shared._replace(resources=shared.resources._replace(limits=limits)))
+        yield pod("devices-burstable", replace(shared, resources=replace(shared.resources, limits=limits)))
 
 
 # Where plug-in and kubelet differ

@@ -26,7 +26,7 @@ FACTS: Mapping[MachineFact, Callable[[Machine], object]] = {
     MachineFact.HUGE_PAGES: lambda machine: {
         (node.id, size, count) for node in machine.numa_nodes for size, count in node.hugepages.items()
     },
-    MachineFact.CORE_KINDS: lambda machine: machine.core_kinds[:2],
+    MachineFact.CORE_KINDS: lambda machine: (machine.core_kinds.performance, machine.core_kinds.efficiency),
     MachineFact.ISOLATED: lambda machine: (machine.isolated, machine.nohz_full),
     MachineFact.MODEL: lambda machine: machine.model_name,
 }

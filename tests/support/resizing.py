@@ -110,7 +110,7 @@ def with_policies(pod: StoredPod, policies: Mapping[str, frozenset[str]]) -> Sto
     """Give containers a ``resizePolicy``: the resources whose change restarts them."""
 
     def told(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(each._replace(restarts=policies.get(each.name, frozenset())) for each in containers)
+        return tuple(replace(each, restarts=policies.get(each.name, frozenset())) for each in containers)
 
     return pod._replace(containers=told(pod.containers), init_containers=told(pod.init_containers))
 

@@ -18,6 +18,7 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
+from cpuctl.records import replace
 
 MACHINE = "synthetic:2s2n4c2t,mem=16Gi"
 """CPUs 0-3,8-11 and 4-7,12-15 on two NUMA nodes; n and n+8 are one core. 16 GiB are those of each node."""
@@ -88,11 +89,11 @@ def drifted(memory: MemoryStateFile, *, node: int, more: int) -> MemoryStateFile
     """Let a file say that a NUMA node had more memory."""
     before = memory.machine_state[node]
     table = before.memory_map["memory"]
-    changed = table._replace(
-        total=table.total + more, allocatable=table.allocatable + more, free=table.free + more
+    changed = replace(
+        table, total=table.total + more, allocatable=table.allocatable + more, free=table.free + more
     )
-    nodes = {**memory.machine_state, node: before._replace(memory_map={"memory": changed})}
-    return memory._replace(machine_state=nodes)
+    nodes = {**memory.machine_state, node: replace(before, memory_map={"memory": changed})}
+    return replace(memory, machine_state=nodes)
 
 
 def pod(uid: str, name: str, container: str, count: int, gib: int, container_id: str = "") -> dict[str, Any]:

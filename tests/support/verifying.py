@@ -61,7 +61,7 @@ RUNNING = Owners.of([pod(DB, container("server", 4)), pod(WEB, container("app", 
 
 def state(pool: str = str(CPU_STATE.default_cpu_set), **changes: Any) -> CPUStateFile:
     """Change the state that everybody is content with."""
-    return CPU_STATE._replace(default_cpu_set=cpus(pool), **changes)
+    return replace(CPU_STATE, default_cpu_set=cpus(pool), **changes)
 
 
 def verify(

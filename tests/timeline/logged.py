@@ -9,6 +9,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.replay import TimelineInputs, load_timeline
+from cpuctl.records import replace
 from cpuctl.timeline.model import Admit, Remove, Timeline
 from cpuctl.timeline.simulation import Simulation
 from cpuctl.timeline.world.world import PodLife
@@ -39,7 +40,7 @@ def replay(timeline: Timeline) -> Simulation:
 
 def printed(timeline: Timeline, minor: int) -> Iterator[str]:
     """Play a timeline, and print what a kubelet of a release would at verbosity 4."""
-    simulation = Simulation(timeline._replace(log="that is being written"))
+    simulation = Simulation(replace(timeline, log="that is being written"))
     world = simulation.world
     yield _klog(0, f'"Kubelet version" kubeletVersion="v1.{minor}.0"')
     for moment in timeline.moments:

@@ -14,6 +14,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.operations.replay import TimelineInputs, load_timeline
 from cpuctl.pods.model import ResourceRequirements
 from cpuctl.pods.qos import pod_qos
+from cpuctl.records import replace
 from cpuctl.timeline.model import Resize, Timeline
 from cpuctl.timeline.report.views import containers_view
 from cpuctl.timeline.runtime_log import is_runtime_log, member, number_of, read_requests
@@ -115,8 +116,8 @@ def test_a_terminal_and_a_log_of_kubectl_tell_the_same(tmp_path: Path) -> None:
     for text in (log.shown(), stamped):
         assert is_runtime_log(text)
         again = load(tmp_path, text)
-        assert [each._replace(where=None) for each in again.moments] == [
-            each._replace(where=None) for each in written.moments
+        assert [replace(each, where=None) for each in again.moments] == [
+            replace(each, where=None) for each in written.moments
         ]
 
 

@@ -27,6 +27,7 @@ from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
@@ -166,7 +167,8 @@ def _finding(finding: StateFinding) -> answers.StateFinding:
 
 def _shortened(finding: StateFinding) -> StateFinding:
     """Cut what may quote a file."""
-    return finding._replace(
+    return replace(
+        finding,
         message=shortened(finding.message),
         expected=shortened(finding.expected),
         detected=shortened(finding.detected),

@@ -11,6 +11,7 @@ from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.engine.node import Node
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.plan import PlanPicture
@@ -30,7 +31,7 @@ def plan_picture(machine: Machine, node: object, pods: Iterable[StoredPod]) -> P
     state = node.state_file()
     if node.policy is None:
         # Without a policy, the kubelet keeps no pool: every container runs on all CPUs.
-        state = state._replace(default_cpu_set=machine.online)
+        state = replace(state, default_cpu_set=machine.online)
     return _of(machine, _while_running(state, known), Owners.of(known.values()))
 
 
@@ -47,7 +48,7 @@ def _while_running(state: CPUStateFile, pods: Mapping[str, StoredPod]) -> CPUSta
         uid: _of_the_last(containers, pods[uid]) if uid in pods else containers
         for uid, containers in state.entries.items()
     }
-    return state._replace(entries=entries)
+    return replace(state, entries=entries)
 
 
 def _of_the_last(containers: Mapping[str, CPUSet], pod: StoredPod) -> Mapping[str, CPUSet]:

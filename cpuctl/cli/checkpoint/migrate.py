@@ -35,6 +35,7 @@ from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.operations.state_writing import changing
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import CheckpointChange
@@ -120,7 +121,7 @@ def migrate(
     )
     with changing(write_state, in_place=yes) as lock:
         with answering_unloaded(sources, style):
-            migration = _migration(inputs._replace(lock=lock), writing, sources)
+            migration = _migration(replace(inputs, lock=lock), writing, sources)
         document = _answer(migration, inputs, sources)
         commit(document, migration.changes, writing, sources, style)
 

@@ -30,6 +30,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.operations.command_lines import checkpoint_commands
 from cpuctl.operations.state_writing import changing
+from cpuctl.records import replace
 
 app = command_group()
 
@@ -95,7 +96,7 @@ def repair(
         in_place=yes,
     )
     with changing(write_state, in_place=yes) as lock:
-        _repair(inputs._replace(lock=lock), writing, Style(output, color=not no_color, quiet=quiet))
+        _repair(replace(inputs, lock=lock), writing, Style(output, color=not no_color, quiet=quiet))
 
 
 def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> None:

@@ -15,6 +15,7 @@ from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.requests import container_requests
 from cpuctl.pods.stored import AmountField, AmountOrigin, AmountSource
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 _ZERO = Quantity()
 _COUNTED = ("cpu", "memory")
@@ -117,7 +118,7 @@ def _whole_pod(pod: StoredPod) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]
         for side in ("requests", "limits")
     )
     requests, limits = ({**side, "cpu": whole} for side in (pod.resources.requests, pod.resources.limits))
-    yield pod._replace(resources=pod.resources._replace(requests=requests, limits=limits)), changes
+    yield pod._replace(resources=replace(pod.resources, requests=requests, limits=limits)), changes
 
 
 def _beside_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
@@ -129,7 +130,7 @@ def _beside_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPo
     def edited(path: str, each: Container) -> Container:
         edits = list(_edits(path, each, whole=True)) if each.name == container.name else []
         changes.extend(edits)
-        return each._replace(resources=_applied(each.resources, edits))
+        return replace(each, resources=_applied(each.resources, edits))
 
     inits = tuple(edited(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
     apps = tuple(edited(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
@@ -170,7 +171,7 @@ def _changed(pod: StoredPod, name: str) -> tuple[StoredPod, tuple[SpecEdit, ...]
     def edited(path: str, container: Container) -> Container:
         edits = list(_edits(path, container, whole=container.name == name))
         changes.extend(edits)
-        return container._replace(resources=_applied(container.resources, edits))
+        return replace(container, resources=_applied(container.resources, edits))
 
     inits = tuple(edited(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
     apps = tuple(edited(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
@@ -214,4 +215,4 @@ def _applied(resources: ResourceRequirements, changes: list[SpecEdit]) -> Resour
         sides[change.place.side][change.place.resource] = change.after
     for resource, limit in sides["limits"].items():
         sides["requests"].setdefault(resource, limit)
-    return resources._replace(requests=sides["requests"], limits=sides["limits"])
+    return replace(resources, requests=sides["requests"], limits=sides["limits"])

@@ -6,7 +6,7 @@ sets are masks throughout.
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Allocation(NamedTuple):
+class Allocation(Record):
     """Exclusive CPUs for a container; ``known`` when the state held them already."""
 
     cpus: CPUMask
@@ -64,7 +64,7 @@ class ReservingFailsError(Exception):
 AllocationResult = Allocation | Rejected | KubeletFault | Undetermined
 
 
-class CPURequest(NamedTuple):
+class CPURequest(Record):
     """So many CPUs out of those that are *offered* (a mask), for a container, or (None) a pod as a whole.
 
     *affinity* is the mask of NUMA nodes that the Topology Manager chose, None without one.

@@ -21,6 +21,7 @@ from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
 from cpuctl.engine.placement import POLICY_NONE, ExclusiveClaim, Placement, PoolWarning
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, pod_level_cpus
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState
@@ -156,17 +157,22 @@ class CPUProvider(Copied):
             # What it holds from before stays: only the end of the pod takes it back.
             held = self.state.assignments.get(candidate.pod.uid, {}).get(container.name, NO_CPUS)
             return (
-                placed._replace(claim=claim, cpus=held, exclusive=True)
+                replace(placed, claim=claim, cpus=held, exclusive=True)
                 if held
-                else placed._replace(claim=claim)
+                else replace(placed, claim=claim)
             )
         result = self.policy.allocate(self.state, candidate.pod, container, claim.cpus, hint.nodes)
         if not isinstance(result, Allocation):
             self.metrics.container_failed(self.policy)
             return result
         self.metrics.container_allocated(self.policy, self.state, result.cpus, known=result.known)
-        return placed._replace(
-            claim=claim, cpus=result.cpus, exclusive=True, steps=result.steps, weighings=result.weighings
+        return replace(
+            placed,
+            claim=claim,
+            cpus=result.cpus,
+            exclusive=True,
+            steps=result.steps,
+            weighings=result.weighings,
         )
 
     def allocate_pod(
@@ -178,7 +184,7 @@ class CPUProvider(Copied):
             return placed
         if total == 0:
             return [
-                each._replace(claim=self.claim(candidate, each.container, scope="pod")) for each in placed
+                replace(each, claim=self.claim(candidate, each.container, scope="pod")) for each in placed
             ]
 
         from cpuctl.engine.cpu.pod_level import BubbleRequest, CPUBubble, allocate_bubble, restore_bubble
@@ -200,7 +206,8 @@ class CPUProvider(Copied):
 
     def _in_bubble(self, candidate: Candidate, bubble: CPUBubble, placed: Placement) -> Placement:
         claim, name = self.claim(candidate, placed.container), placed.container.name
-        return placed._replace(
+        return replace(
+            placed,
             claim=claim,
             cpus=bubble.containers[name],
             exclusive=claim.cpus > 0,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property, reduce
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Changeable
@@ -42,7 +42,7 @@ def delay_of(pod: StoredPod, rules: DelayRules) -> int:
     return (pod.scale_down_grace or 0) * SECOND if rules.by_pod else rules.of_node
 
 
-class _Joined(NamedTuple):
+class _Joined(Record):
     """What containers hold together, as long as *of* is where that is recorded; *twice*: of several."""
 
     of: Mapping[str, Mapping[str, CPUMask]] | None

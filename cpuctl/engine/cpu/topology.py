@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, reduce
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.golang.text import GoError
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
@@ -27,7 +28,16 @@ _Label = tuple[int, int, int, int, CPUMask]
 """NUMA node, socket, core and uncore cache of one core entry, and the mask of its threads."""
 
 
-class _Labels(NamedTuple):
+_FEW = 4
+"""To look up one CPU takes about as long as to look at so many cores."""
+
+
+class CPUTopology(Record):
+    """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead.
+
+    Where ``caches_known`` is False, ``uncore_caches`` are the sockets that a kubelet takes for them.
+    """
+
     numa_nodes: Masks
     sockets: Masks
     cores: Masks
@@ -36,17 +46,6 @@ class _Labels(NamedTuple):
     num_sockets: int
     num_cores: int
     caches_known: bool = True
-
-
-_FEW = 4
-"""To look up one CPU takes about as long as to look at so many cores."""
-
-
-class CPUTopology(_Labels):
-    """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead.
-
-    Where ``caches_known`` is False, ``uncore_caches`` are the sockets that a kubelet takes for them.
-    """
 
     @classmethod
     def discover(cls, info: MachineInfo, *, knows_books: bool = True) -> CPUTopology:

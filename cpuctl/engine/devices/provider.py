@@ -23,6 +23,7 @@ from cpuctl.engine.provider import Candidate
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from cpuctl.pods.requests import pod_limits
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.engine.hints.hints import Hint, HintList
@@ -111,7 +112,7 @@ class DeviceProvider(Copied):
             if grant is not None:
                 grants.append(grant)
         self.state.remember_reuse(pod.uid, container.name, container.kind)
-        return placed._replace(devices=tuple(grants))
+        return replace(placed, devices=tuple(grants))
 
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]

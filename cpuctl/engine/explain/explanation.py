@@ -6,7 +6,7 @@ What other pods hold, and who has the CPUs of each NUMA node, belongs to it.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.known_defects import KnownDefect, known_defects
@@ -16,7 +16,7 @@ from cpuctl.engine.memory.state import nodes_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Pending, Rejected, Undetermined
 from cpuctl.pods.model import StoredPod
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.engine.explain.searches.searches import Search
@@ -33,7 +33,7 @@ class NodeShare(Record):
     free: int
 
 
-class Holder(NamedTuple):
+class Holder(Record):
     """A pod, the exclusive CPUs (mask) it holds, and its bytes by resource and NUMA nodes (a mask).
 
     ``running`` is False for one that the kubelet does not take for active: it has ended, was rejected, or has
@@ -125,7 +125,7 @@ def explain(replay: Replay, tick: Callable[[], None] = lambda: None) -> Explanat
     admitted = isinstance(replay.admission.verdict, Admitted)
     unaligned = _unaligned(rounds, node, pod) if admitted else ()
     if unaligned:
-        replay = replay._replace(scenario=replay.scenario._replace(aligned=True))
+        replay = replace(replay, scenario=replace(replay.scenario, aligned=True))
     return Explanation(
         replay=replay,
         decision=decision,

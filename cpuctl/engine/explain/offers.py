@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
@@ -15,7 +15,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.pod_level import guaranteed_equivalent
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.engine.memory.requests import MemoryRequest
@@ -39,7 +39,7 @@ class OfferStatus(StrEnum):
     USABLE = "usable"
 
 
-class Offer(NamedTuple):
+class Offer(Record):
     """The hints of one provider for one resource; ``rule`` is what they follow, where they follow one.
 
     ``hints`` is None where they are too many to list, and so is ``usable``: the sets of NUMA nodes (masks)
@@ -72,7 +72,7 @@ class Round(Record):
 def round_of(hint_round: HintRound, pod: StoredPod, node: Node) -> Round:
     """Read one round of a trace as the Topology Manager of the node does."""
     offers = (
-        offer._replace(request=_request(offer, pod, hint_round.container, node))
+        replace(offer, request=_request(offer, pod, hint_round.container, node))
         for name, answer in hint_round.answers.items()
         for offer in _offers(name, answer, node.topology_manager)
     )

@@ -25,7 +25,7 @@ def release_notes(replay: Replay) -> Iterator[KnownDefect]:
     scenario = replay.scenario
     kubelet, fate = scenario.kubelet, _fate(replay.admission)
     for name in noticed(kubelet) if len(scenario.pods) <= MOST_PODS else ():
-        turned = scenario._replace(kubelet=replace(kubelet, turned=frozenset({name})))
+        turned = replace(scenario, kubelet=replace(kubelet, turned=frozenset({name})))
         other = replay_scenario(turned, SearchBudget(), 1)
         if isinstance(other, Replay) and _fate(other.admission) != fate:
             yield _note(DIFFERENCES[name], kubelet.version)

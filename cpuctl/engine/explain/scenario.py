@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
@@ -12,6 +11,7 @@ from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.start import NotStarted, StartResult
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import Record
 
 REMEMBERED = 256
 """Pods back to which a replay can be taken up again; each costs a copy of the node."""
@@ -21,7 +21,7 @@ Starter = Callable[[Kubelet], StartResult]
 any."""
 
 
-class Scenario(NamedTuple):
+class Scenario(Record):
     """A kubelet starts and looks at *pods* one after the other; the one at *position* is the question.
 
     The pods in *removed* (by UID) end right before that pod comes. With *restarted* the pods are those that
@@ -87,7 +87,7 @@ class SearchBudget:
         return node.admit(pod)
 
 
-class Replay(NamedTuple):
+class Replay(Record):
     """A scenario as the engine decided it.
 
     ``befores`` are the node before the pod in question came and, in front of it, before others that came

@@ -7,12 +7,13 @@ decided on one by one from the highest down, each left out before it is taken in
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple, Protocol, Self
+from typing import Protocol, Self
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.coverage import SocketRule
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.masks import NODE_0, NodeMask
+from cpuctl.records import Record
 
 
 class NodeSets(Protocol):
@@ -44,7 +45,7 @@ class NodeSets(Protocol):
         """Find the lowest of the sets."""
 
 
-class SetsWithCPUs(NamedTuple):
+class SetsWithCPUs(Record):
     """Sets of the nodes ``taken`` and ``more`` others that bring the ``missing`` CPUs between them.
 
     ``free`` has the free CPUs of the others by id, ascending; ``rule`` limits the sockets of the whole set.

@@ -8,7 +8,7 @@ the metrics: a dry run cannot know.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Changeable
@@ -43,7 +43,7 @@ POLICIES: tuple[AlignmentPolicy, ...] = ("best-effort", "restricted", "single-nu
 _OPTIONS = "topologyManagerPolicyOptions"
 
 
-class Merged(NamedTuple):
+class Merged(Record):
     """What the hints come to, and whether the policy admits it."""
 
     hint: Hint
@@ -53,7 +53,7 @@ class Merged(NamedTuple):
 MergeResult: TypeAlias = Merged | KubeletFault | Undetermined
 
 
-class HintRound(NamedTuple):
+class HintRound(Record):
     """One round of the Topology Manager: for a container or (None) the pod, hints and what they come to.
 
     ``answers`` has the hints of each provider by its name, in the order in which they were asked.

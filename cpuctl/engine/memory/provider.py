@@ -19,6 +19,7 @@ from cpuctl.engine.placement import Placement
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, guaranteed_equivalent
 from cpuctl.engine.provider import Candidate, Refusal
 from cpuctl.pods.model import Container, QosClass, StoredPod
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import MemoryStateFile, SavedMemoryState
@@ -146,12 +147,12 @@ class MemoryProvider(Copied):
         if self.policy is None:
             return placed
         if why := _why_not(candidate, self.rules):
-            return placed._replace(why_no_memory=why)
+            return replace(placed, why_no_memory=why)
         request = _request(self.policy, candidate, placed.container)
         known = self.state.assigned(candidate.pod.uid, placed.container.name) is not None
         blocks = self.policy.allocate(self.state, candidate.pod, placed.container, request, hint)
         self.metrics.container(known=known, failed=isinstance(blocks, Rejected | KubeletFault))
-        return blocks if isinstance(blocks, Rejected | KubeletFault) else placed._replace(memory=blocks)
+        return blocks if isinstance(blocks, Rejected | KubeletFault) else replace(placed, memory=blocks)
 
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
@@ -166,7 +167,7 @@ class MemoryProvider(Copied):
         from cpuctl.engine.memory.pod_level import allocate_bubble
 
         if why := _why_not(candidate, self.rules):
-            return [each._replace(why_no_memory=why) for each in placed]
+            return [replace(each, why_no_memory=why) for each in placed]
         parts: Mapping[str, Blocks] | Rejected | KubeletFault = self.state.blocks.get(pod.uid, {})
         if not (self.rules.restores_memory and pod.uid in self.state.pod_blocks):
             parts = allocate_bubble(self.state, pod, _claims(self.policy, candidate), request, hint)
@@ -174,7 +175,7 @@ class MemoryProvider(Copied):
         self.metrics.pod(exclusive, failed=not isinstance(parts, Mapping))
         if not isinstance(parts, Mapping):
             return parts
-        return [each._replace(memory=parts.get(each.container.name, ())) for each in placed]
+        return [replace(each, memory=parts.get(each.container.name, ())) for each in placed]
 
     def keep_only(
         self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None

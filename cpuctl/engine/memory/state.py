@@ -12,6 +12,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Changeable
 from cpuctl.engine.masks import NodeMask
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
@@ -144,5 +145,5 @@ def _shrunk(held: Blocks, used: MemoryBlock, amount: int) -> tuple[Blocks, int]:
         if (block.type, set(block.numa_affinity)) == (used.type, set(used.numa_affinity)):
             again = min(amount, block.size)
         amount -= again
-        shrunk.append(block._replace(size=block.size - again) if again else block)
+        shrunk.append(replace(block, size=block.size - again) if again else block)
     return tuple(shrunk), amount

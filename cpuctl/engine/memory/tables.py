@@ -11,7 +11,7 @@ from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryTable
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.quantity import Format, Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 MEMORY = "memory"
 _HUGE_PAGES = "hugepages-"
@@ -124,7 +124,7 @@ def _moved(tables: Mapping[str, MemoryTable], resource: str, taken: int) -> Mapp
     if not taken:
         return tables
     table = tables[resource]
-    return {**tables, resource: table._replace(reserved=table.reserved + taken, free=table.free - taken)}
+    return {**tables, resource: replace(table, reserved=table.reserved + taken, free=table.free - taken)}
 
 
 def violates_groups(tables: Mapping[int, MemoryNode], members: list[int]) -> bool:

@@ -7,7 +7,7 @@ CPU Manager leaves what a container has, and has no hint for one of another size
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.cpu.resizing.request import Departure, Resized
 from cpuctl.engine.cpu.state import delay_of
@@ -29,6 +29,7 @@ from cpuctl.engine.resize.rules import DEFAULT_RULES, ResizeRules
 from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.pods.qos import pod_qos
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.engine.admission import Admission
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 
-class ResizePath(NamedTuple):
+class ResizePath(Record):
     """Who decides on a resize; without ``server`` the API server has agreed already.
 
     *capacity* is what the whole node has for pods by the kubelet's count (CPU in milli), None where it is
@@ -53,7 +54,7 @@ class ResizePath(NamedTuple):
     capacity: Mapping[str, int] | None = None
 
 
-class _Found(NamedTuple):
+class _Found(Record):
     """What the managers and the fit into the node have come to."""
 
     decided_by: DecidedBy
@@ -77,7 +78,7 @@ def decide(node: Node, request: PodResize, path: ResizePath) -> ResizeOutcome:
     before = _cpus(node, request.desired)
     early = _early(request, path)
     if early is not None:
-        return early._replace(shares=_shares(node, request.desired, before))
+        return replace(early, shares=_shares(node, request.desired, before))
     by_allocator = path.kubelet.allocates and node.policy is not None
     found = _by_allocator(node, request, path) if by_allocator else _by_admission(node, request.desired)
     unfollowed = _unfollowed(node, request.desired) if isinstance(found.verdict, Admitted) else ()
@@ -164,7 +165,7 @@ def _by_allocator(node: Node, request: PodResize, path: ResizePath) -> _Found:
     if not on_trial:
         node.active[pod.uid] = running
     kept = (Departure.NOTHING_KEPT,) if on_trial and _cpus(used, pod) != held else ()
-    return found._replace(decided_by=DecidedBy.NODE_FIT, verdict=short, departures=kept)
+    return replace(found, decided_by=DecidedBy.NODE_FIT, verdict=short, departures=kept)
 
 
 def _allocator(semantics: Semantics) -> Callable[[Resizing], Resized]:

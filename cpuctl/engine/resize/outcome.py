@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from cpuctl.engine.cpu.resizing.request import Departure
 from cpuctl.engine.hints.topology_manager import HintRound
@@ -46,7 +46,7 @@ class DecidedBy(StrEnum):
     NODE_FIT = "nodeFit"
 
 
-class CPUShare(NamedTuple):
+class CPUShare(Record):
     """A container's exclusive CPUs (masks), None where it shares; ``baseline`` are those it was promised."""
 
     before: int | None
@@ -54,7 +54,7 @@ class CPUShare(NamedTuple):
     baseline: int | None
 
 
-class ResizeOutcome(NamedTuple):
+class ResizeOutcome(Record):
     """The decision on one resize and what it rests on.
 
     ``message`` is in the words of who decided. ``shares`` has the containers that hold or held exclusive

@@ -7,7 +7,6 @@ tries again every three minutes, and whenever a pod comes, goes, is changed or h
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
 
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Verdict
@@ -19,11 +18,12 @@ from cpuctl.pods.model import QosClass
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record, replace
 
 _NOTHING = Quantity()
 
 
-class RetriedResize(NamedTuple):
+class RetriedResize(Record):
     """What has come of a resize after so many attempts.
 
     ``reference`` is the first attempt's answer of the reference implementation, where it is another one.
@@ -50,7 +50,7 @@ def _reference(before: Node, outcome: ResizeOutcome, path: ResizePath) -> Resize
     """Ask the reference implementation, where the KEP's text wants something else."""
     if not outcome.departures:
         return None
-    return decide(before, outcome.request, path._replace(semantics=Semantics.REFERENCE))
+    return decide(before, outcome.request, replace(path, semantics=Semantics.REFERENCE))
 
 
 def _retry(node: Node, done: list[RetriedResize], path: ResizePath) -> bool:
@@ -60,7 +60,7 @@ def _retry(node: Node, done: list[RetriedResize], path: ResizePath) -> bool:
     for request in retry_order([done[index].outcome.request for index in waiting.values()], path):
         index = waiting[request.desired.uid]
         outcome = decide(node, request, path)
-        done[index] = done[index]._replace(outcome=outcome, attempts=done[index].attempts + 1)
+        done[index] = replace(done[index], outcome=outcome, attempts=done[index].attempts + 1)
         granted |= outcome.result.accepted
     return granted
 

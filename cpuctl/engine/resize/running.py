@@ -5,12 +5,13 @@ KEP-1287 tells four states apart: desired (the spec), allocated (what the kubele
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from cpuctl.checkpoints.model import RecordedPod
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, StoredPod
 from cpuctl.pods.running import Amounts, ReportedResources
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record, replace
 
 _Pod = TypeVar("_Pod", bound=Pod)
 RESIZABLE: Final = ("cpu", "memory")
@@ -20,7 +21,7 @@ POD = ""
 """Stands for the pod as a whole where resources are named by container."""
 
 
-class RunningPod(NamedTuple):
+class RunningPod(Record):
     """A pod with the resources it is ``allocated``; ``spec`` has those that it is to have already.
 
     ``actuated`` has what its runtime was told, ``actual`` what that reports. ``waiting_since`` is when a
@@ -41,7 +42,8 @@ class RunningPod(NamedTuple):
 
     def changed(self, change: Callable[[StoredPod], StoredPod]) -> "RunningPod":
         """Return the pod with the same change of all its versions."""
-        return self._replace(
+        return replace(
+            self,
             spec=change(self.spec),
             allocated=change(self.allocated),
             actuated=change(self.actuated),
@@ -53,7 +55,7 @@ class RunningPod(NamedTuple):
         return next((each.restarts for each in self.spec.all_containers if each.name == container), _NONE)
 
 
-class PodResize(NamedTuple):
+class PodResize(Record):
     """A running pod, and the same pod with the resources it is to have."""
 
     running: RunningPod
@@ -85,7 +87,7 @@ def with_requirements(pod: _Pod, wanted: Mapping[str, ResourceRequirements]) -> 
     """Return the pod with other resources of some containers, or (``POD``) of its own."""
 
     def renewed(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(each._replace(resources=wanted.get(each.name, each.resources)) for each in containers)
+        return tuple(replace(each, resources=wanted.get(each.name, each.resources)) for each in containers)
 
     return pod._replace(
         containers=renewed(pod.containers),
@@ -109,7 +111,8 @@ def running_pod(pod: StoredPod) -> RunningPod:
         granted = actual
     settled = not (status.pending or status.in_progress)
     current = with_requirements(pod, granted if settled else granted | actual)
-    return running._replace(
+    return replace(
+        running,
         allocated=with_requirements(pod, granted),
         actuated=current,
         actual=current,
@@ -123,7 +126,7 @@ def with_checkpoints(
     """Put in what the kubelet's own files say it has granted, and has reported the runtime."""
     granted = running.allocated if allocated is None else _recorded(running.spec, allocated)
     current = running.actuated if actuated is None else _recorded(running.spec, actuated)
-    return running._replace(allocated=granted, actuated=current)
+    return replace(running, allocated=granted, actuated=current)
 
 
 def _recorded(spec: StoredPod, recorded: RecordedPod) -> StoredPod:
@@ -165,14 +168,16 @@ def _granted(reported: ReportedResources, requested: ResourceRequirements) -> Re
         return None
     requests, limits = {**requested.requests, **reported.granted}, _of(reported.limits, requested.limits)
     same = {name for name, limit in requested.limits.items() if requested.requests.get(name) == limit}
-    return requested._replace(requests=requests, limits={**limits, **{name: requests[name] for name in same}})
+    return replace(requested, requests=requests, limits={**limits, **{name: requests[name] for name in same}})
 
 
 def _in_force(reported: ReportedResources, requested: ResourceRequirements) -> ResourceRequirements | None:
     if reported.requests is None and reported.limits is None:
         return None
-    return requested._replace(
-        requests=_of(reported.requests, requested.requests), limits=_of(reported.limits, requested.limits)
+    return replace(
+        requested,
+        requests=_of(reported.requests, requested.requests),
+        limits=_of(reported.limits, requested.limits),
     )
 
 

@@ -5,7 +5,7 @@ Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on th
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL
 from cpuctl.engine.resize.running import RESIZABLE, PodResize
@@ -35,7 +35,7 @@ _ONLY = "only cpu and memory resources are mutable"
 _SIDES = ("requests", "limits")
 
 
-class ResizeServer(NamedTuple):
+class ResizeServer(Record):
     """An API server 1.*minor* and its gates; ``node_resizes`` is the kubelet's gate.
 
     ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting.

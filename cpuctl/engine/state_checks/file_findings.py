@@ -1,7 +1,7 @@
 """State files as they are found: what a kubelet reads from them, what they say, and what is wrong."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from cpuctl.checkpoints.model import (
     DRAIN,
@@ -16,7 +16,7 @@ from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.saved_files import LoadFailure, SavedFiles
 from cpuctl.engine.state_checks.findings import REPAIR, StateFinding, StatePlace
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 _State = TypeVar("_State")
@@ -52,7 +52,7 @@ class FoundFile(Record, Generic[_State]):
         return self.whole if isinstance(self.read, UnreadableState) else self.read
 
 
-class FoundStates(NamedTuple):
+class FoundStates(Record):
     """The files of one kubelet; None where there is none.
 
     ``pods`` are those that in-place resize keeps, ``devices`` the device manager's, ``claims`` the DRA
@@ -110,7 +110,7 @@ def file_findings(
         return
     if isinstance(file.read, UnreadableState):
         found = _unreadable(name, file, file.read.error, version)
-        yield found if certain else found._replace(severity=Severity.WARNING)
+        yield found if certain else replace(found, severity=Severity.WARNING)
     elif file.facts.wrong_checksums:
         yield _unseen_checksum(name, file)
     if file.facts.embedded_differs:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cpuctl.diagnostics import Diagnostic, Severity
+from cpuctl.records import Record
 
 REPAIR = "cpuctl checkpoint repair"
 REPAIR_WITH_PODS = f"{REPAIR} --pods FILE"
@@ -18,7 +19,7 @@ MOST_ALIKE = 50
 """Of findings with the same code, as many are told: a file may have one for every entry."""
 
 
-class StatePlace(NamedTuple):
+class StatePlace(Record):
     """A file, and whose entries in it something is about; empty where it is nobody's."""
 
     file_name: str

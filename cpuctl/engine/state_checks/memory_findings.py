@@ -21,7 +21,7 @@ from cpuctl.engine.memory.tables import MEMORY, Tables, free_in, wrapped
 from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.quantity import Format, Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.state_names import MEMORY_FILE
 
 
@@ -280,13 +280,14 @@ def _alone(node: MemoryNode) -> dict[str, int]:
 
 def _sound(node: MemoryNode, due: MemoryNode) -> MemoryNode:
     """Take what is for pods from the machine, but where the file is of another: that is told elsewhere."""
-    return node._replace(
+    return replace(
+        node,
         memory_map={
-            name: table._replace(allocatable=due.memory_map[name].allocatable)
+            name: replace(table, allocatable=due.memory_map[name].allocatable)
             if name in due.memory_map and _basis(node, name) == _basis(due, name)
             else table
             for name, table in node.memory_map.items()
-        }
+        },
     )
 
 

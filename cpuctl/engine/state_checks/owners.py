@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.diagnostics import Severity
@@ -43,7 +43,7 @@ class PodName(Record):
         return f"{self.namespace}/{self.name}"
 
 
-class Owners(NamedTuple):
+class Owners(Record):
     """The pods that run, by the UID that their kubelet knows them by; None where nobody says who runs.
 
     ``called`` are names of pods, running or not, and ``containers`` UIDs and names of containers by their id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
 from cpuctl.cpuset import CPUSet
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _MANAGED = (CPU_FILE, MEMORY_FILE)
 
 
-class StateVerdict(NamedTuple):
+class StateVerdict(Record):
     """``start`` is how the start ends; ``refusals`` is what stands against each file by itself.
 
     ``readings`` tells what the kubelet does with each. ``reached`` is False where the kubelet ends before it

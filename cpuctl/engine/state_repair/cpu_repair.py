@@ -20,6 +20,7 @@ from cpuctl.engine.state_checks.cpu_findings import CPUHolder, holders, union
 from cpuctl.engine.state_checks.findings import REMOVE_ONE
 from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
 from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired
+from cpuctl.records import replace
 
 Moves = Mapping[str, Mapping[int, int]]
 """By UID, the CPU that takes the place of another."""
@@ -201,7 +202,7 @@ class _Work:
         """Drop what nobody holds any more."""
         for uid, name, status in gone(self.state.entries, self.owners):
             self._do(ActionKind.DROPPED, GONE[status], uid, name, before=str(self.state.entries[uid][name]))
-        self.state = self.state._replace(entries=kept(self.state.entries, self.owners))
+        self.state = replace(self.state, entries=kept(self.state.entries, self.owners))
 
     def settle_pods(self) -> None:
         """Let pods hold as a whole what their containers hold at least, and nothing without containers."""
@@ -225,7 +226,7 @@ class _Work:
                 if pods[uid] != whole:
                     why = "its containers hold more than the pod"
                     self._do(ActionKind.POD, why, uid, before=str(whole), after=str(pods[uid]))
-        self.state = self.state._replace(pod_entries=pods)
+        self.state = replace(self.state, pod_entries=pods)
 
     def move(self, moves: Moves, policy: StaticPolicy) -> None:
         """Put other CPUs in the place of those that pods cannot keep."""
@@ -237,7 +238,8 @@ class _Work:
                 if (after := moved(cpus, own, leaving)) != cpus:
                     self._do(ActionKind.MOVED, why, uid, name, before=str(cpus), after=str(after))
         wholes = {uid: {"": cpus} for uid, cpus in self.state.pod_entries.items()}
-        self.state = self.state._replace(
+        self.state = replace(
+            self.state,
             entries=_moved_entries(self.state.entries, moves),
             pod_entries={uid: each[""] for uid, each in _moved_entries(wholes, moves).items()},
             baselines=_moved_entries(self.state.baselines, moves),
@@ -258,7 +260,7 @@ class _Work:
                         self._do(ActionKind.BASELINE, why, uid, name, before=str(baseline), after=str(right))
                 elif (uid, name) not in dropped:
                     self._do(ActionKind.BASELINE, "it holds no CPUs", uid, name, before=str(baseline))
-        self.state = self.state._replace(baselines=baselines)
+        self.state = replace(self.state, baselines=baselines)
 
     def give_up_baselines(self) -> None:
         """Report what a kubelet without baselines loses, now that it has to be written anyway."""
@@ -268,7 +270,7 @@ class _Work:
                 if now is not None and now != baseline:
                     why = f"this kubelet keeps no baselines: it may not shrink below {now} any more"
                     self._do(ActionKind.BASELINE, why, uid, name, before=str(baseline))
-        self.state = self.state._replace(baselines={})
+        self.state = replace(self.state, baselines={})
 
     def fill_pool(self, policy: StaticPolicy) -> None:
         """Share what nobody holds, but for reserved CPUs where they are kept apart."""
@@ -278,7 +280,7 @@ class _Work:
         old = self.state.default_cpu_set
         if pool != old:
             self._do(ActionKind.POOL, _why_pool(old, pool, policy), before=str(old), after=str(pool))
-        self.state = self.state._replace(default_cpu_set=pool)
+        self.state = replace(self.state, default_cpu_set=pool)
 
     def _do(
         self, did: ActionKind, why: str, uid: str = "", container: str = "", *, before: str, after: str = ""

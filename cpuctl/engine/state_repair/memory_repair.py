@@ -17,6 +17,7 @@ from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS
 from cpuctl.engine.state_checks.memory_findings import DriftKind, UnplacedBlock, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
 from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired
+from cpuctl.records import replace
 
 _SHOWN = 3
 _REMOVE = f"remove what has no place from the node, then {REPAIR_WITH_PODS}, or {DRAIN}"
@@ -50,7 +51,7 @@ def repair_memory_state(
         return Repaired(fresh, (_policy(state, "Static"),))
     entries = kept(state.entries, owners)
     pods = {uid: blocks for uid, blocks in state.pod_entries.items() if rules.keeps_pods and uid in entries}
-    new = state._replace(entries=entries, pod_entries=pods)
+    new = replace(state, entries=entries, pod_entries=pods)
     restore = partial(restored, fresh=rules.fresh, compares_groups=rules.compares_groups)
     starts = isinstance(restore(new), MemoryManagerState)
     dropped = [*_dropped(state, owners)]
@@ -62,7 +63,7 @@ def repair_memory_state(
     again = replayed(new, rules.fresh)
     if again.misfits:
         return _no_place(again.misfits, owners)
-    new = new._replace(machine_state=again.tables)
+    new = replace(new, machine_state=again.tables)
     verdict = restore(new)
     if isinstance(verdict, MemoryManagerState):
         drift = memory_drift(state, rules.fresh)

@@ -36,7 +36,7 @@ from cpuctl.kubelet.configuration.type_meta import (
     without,
 )
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 _PATHS = (
     ("staticPodPath",), ("authentication", "x509", "clientCAFile"), ("tlsCertFile",), ("tlsPrivateKeyFile",),
@@ -73,7 +73,7 @@ def read_main_file(
     document = found.document
     mistakes = all_mistakes(document.value, ROOT_TYPE, walk_of(document, minor))
     if places is not None:
-        document = document._replace(placed=places)
+        document = replace(document, placed=places)
     if mistakes:
         wrong, *others = (explained(each, document, each.path) for each in mistakes)
         raise _refused(wrong, f"failed to decode: {mistakes[0].text}", source, others)

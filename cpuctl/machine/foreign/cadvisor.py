@@ -116,7 +116,7 @@ def decode_machine(cursor: Cursor, info: MachineInfo, source: str) -> Machine:
         ).checked()
     except ValueError as error:
         raise InputError(str(error), where=source) from None
-    return machine._replace(findings=(_NOTE, *without_files(topology_findings(machine, info))))
+    return replace(machine, findings=(_NOTE, *without_files(topology_findings(machine, info))))
 
 
 def _refuse_repeated_cpus(cursor: Cursor) -> None:

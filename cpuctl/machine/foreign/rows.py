@@ -12,6 +12,7 @@ from cpuctl.machine.foreign.form import FormContent, MachineFact
 from cpuctl.machine.machine_info import MachineInfo, kubelet_view
 from cpuctl.machine.model import CPU, Cache, Machine, MachineFinding, NumaNode, distinct_caches
 from cpuctl.phrases import named
+from cpuctl.records import replace
 
 _SAID_OF_FORMS = frozenset({"unrecorded-memory", "unrecorded-hugepages"})
 """Findings that would repeat what the form does not tell."""
@@ -90,7 +91,7 @@ def build(printed: PrintedMachine, content: FormContent, source: str) -> Foreign
     info = kubelet_view(completed)
     unusual = (each for each in topology_findings(completed, info) if each.code not in _SAID_OF_FORMS)
     findings = (*_findings(content), *without_files(unusual))
-    return ForeignMachine(machine._replace(findings=findings), info, content)
+    return ForeignMachine(replace(machine, findings=findings), info, content)
 
 
 def _machine(printed: PrintedMachine, facts: Collection[MachineFact]) -> Machine:
@@ -156,8 +157,10 @@ def _completed(machine: Machine) -> Machine:
                 size_bytes=1 if cache.size_bytes is None else cache.size_bytes,
             )
         )
-    return machine._replace(
-        cpus=tuple(_completed_cpu(cpu, sockets[cpu.number]) for cpu in machine.cpus), caches=tuple(caches)
+    return replace(
+        machine,
+        cpus=tuple(_completed_cpu(cpu, sockets[cpu.number]) for cpu in machine.cpus),
+        caches=tuple(caches),
     )
 
 

@@ -19,6 +19,7 @@ from cpuctl.machine.model import CPU_DIRECTORY, MAX_CPUS, MAX_NUMA_NODES, NODE_D
 from cpuctl.machine.support.view import SupportArchive, not_collected
 from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
+from cpuctl.records import replace
 
 _LAYOUT = "v1"
 _UNKNOWN = -1
@@ -54,7 +55,7 @@ def read_gatherinfo(data: bytes, source: str) -> tuple[Machine, SupportArchive]:
     machine = read_machine_files(tree)
     gathered = SupportArchive("a report of dracpu gatherinfo")
     findings = (*machine.findings, *not_collected(machine, tree, gathered))
-    return machine._replace(findings=without_files(findings)), gathered
+    return replace(machine, findings=without_files(findings)), gathered
 
 
 def _cpu(item: Cursor) -> _CPU:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl import option_names
 from cpuctl.capture.kubelet.running import RunningKubelet, kubelets_using
@@ -14,7 +14,7 @@ from cpuctl.checkpoints.inspection import Inspection, inspect_state
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError
 from cpuctl.machine.recording_layout import STATE_FILES
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import StateFileName
@@ -50,17 +50,15 @@ def start_notes(outcome: NotStarted, when: str = "") -> str:
             return f"whether the kubelet would start{when} is unknown: {outcome.text}"
 
 
-class _FileChange(NamedTuple):
+class FileChange(Record):
+    """What comes of one file: ``text`` is the new content; ``state`` is None where there was no file."""
+
     file_name: StateFileName
     state: StateInput | None
     text: str = ""
     actions: tuple[RepairAction, ...] = ()
     losses: tuple[Loss, ...] = ()
     refused: Refused | None = None
-
-
-class FileChange(_FileChange):
-    """What comes of one file: ``text`` is the new content; ``state`` is None where there was no file."""
 
     @property
     def changed(self) -> bool:
@@ -77,7 +75,7 @@ class FileChange(_FileChange):
     def as_input(self) -> StateInput:
         """Return the new file as if it had been read."""
         assert self.state is not None
-        return self.state._replace(content=self.text.encode(), inspection=self.after)
+        return replace(self.state, content=self.text.encode(), inspection=self.after)
 
 
 class Target(Record):

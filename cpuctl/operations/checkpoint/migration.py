@@ -22,6 +22,7 @@ from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_note
 from cpuctl.operations.checkpoint.repair import advised
 from cpuctl.operations.checkpoint.states import container_names, load_owners, read_checkpoint_case, read_host
 from cpuctl.pods.rules import PodRules
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +78,7 @@ def migrate_for_release(inputs: CheckpointInputs, sources: Sources) -> Migration
     states = read_states(inputs.state, place, sources)
     _require(len(states), inputs.state or inputs.root)
     owners = load_owners(inputs.pods, PodRules(), sources)
-    changes = _all_migrated(states, reader._replace(initial_containers=container_names(owners)))
+    changes = _all_migrated(states, replace(reader, initial_containers=container_names(owners)))
     return Migration(changes, owners, reader)
 
 
@@ -105,14 +106,14 @@ def _proven(
 ) -> tuple[tuple[FileChange, ...], StateVerdict]:
     """Ask whether the kubelet starts on the new files; without that, none of them is to be written."""
     states = tuple(each.state if each.refused else each.as_input() for each in changes)
-    verdict = advised(case._replace(states=tuple(state for state in states if state)))
+    verdict = advised(replace(case, states=tuple(state for state in states if state)))
     if isinstance(verdict.start, Started) or any(each.refused for each in changes):
         return changes, verdict
     reason = Refused(
         start_notes(verdict.start, " on it"),
         "cpuctl checkpoint repair writes files that it starts with, or lists the pods that prevent it",
     )
-    return tuple(each._replace(refused=reason) if each.changed else each for each in changes), verdict
+    return tuple(replace(each, refused=reason) if each.changed else each for each in changes), verdict
 
 
 def _migrated(state: StateInput, to: StateReader) -> FileChange:
@@ -126,15 +127,15 @@ def _migrated(state: StateInput, to: StateReader) -> FileChange:
     wrong = [each.name for each in found.checksums if not each.ok and each.written]
     if wrong:
         reason = f"{' and '.join(wrong)} does not match the content, so the content may be wrong"
-        return change._replace(refused=Refused(reason, _REPAIR))
+        return replace(change, refused=Refused(reason, _REPAIR))
     result = _rewritten(state, to)
     match result:
         case None:
             return change
         case NotMigrated(reason=reason, advice=advice):
-            return change._replace(refused=Refused(reason, advice))
+            return replace(change, refused=Refused(reason, advice))
         case _:
-            return _checked(change._replace(text=result.text, losses=result.losses), to)
+            return _checked(replace(change, text=result.text, losses=result.losses), to)
 
 
 def _rewritten(state: StateInput, to: StateReader) -> Migrated | NotMigrated | None:
@@ -152,5 +153,5 @@ def _checked(change: FileChange, to: StateReader) -> FileChange:
     read = read_cpu_state if isinstance(change.after.state, CPUStateFile) else read_memory_state
     result = read(change.text, to)
     if isinstance(result, UnreadableState):
-        return change._replace(refused=Refused(f"that kubelet cannot load it: {result.error}", DRAIN))
+        return replace(change, refused=Refused(f"that kubelet cannot load it: {result.error}", DRAIN))
     return change

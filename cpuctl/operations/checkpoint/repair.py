@@ -19,6 +19,7 @@ from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.errors import InputError
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
+from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ def repair(case: CheckpointCase) -> Repairs:
     changes = tuple(_repaired(state, case, managers, before) for state in case.states)
     if any(change.refused for change in changes):
         return Repairs(changes, before)
-    after = case._replace(states=tuple(change.as_input() for change in changes)).verdict()
+    after = replace(case, states=tuple(change.as_input() for change in changes)).verdict()
     if not isinstance(after.start, Started):
         reason = _of_start(after.start)
-        changes = tuple(each._replace(refused=reason) if each.changed else each for each in changes)
+        changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
     return Repairs(changes, after)
 
 
@@ -65,12 +66,12 @@ def advised(case: CheckpointCase) -> StateVerdict:
     name, advice = blocked
     before_all = f"{name} first: {advice}, then {REPAIR}"
     findings = (
-        each._replace(fix=advice if each.place.file_name == name else before_all)
+        replace(each, fix=advice if each.place.file_name == name else before_all)
         if each.fix.endswith(REPAIR)
         else each
         for each in verdict.findings
     )
-    return verdict._replace(findings=tuple(findings))
+    return replace(verdict, findings=tuple(findings))
 
 
 def _in_the_way(case: CheckpointCase, before: StateVerdict) -> tuple[str, str] | None:
@@ -127,10 +128,10 @@ def _resummed(state: StateInput, case: CheckpointCase, before: StateVerdict) -> 
         return change
     if isinstance(found.state, PodsStateFile) and state.file_name in PODS_FILES:
         text = write_pods_state(found.state, case.reader)
-        return change._replace(text=text, actions=tuple(_formal(state, unread=True)))
+        return replace(change, text=text, actions=tuple(_formal(state, unread=True)))
     actions = _formal(state, unread=False)
     if found.resummed and actions:
-        return change._replace(text=found.resummed, actions=tuple(actions))
+        return replace(change, text=found.resummed, actions=tuple(actions))
     if failure is LoadFailure.GOES_ON:
         return change
     why = (
@@ -153,8 +154,8 @@ def _readable(state: StateInput) -> tuple[StateInput, tuple[RepairAction, ...]]:
     if part is found:
         return state, ()
     why = f"{found.format} is broken ({found.problem}): taken from the copy for older kubelets"
-    taken = part._replace(format=found.format)
-    return state._replace(inspection=taken), (RepairAction(did=ActionKind.FORMAT, reason=why),)
+    taken = replace(part, format=found.format)
+    return replace(state, inspection=taken), (RepairAction(did=ActionKind.FORMAT, reason=why),)
 
 
 _NEW = f"{DRAIN}, or write a new one: cpuctl checkpoint new"
@@ -207,7 +208,7 @@ def _named(
         else:
             why = f"no running container has the id {container_id}"
             actions.append(RepairAction(did=ActionKind.DROPPED, reason=why, before=str(cpus)))
-    return Repaired(found._replace(entries=entries), tuple(actions))
+    return Repaired(replace(found, entries=entries), tuple(actions))
 
 
 def _formal(state: StateInput, *, unread: bool) -> list[RepairAction]:

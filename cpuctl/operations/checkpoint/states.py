@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cpuctl import state_names
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
@@ -22,7 +22,7 @@ from cpuctl.inputs.state_files import (
     is_recording,
     read_states,
 )
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ class KubeletHost(Record):
         return self.loaded.kubelet
 
 
-class CheckpointCase(NamedTuple):
+class CheckpointCase(Record):
     """State files, who runs, how the kubelet reads them, and what the one that runs answers."""
 
     host: KubeletHost
@@ -70,7 +70,7 @@ class CheckpointCase(NamedTuple):
 
         texts = {state.file_name: state.text for state in self.states}
         others = read_by_others(texts, self.host.kubelet, self.reader.initial_containers)
-        found = found_states(self.states, self.reader)._replace(by_others=others)
+        found = replace(found_states(self.states, self.reader), by_others=others)
         return verify_states(self.host.source.info, self.host.kubelet, found, self.owners, self.answers)
 
 
@@ -91,7 +91,7 @@ def read_host(
     refuse_stdin_twice(inputs.machine, inputs.state, inputs.pods, inputs.kubelet.config, inputs.pod_resources)
     named = inputs.state
     if not inputs.machine and is_recording(inputs.state):
-        inputs = inputs._replace(machine=inputs.state, state="")
+        inputs = replace(inputs, machine=inputs.state, state="")
     refuse_own_socket(inputs.pod_resources, inputs.machine or LIVE_MACHINE)
     here = LIVE_MACHINE if inputs.root == "/" else inputs.root
     with as_state(named):
@@ -125,7 +125,7 @@ def read_checkpoint_case(inputs: CheckpointInputs, host: KubeletHost, sources: S
     case = CheckpointCase(
         host=host, states=states, owners=owners, reader=knowing_reader(host.kubelet, owners)
     )
-    return case._replace(answers=_answers(case, inputs, sources))
+    return replace(case, answers=_answers(case, inputs, sources))
 
 
 def _answers(case: CheckpointCase, inputs: CheckpointInputs, sources: Sources) -> PodResources | None:
@@ -183,14 +183,14 @@ def load_owners(
     if names is None:
         return owners
     called = {uid: PodName(*pod) for uid, pod in names.pods.items()}
-    return owners._replace(called=called, containers=names.containers)
+    return replace(owners, called=called, containers=names.containers)
 
 
 def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:
     """Return how a kubelet reads state files, with the ids of containers: the oldest format goes by them."""
     from cpuctl.inputs.starting_state import state_reader
 
-    return state_reader(kubelet)._replace(initial_containers=container_names(owners))
+    return replace(state_reader(kubelet), initial_containers=container_names(owners))
 
 
 def container_names(owners: Owners) -> dict[str, ContainerName]:
@@ -221,7 +221,7 @@ def whole_state(found: Inspection, names: Mapping[str, ContainerName]) -> State 
     for container_id, cpus in found.container_ids.items():
         uid, name = names.get(container_id, ("", container_id))
         entries.setdefault(uid, {})[name] = cpus
-    return state._replace(entries=entries)
+    return replace(state, entries=entries)
 
 
 def found_states(states: Sequence[StateInput], reader: StateReader) -> FoundStates:
@@ -245,18 +245,18 @@ def found_states(states: Sequence[StateInput], reader: StateReader) -> FoundStat
     for state in states:
         match state.file_name:
             case state_names.CPU_FILE:
-                found = found._replace(cpu=_found(state, reader, read_cpu_state, CPUStateFile))
+                found = replace(found, cpu=_found(state, reader, read_cpu_state, CPUStateFile))
             case state_names.MEMORY_FILE:
-                found = found._replace(memory=_found(state, reader, read_memory_state, MemoryStateFile))
+                found = replace(found, memory=_found(state, reader, read_memory_state, MemoryStateFile))
             case state_names.DEVICES_FILE:
-                found = found._replace(devices=_found(state, reader, read_devices_state, DevicesStateFile))
+                found = replace(found, devices=_found(state, reader, read_devices_state, DevicesStateFile))
             case state_names.CLAIMS_FILE:
-                found = found._replace(claims=_found(state, reader, read_claims_state, ClaimsStateFile))
+                found = replace(found, claims=_found(state, reader, read_claims_state, ClaimsStateFile))
             case state_names.STATUS_FILE as name:
                 pods[name] = _found(state, reader, read_status_state, PodsStateFile)
             case name:
                 pods[name] = _found(state, reader, read_pods_state, PodsStateFile)
-    return found._replace(pods=pods)
+    return replace(found, pods=pods)
 
 
 def _found(
@@ -299,11 +299,11 @@ def _readable_by(
 
     if state.file_name in OTHER_READERS:
         yield from (
-            name for name, minor in OTHER_READERS[state.file_name] if loads(reader._replace(minor=minor))
+            name for name, minor in OTHER_READERS[state.file_name] if loads(replace(reader, minor=minor))
         )
         return
 
     # The last has more gates than the one before, and reads what that reads.
     for other in READERS[:-1]:
-        if loads(other._replace(initial_containers=reader.initial_containers)):
+        if loads(replace(other, initial_containers=reader.initial_containers)):
             yield reader_name(other)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import NamedTuple
 
 from cpuctl.pods.cgroups.linux_resources import (
     DEFAULT_PERIOD,
@@ -45,7 +44,7 @@ def formula_of_runtime(text: str) -> WeightFormula:
     return WeightFormula.CURVED if version >= _CURVED_SINCE[found["name"]] else WeightFormula.LINEAR
 
 
-class CgroupFile(NamedTuple):
+class CgroupFile(Record):
     """What a file shows; ``written``: a kubelet or runtime puts it there, else the kernel does."""
 
     text: str

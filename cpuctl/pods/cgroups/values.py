@@ -8,18 +8,18 @@ and its protected memory are those that it requests itself.
 
 from collections.abc import Mapping
 from math import floor
-from typing import NamedTuple
 
 from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD, NO_QUOTA, page_size, quota_of, shares_of
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
 from cpuctl.pods.requests import claimed_by, pod_limits, pod_requests
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _TIERS_SINCE = 36
 _ZERO = Quantity()
 
 
-class CgroupSettings(NamedTuple):
+class CgroupSettings(Record):
     """What a kubelet of 1.*minor* is told about cgroups, its defaults filled in.
 
     ``period`` is cpuCFSQuotaPeriod in microseconds, ``lifts_quota`` the gate DisableCPUQuotaWithExclusiveCPUs
@@ -42,7 +42,7 @@ class CgroupSettings(NamedTuple):
     page_sizes: tuple[int, ...] = ()
 
 
-class CgroupValues(NamedTuple):
+class CgroupValues(Record):
     """Values as the kubelet counts them, for cgroup v1 and v2 alike; None is what it does not write.
 
     ``shares`` are ``cpu.shares`` of v1, quota and period microseconds, memory amounts bytes. A quota of -1 is
@@ -216,7 +216,7 @@ _LIFTED = "none, because of exclusive CPUs"
 _SWITCHED_OFF = "none, because cpuCFSQuota is false"
 
 
-class CgroupRules(NamedTuple):
+class CgroupRules(Record):
     """One rule for each of the three values that every cgroup has."""
 
     shares: str

@@ -21,6 +21,7 @@ from cpuctl.pods.model import (
     ResourceRequirements,
 )
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.pods.node_selection import NodeSelection
@@ -42,8 +43,10 @@ def _variables(spec: Cursor, group: str) -> Iterator[ResourceFieldRef]:
             source = variable.get("valueFrom")
             ref = None if source is None else source.get("resourceFieldRef")
             if ref is not None:
-                yield _ref(ref)._replace(
-                    name=variable.optional("name", Cursor.text, ""), reader=container.required("name").text()
+                yield replace(
+                    _ref(ref),
+                    name=variable.optional("name", Cursor.text, ""),
+                    reader=container.required("name").text(),
                 )
 
 
@@ -62,7 +65,8 @@ def _items(volume: Cursor, source: Cursor, *, projected: bool) -> Iterator[Resou
     for item in _list(source, "items"):
         ref = item.get("resourceFieldRef")
         if ref is not None:
-            yield _ref(ref)._replace(
+            yield replace(
+                _ref(ref),
                 name=item.optional("path", Cursor.text, ""),
                 volume=volume.optional("name", Cursor.text, ""),
                 projected=projected,

@@ -1,7 +1,5 @@
 """A pod as it stands in a manifest, right or wrong, with the places of its parts."""
 
-from typing import NamedTuple
-
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.validation.field_refs import FieldRef
 from cpuctl.pods.validation.finding import FieldPath
@@ -17,7 +15,7 @@ class ResizePolicy(Record):
     restart: str
 
 
-class ContainerDraft(NamedTuple):
+class ContainerDraft(Record):
     """What the model of a container leaves out; its amounts stand in the pod's model."""
 
     field_path: FieldPath
@@ -36,7 +34,7 @@ class EphemeralDraft(Record):
     forbidden: tuple[str, ...] = ()
 
 
-class PodDraft(NamedTuple):
+class PodDraft(Record):
     """A Pod object, or the pod template of a workload.
 
     ``pod`` holds what could be read, each list of containers in its own length and order. ``stored`` pods

@@ -115,9 +115,9 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     if not sent.spec_steps:
         return named
     read = read_draft(sent.kind, sent.value, sent.place, sent.spec_steps)
-    draft = read.draft._replace(metadata=item.place.child("metadata"))
+    draft = replace(read.draft, metadata=item.place.child("metadata"))
     if rules.static:
-        draft = draft._replace(pod=draft.pod._replace(static=True))
+        draft = replace(draft, pod=draft.pod._replace(static=True))
     pods = replace(rules.pods, server=rules.server)
     shapes = rules.shapes.check(sent.kind, sent.value, sent.place, sent.spec_steps)
     refused = _refused_references(sent, draft.spec, rules)
@@ -179,4 +179,4 @@ def _stored(draft: PodDraft, rules: PodRules, limit_ranges: Sequence[LimitRange]
 
 def _by_kubelet(finding: Finding) -> Finding:
     by_server = finding.rejected_by is Component.API_SERVER
-    return finding._replace(rejected_by=Component.KUBELET) if by_server else finding
+    return replace(finding, rejected_by=Component.KUBELET) if by_server else finding

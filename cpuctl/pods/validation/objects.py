@@ -23,6 +23,7 @@ from cpuctl.pods.reading.workloads import is_workload
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.raw import mapping_of, member_of, text_of
+from cpuctl.records import replace
 
 _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _MOST_TEXT = 64 << 20
@@ -100,13 +101,13 @@ def _of_pods(finding: Finding, kind: str) -> Finding:
     if finding.code == "unknown-field":
         what = finding.message.removeprefix(_UNKNOWN_FIELD)
         message = f"{what}: rejected or lost, as the schema of the {kind} has it"
-        return finding._replace(severity=Severity.WARNING, rejected_by=None, message=message)
+        return replace(finding, severity=Severity.WARNING, rejected_by=None, message=message)
     if (finding.code, finding.message) == ("container-name", "Required value"):
         note = f"the controller of the {kind} may fill it in"
-        return finding._replace(severity=Severity.NOTE, rejected_by=None, note=note)
+        return replace(finding, severity=Severity.NOTE, rejected_by=None, note=note)
     if finding.severity is Severity.ERROR and finding.rejected_by is Component.API_SERVER:
         whose = refuses_pods_of(kind)
-        return finding._replace(note=f"{whose}; {finding.note}" if finding.note else whose)
+        return replace(finding, note=f"{whose}; {finding.note}" if finding.note else whose)
     return finding
 
 

@@ -7,7 +7,6 @@ quantities are told here, and their resources left out of account in the whole p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from cpuctl.golang.text import GoError
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
@@ -18,13 +17,14 @@ from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of, text_of
 from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames, PodClaim, is_hugepages
 from cpuctl.quantity import Quantity, amount_text
+from cpuctl.records import Record, replace
 
 _CONFIG_SOURCE, _MIRROR = "kubernetes.io/config.source", "kubernetes.io/config.mirror"
 _STORED = ("uid", "resourceVersion", "creationTimestamp")
 _HINT = "write an amount such as 4, 500m or 2Gi"
 
 
-class ReadDraft(NamedTuple):
+class ReadDraft(Record):
     """A draft, and what could not be read of its amounts."""
 
     draft: PodDraft
@@ -149,7 +149,7 @@ class _Reader:
     def drafts(self, value: object, field_path: FieldPath) -> tuple[ContainerDraft, ...]:
         """Read what the model of a container leaves out."""
         return tuple(
-            each._replace(field_refs=tuple(self._variables(item, each.field_path)))
+            replace(each, field_refs=tuple(self._variables(item, each.field_path)))
             for item, each in zip(items_of(value), _containers(value, field_path), strict=True)
         )
 

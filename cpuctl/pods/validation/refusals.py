@@ -19,6 +19,7 @@ from cpuctl.pods.validation.finding import FieldPath
 from cpuctl.pods.validation.reading import ReadDraft, read_draft
 from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames
 from cpuctl.pods.validation.server import check_metadata, check_restart, check_spec, defaulted_pod
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
@@ -72,7 +73,7 @@ def _read(pod: Pod) -> ReadDraft:
     own = read.draft.pod
     # A copy has a name of its own, and one that is generated is nowhere to be read.
     name = "" if written.metadata and not own.name else pod.name
-    return read._replace(draft=read.draft._replace(pod=own._replace(name=name, namespace=pod.namespace)))
+    return replace(read, draft=replace(read.draft, pod=own._replace(name=name, namespace=pod.namespace)))
 
 
 def _draft_of_model(pod: Pod) -> PodDraft:

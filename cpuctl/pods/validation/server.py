@@ -34,6 +34,7 @@ from cpuctl.pods.validation.resource_requirements import (
     pod_level_resource,
 )
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
@@ -78,7 +79,7 @@ def _unquoted(finding: Finding, name: str, rules: ServerRules) -> Finding:
         if rules.quotes_names
         else finding.message.replace(f'value: "{name}"', f"value: {name}", 1)
     )
-    return finding._replace(message=plain)
+    return replace(finding, message=plain)
 
 
 def check_init_policy(raw: ContainerDraft, minor: int) -> Iterator[Finding]:
@@ -205,9 +206,9 @@ def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
     if finding.code != "limit-below-request" or written is None:
         return finding
     if name not in written.requests:
-        return finding._replace(note="the request is not given: it is the sum of the containers' requests")
+        return replace(finding, note="the request is not given: it is the sum of the containers' requests")
     if name not in written.limits:
-        return finding._replace(note="the limit is not given: it is the sum of the containers' limits")
+        return replace(finding, note="the limit is not given: it is the sum of the containers' limits")
     return finding
 
 
@@ -327,7 +328,8 @@ def _later(finding: Finding, draft: PodDraft) -> Finding:
     """Word a refusal of the pods of a workload, whose own object the API server takes."""
     whose = f"the API server accepts the {draft.kind}, but rejects its pods"
     field = finding.place.field.removeprefix(draft.spec.field).removeprefix(".")
-    return finding._replace(
+    return replace(
+        finding,
         place=finding.place._replace(field=f"spec.{field}" if field else "spec"),
         note=f"{whose}; {finding.note}" if finding.note else whose,
     )
@@ -381,7 +383,7 @@ def _check_overhead(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[F
     for finding in check_requirements(amounts, field_path, partial(container_resource, rules), rules):
         # The API server checks overhead as if it were limits.
         path = tuple(step for step in finding.place.path if step != "limits")
-        yield finding._replace(place=finding.place._replace(path=path))
+        yield finding.at(finding.place._replace(path=path))
     if pod.overhead and not draft.runtime_class and not draft.stored and not pod.static:
         why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
         fix = "leave it to the admission plug-in RuntimeClass, which fills it in"

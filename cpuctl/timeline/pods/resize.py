@@ -17,7 +17,7 @@ from cpuctl.engine.resize.running import POD, PodResize, requirements, same_reso
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.golang.durations import duration_text
 from cpuctl.pods.model import Pod, ResourceRequirements
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.timeline.model import Resize
 from cpuctl.timeline.world.disk import SavedWait
 from cpuctl.timeline.world.entries import EntryKind
@@ -40,11 +40,14 @@ _SENTENCES = {
 def request_resize(world: World, life: PodLife, event: Resize) -> None:
     """Let the API server take new resources for a pod, and its kubelet decide on them."""
     spec = life.running.spec
-    server = ResizeServer.of(
-        world.server.gates,
-        node_resizes=world.kubelet is None or world.kubelet.rules.in_place,
-        allocatable=None if world.allocatable is None else world.allocatable.amounts,
-    )._replace(namespaces=world.api_server if world.server.validates else None)
+    server = replace(
+        ResizeServer.of(
+            world.server.gates,
+            node_resizes=world.kubelet is None or world.kubelet.rules.in_place,
+            allocatable=None if world.allocatable is None else world.allocatable.amounts,
+        ),
+        namespaces=world.api_server if world.server.validates else None,
+    )
     desired = server.stored(spec, with_requirements(spec, _wanted(spec, event.resources)))
     request = PodResize(life.running, desired)
     if refusals := server.refusals(request):
@@ -57,7 +60,7 @@ def request_resize(world: World, life: PodLife, event: Resize) -> None:
         # No new generation of the pod: its kubelet does not even hear of it.
         world.record(EntryKind.RESIZE_UNCHANGED, "already requests these resources", life)
         return
-    life.running = life.running._replace(spec=desired, generation=request.generation)
+    life.running = replace(life.running, spec=desired, generation=request.generation)
     if world.kubelet is None:
         world.record(EntryKind.UPDATED, "will be resized once a kubelet runs", life)
     elif life.uid in world.kubelet.node.active:
@@ -72,8 +75,8 @@ def _wanted(spec: Pod, changed: Mapping[str, ResourceRequirements]) -> dict[str,
     wanted = {}
     for name, more in changed.items():
         before = known[name] or ResourceRequirements()
-        wanted[name] = before._replace(
-            requests={**before.requests, **more.requests}, limits={**before.limits, **more.limits}
+        wanted[name] = replace(
+            before, requests={**before.requests, **more.requests}, limits={**before.limits, **more.limits}
         )
     return wanted
 
@@ -101,7 +104,7 @@ def handle_resize(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 
 def _accept(world: World, kubelet: KubeletProcess, life: PodLife, outcome: ResizeOutcome) -> None:
     before, desired = life.running.allocated, life.running.spec
-    life.running = life.running._replace(allocated=desired, waiting_since="")
+    life.running = replace(life.running, allocated=desired, waiting_since="")
     life.conditions = {condition.type: condition for condition in conditions_of(outcome, kubelet.rules)}
     changes = ", ".join(_changes(before, desired)) or "no effective change"
     unfollowed = f"; its exclusive CPUs do not change ({', '.join(outcome.unfollowed)})"
@@ -183,7 +186,7 @@ def _scale_down(world: World, life: PodLife, name: str, cpus: tuple[int, int], d
 
 def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: ResizeOutcome) -> None:
     if outcome.result is ResizeResult.UNCHANGED:
-        life.running = life.running._replace(waiting_since="")
+        life.running = replace(life.running, waiting_since="")
         if life.conditions.pop(PENDING, None) is not None:
             world.record(EntryKind.RESIZE_UNCHANGED, "again requests what it has been granted", life)
         return
@@ -194,7 +197,7 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     if outcome.result is ResizeResult.DEFERRED:
         since = life.running.waiting_since or f"{world.now:020}"
         kubelet.retry_after = world.now if kubelet.retry_after is None else kubelet.retry_after
-    life.running = life.running._replace(waiting_since=since)
+    life.running = replace(life.running, waiting_since=since)
     if news:
         what, sentence = _SENTENCES[outcome.result]
         text = f"resize {sentence}: {outcome.message}{_held_back(world, kubelet, outcome)}"

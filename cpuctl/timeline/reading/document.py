@@ -14,7 +14,7 @@ from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.manifests import DRAObject, dra_object
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.rules import ASSIGNED_CPUSET
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.timeline.model import Moment, Timeline, TimelinePod, Timing
 from cpuctl.timeline.reading.events import ACTIONS, EventReader
 from cpuctl.timeline.reading.expectations import ExpectationReader
@@ -185,7 +185,7 @@ def read_pods(pods: Cursor) -> NamedPods:
         identified = with_uids(each.pod for each in found.values())
     except ValueError as error:
         raise pods.error(str(error)) from None
-    by_name = {pod.full_name: found[pod.full_name]._replace(pod=pod) for pod in identified}
+    by_name = {pod.full_name: replace(found[pod.full_name], pod=pod) for pod in identified}
     if not governing:
         return NamedPods(by_name, dra=tuple(dra))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Value
@@ -17,6 +17,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates, gates_gone, minors_with
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion, other_minors
+from cpuctl.records import Record, replace
 from cpuctl.timeline.model import ApiServer, KubeletAction, KubeletEvent, KubeletSetup
 from cpuctl.timeline.reading.fields import duration, refuse_others
 
@@ -33,7 +34,7 @@ _NEEDS_VERSION = {KubeletAction.UPGRADE: "newer", KubeletAction.DOWNGRADE: "olde
 _BARE = (KubeletAction.STOP, KubeletAction.START, KubeletAction.RESTART, KubeletAction.REBOOT)
 
 
-class KubeletSettings(NamedTuple):
+class KubeletSettings(Record):
     """What was said of the kubelet so far: every change adds to it."""
 
     version: KubeletVersion = DEFAULT_VERSION
@@ -69,7 +70,7 @@ class KubeletReader:
             return
         gone = ", ".join(gates_gone(names, version.minor, minor))
         nearest = "newest" if minor < version.minor else "first"
-        self.settings = self.settings._replace(version=KubeletVersion(minor))
+        self.settings = replace(self.settings, version=KubeletVersion(minor))
         self.assumed = (
             f"{cursor.where}: kubelet {version} has no feature gate {gone}: 1.{minor} is assumed, the "
             f"{nearest} with all of these gates (set version to choose another release)"

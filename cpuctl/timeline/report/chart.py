@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
@@ -24,7 +23,7 @@ class AssignedCPUs(Record):
     goes: int = 0
 
 
-class Owners(NamedTuple):
+class Owners(Record):
     """Exclusive CPUs by pod and container (``namespace/pod/container``), and the shared pool.
 
     What a pod holds as a whole and gives to no container alone (KEP-5526) is under the pod's own name.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
 from cpuctl.engine.placement import cpuset_mems
+from cpuctl.records import Record, replace
 from cpuctl.timeline.pods.containers import own_or_shared
 from cpuctl.timeline.world.scale_downs import Key
 from cpuctl.timeline.world.world import PodLife, World
@@ -25,7 +25,7 @@ class RuntimeEvent(StrEnum):
     UPDATE = "UPDATE_CONTAINERS"
 
 
-class RuntimeCall(NamedTuple):
+class RuntimeCall(Record):
     """One answer, or call, at a time in nanoseconds.
 
     ``pod`` (``namespace/name``) and ``container`` are empty where it is about no container alone. ``cpus`` is
@@ -42,7 +42,7 @@ class RuntimeCall(NamedTuple):
     updates: Mapping[tuple[str, str], int] = {}
 
 
-class _Running(NamedTuple):
+class _Running(Record):
     pod: str
     cpus: int
 
@@ -74,7 +74,7 @@ class RuntimeCalls:
         if not updates:
             return
         if ended:
-            self.calls[-ended] = self.calls[-ended]._replace(updates=updates)
+            self.calls[-ended] = replace(self.calls[-ended], updates=updates)
         else:
             self.calls.append(RuntimeCall(world.now, RuntimeEvent.UPDATE, updates=updates))
 
@@ -95,7 +95,7 @@ class RuntimeCalls:
     def _updates(self, world: World) -> Mapping[tuple[str, str], int]:
         changed = dict(self._changed(world))
         for key, cpus in changed.items():
-            self.running[key] = self.running[key]._replace(cpus=cpus)
+            self.running[key] = replace(self.running[key], cpus=cpus)
         return {(self.running[key].pod, key[1]): cpus for key, cpus in changed.items()}
 
     def _changed(self, world: World) -> Iterator[tuple[Key, int]]:

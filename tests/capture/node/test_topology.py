@@ -14,6 +14,7 @@ from cpuctl.capture.node.node import Node, live_node, record, recorded_node
 from cpuctl.capture.node.topology import reduced_cpuinfo
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sources import MachineSource, read_machine
+from cpuctl.records import replace
 from tests.capture.node_texts import node, node_texts, recorded
 
 MACHINES = Path(__file__).parents[3] / "fixtures" / "machines"
@@ -39,8 +40,8 @@ def test_a_recorded_machine_is_read_back_identically(name: str, tmp_path: Path) 
 
 def without_what_moves(machine: Machine) -> Machine:
     """Leave out what changes from one moment to the next: free memory."""
-    nodes = tuple(each._replace(free_bytes=None, free_hugepages={}) for each in machine.numa_nodes)
-    return machine._replace(numa_nodes=nodes)
+    nodes = tuple(replace(each, free_bytes=None, free_hugepages={}) for each in machine.numa_nodes)
+    return replace(machine, numa_nodes=nodes)
 
 
 def test_the_live_machine_is_read_back(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from cpuctl.engine.capacity.probe import exclusive_pod, no_progress, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import replace
 from tests.support.capacity_nodes import exclusive, held, kubelet, named, node_with, shared, whole
 
 # NUMA node 0 has 3 CPUs for pods, each of the others 4; with this policy a pod is on one of them.
@@ -115,7 +116,7 @@ def test_critical_and_static_pods_stay() -> None:
 
 
 def test_a_pod_of_which_only_the_state_file_tells_stays() -> None:
-    unknown = named("b", whole(2)._replace(resources=whole(2).resources._replace(requests={}, limits={})))
+    unknown = named("b", replace(whole(2), resources=replace(whole(2).resources, requests={}, limits={})))
     node = filled("32")
     node.active["b"] = unknown
     assert [(each.pod.name, "--pods" in each.why) for each in immovable_pods(node)] == [("b", True)]

@@ -8,6 +8,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.config_lints import LEAVE_OUT, NUMA, Case, Told, aligned, static
 from tests.support.topologies import CoreAt, topology
 
@@ -156,6 +157,6 @@ def test_options_for_cores_need_cores_of_one_cpu_only(
 
 def test_nodes_are_not_said_to_be_equally_far_where_no_distance_is_known() -> None:
     told = Told(config=aligned({"prefer-closest-numa-nodes": "true"}), machine="synthetic:3s3n8c").subject()
-    nodes = tuple(node._replace(distances=()) for node in told.machine.numa_nodes)
+    nodes = tuple(replace(node, distances=()) for node in told.machine.numa_nodes)
     assert {lint.code for lint in lint_configuration(told)} == {"option-idle"}
-    assert lint_configuration(told._replace(machine=told.machine._replace(numa_nodes=nodes))) == []
+    assert lint_configuration(told._replace(machine=replace(told.machine, numa_nodes=nodes))) == []

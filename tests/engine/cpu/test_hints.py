@@ -11,6 +11,7 @@ from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
 from cpuctl.engine.hints.merge import merge
 from cpuctl.engine.masks import NodeMask
+from cpuctl.records import replace
 from tests.support.topologies import mask, regular
 
 FOUR = regular(sockets=2, nodes=2, cores=4)  # node n has CPUs 4n to 4n+3
@@ -83,7 +84,7 @@ def test_the_best_cut_is_of_the_nodes_left_by_other_providers(reusable: str, bes
 
 @pytest.mark.parametrize("sockets", [0, 5])
 def test_fewer_nodes_than_sockets_are_never_aligned(sockets: int) -> None:
-    odd = FOUR._replace(num_sockets=sockets)
+    odd = replace(FOUR, num_sockets=sockets)
     assert hints(odd, "0-3", 1, align=True).socket_rule is None
 
 

@@ -18,6 +18,7 @@ from cpuctl.engine.cpu import state as state_module
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.masks import CPUMask
 from cpuctl.pods.model import ContainerKind
+from cpuctl.records import replace
 from tests.support.changed import changed
 from tests.support.topologies import mask
 
@@ -199,12 +200,12 @@ def test_a_state_file_is_read_as_it_was_written() -> None:
         pod_entries={"pod": mask("2-5")},
     )
     assert state.as_file("static", pod_level=True, baselines=True) == FILE
-    assert state.as_file("static", pod_level=True) == FILE._replace(baselines={})
-    assert state.as_file("static", baselines=True) == FILE._replace(pod_entries={})
+    assert state.as_file("static", pod_level=True) == replace(FILE, baselines={})
+    assert state.as_file("static", baselines=True) == replace(FILE, pod_entries={})
 
 
 def test_without_baselines_in_the_file_what_a_container_has_is_its_baseline() -> None:
-    state = CPUManagerState.of_file(FILE._replace(baselines={}))
+    state = CPUManagerState.of_file(replace(FILE, baselines={}))
     assert state.baselines == state.assignments
 
 

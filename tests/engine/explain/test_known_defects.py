@@ -13,6 +13,7 @@ from cpuctl.engine.explain.offers import round_of
 from cpuctl.engine.explain.scenario import Replay
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import (
     CORES,
     EIGHT,
@@ -208,7 +209,7 @@ def restarted(info: MachineInfo, *pods: StoredPod, **config: Any) -> Replay:
     def start(_kubelet: Any) -> Any:
         return first.after.copy()
 
-    return told(first.scenario._replace(start=start, restarted=True))
+    return told(replace(first.scenario, start=start, restarted=True))
 
 
 def test_cores_are_counted_before_what_a_container_has() -> None:

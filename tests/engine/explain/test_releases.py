@@ -26,7 +26,7 @@ def notes(version: str, cpus: int, before: int = 0) -> list[str]:
     pods = [pod(app("cpu=100m"))._replace(uid=f"b{number}") for number in range(before)]
     one = scenario(MACHINE, *pods, pod(app(amounts, amounts))._replace(uid="a"), **UNCORE)
     kubelet = replace(one.kubelet, version=KubeletVersion.parse(version))
-    return [note.text for note in release_notes(told(one._replace(kubelet=kubelet)))]
+    return [note.text for note in release_notes(told(replace(one, kubelet=kubelet)))]
 
 
 SPREADS = "prefer-align-cpus-by-uncorecache spreads an odd number of CPUs over several caches"

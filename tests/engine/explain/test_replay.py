@@ -10,6 +10,7 @@ from cpuctl.engine.explain.scenario import Replay, Scenario, SearchBudget, Start
 from cpuctl.engine.memory.tables import charge
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import StartRefused
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import (
     EIGHT,
     GIB,
@@ -60,9 +61,9 @@ def test_a_restart_can_end_at_files_without_the_removed_pods(
 ) -> None:
     """The files are read again only where something has been taken out of them."""
     one = scenario(with_memory(TWO_NODES, 10), A, B, **memory_config())
-    restarted = one._replace(start=found_as(change, one), restarted=True)
+    restarted = replace(one, start=found_as(change, one), restarted=True)
     assert isinstance(replay_scenario(restarted, SearchBudget()), Replay)
-    refused = replay_scenario(restarted._replace(removed=frozenset({"a"})), SearchBudget())
+    refused = replay_scenario(replace(restarted, removed=frozenset({"a"})), SearchBudget())
     assert isinstance(refused, StartRefused)
     assert refused.stage == stage
 
@@ -70,8 +71,8 @@ def test_a_restart_can_end_at_files_without_the_removed_pods(
 def test_after_a_restart_a_pod_finds_only_those_before_it() -> None:
     """They hold their CPUs all the same: nothing is cleaned up until all have been looked at."""
     one = scenario(EIGHT, A, B, fit=True)
-    restarted = one._replace(
-        start=found_as(lambda node: node.resume([A, B]), one), restarted=True, position=0
+    restarted = replace(
+        one, start=found_as(lambda node: node.resume([A, B]), one), restarted=True, position=0
     )
     replay = told(restarted)
     assert replay.before.active == {}

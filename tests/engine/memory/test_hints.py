@@ -15,6 +15,7 @@ from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.model import ContainerKind
+from cpuctl.records import replace
 from tests.support.memory import HUGE, PAGE, fresh_state, memory_machine, small_pod, take
 from tests.support.naive_memory import naive_best, naive_hints
 
@@ -109,6 +110,6 @@ def test_a_container_that_requests_no_memory_has_no_hints() -> None:
 
 def test_a_node_of_a_group_is_no_hint_by_itself_though_its_memory_may_be_used_again() -> None:
     tables = dict(fresh_state(memory_machine([9, 9])).tables)
-    tables = {number: node._replace(number_of_assignments=1, cells=(0, 1)) for number, node in tables.items()}
+    tables = {number: replace(node, number_of_assignments=1, cells=(0, 1)) for number, node in tables.items()}
     hints = MemoryHints.generate(tables, {"memory": 5}, {(NodeMask(0b01), "memory"): 5})
     assert [hint.nodes for hint in hints] == [0b11]

@@ -17,6 +17,7 @@ from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.model import ContainerKind
+from cpuctl.records import replace
 from tests.support.memory import memory_machine, small_pod, take
 
 TWO = memory_machine([100, 100])
@@ -56,12 +57,12 @@ def test_a_state_is_found_as_it_was() -> None:
 def test_a_group_may_divide_its_memory_in_another_way() -> None:
     def moved(node: MemoryNode, by: int) -> MemoryNode:
         table = node.memory_map["memory"]
-        table = table._replace(free=table.free + by, reserved=table.reserved - by)
-        return node._replace(memory_map={"memory": table})
+        table = replace(table, free=table.free + by, reserved=table.reserved - by)
+        return replace(node, memory_map={"memory": table})
 
     file = wide().as_file()
     tables = {number: moved(node, 15 - 30 * number) for number, node in file.machine_state.items()}
-    assert provider().restore(file._replace(machine_state=tables)) is None
+    assert provider().restore(replace(file, machine_state=tables)) is None
 
 
 def test_what_a_pod_could_use_again_is_forgotten() -> None:
@@ -132,39 +133,39 @@ class Refused:
 
 
 def on_node_0(file: MemoryStateFile, **changes: object) -> MemoryStateFile:
-    node = file.machine_state[0]._replace(**changes)  # type: ignore[arg-type]
-    return file._replace(machine_state={**file.machine_state, 0: node})
+    node = replace(file.machine_state[0], **changes)  # type: ignore[arg-type]
+    return replace(file, machine_state={**file.machine_state, 0: node})
 
 
 def in_table(file: MemoryStateFile, **changes: int) -> MemoryStateFile:
-    table = file.machine_state[0].memory_map["memory"]._replace(**changes)
+    table = replace(file.machine_state[0].memory_map["memory"], **changes)
     return on_node_0(file, memory_map={"memory": table})
 
 
 REFUSED = [
     Refused(
         "entries but no tables",
-        lambda file: file._replace(machine_state={}),
+        lambda file: replace(file, machine_state={}),
         "[memorymanager] machine state can not be empty when it has memory assignments",
     ),
     Refused(
         "a NUMA node that is gone",
-        lambda file: file._replace(entries=held(c=block(7))),
+        lambda file: replace(file, entries=held(c=block(7))),
         f"{OF_C} the memory assignment uses the NUMA that does not exist",
     ),
     Refused(
         "huge pages that are gone",
-        lambda file: file._replace(entries=held(c=block(0, resource="hugepages-1Gi"))),
+        lambda file: replace(file, entries=held(c=block(0, resource="hugepages-1Gi"))),
         f"{OF_C} the memory assignment uses memory resource that does not exist",
     ),
     Refused(
         "what a pod holds as a whole on a NUMA node that is gone",
-        lambda file: file._replace(entries={"p": {"c": ()}}, pod_entries={"p": (block(7),)}),
+        lambda file: replace(file, entries={"p": {"c": ()}}, pod_entries={"p": (block(7),)}),
         "[memorymanager] (pod: p, container: ) the memory assignment uses the NUMA that does not exist",
     ),
     Refused(
         "another number of nodes",
-        lambda file: file._replace(machine_state={0: file.machine_state[0]}),
+        lambda file: replace(file, machine_state={0: file.machine_state[0]}),
     ),
     Refused("another number of assignments", lambda file: on_node_0(file, number_of_assignments=2)),
     Refused("another group", lambda file: on_node_0(file, cells=(0, 1))),

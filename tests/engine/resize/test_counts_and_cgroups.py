@@ -13,6 +13,7 @@ from cpuctl.engine.resize.running import POD, PodResize, RunningPod
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import NodeRules
+from cpuctl.records import replace
 from tests.support.pods import app, init, resources
 from tests.support.resizing import guaranteed, pod_of
 
@@ -40,8 +41,8 @@ def test_of_which_versions_the_scheduler_counts_the_most(
     result: ResizeResult, allocated: int, actual: int, desired: int, takes: tuple[int, ...]
 ) -> None:
     """Of a pod whose spec asks for five CPUs since an earlier resize."""
-    running = RunningPod.settled(sized(5))._replace(
-        allocated=sized(allocated), actual=sized(actual), actuated=sized(8)
+    running = replace(
+        RunningPod.settled(sized(5)), allocated=sized(allocated), actual=sized(actual), actuated=sized(8)
     )
     given = PodResize(running, sized(desired))
     told = counted(ResizeOutcome(request=given, result=result, decided_by=DecidedBy.MANAGERS), ResizeRules())
@@ -140,7 +141,7 @@ def test_memory_is_reserved_by_the_class_of_the_pod(
     given: StoredPod, reserved: tuple[int | None, ...]
 ) -> None:
     """With memoryReservationPolicy TieredReservation: firmly for Guaranteed pods alone."""
-    settings = SETTINGS._replace(memory_qos=True, tiered=True)
+    settings = replace(SETTINGS, memory_qos=True, tiered=True)
     outcome = ResizeOutcome(
         request=PodResize(RunningPod.settled(given), given),
         result=ResizeResult.ADMITTED,

@@ -52,7 +52,7 @@ def test_what_no_manager_hears_of_leaves_the_cpus_as_they_are(
 ) -> None:
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2"), guaranteed("500m", "d")))
-    outcome = decide(node, request(running, c=f"cpu={to}"), path(setting)._replace(server=server))
+    outcome = decide(node, request(running, c=f"cpu={to}"), replace(path(setting), server=server))
     assert (outcome.result, outcome.shares) == (result, {"c": TWO})
     assert (outcome.preview, outcome.placements, outcome.delay) == (False, (), 0)
     assert outcome.request.running.spec == running
@@ -90,10 +90,10 @@ def test_what_nobody_has_promised_has_no_baseline() -> None:
     node, again = Setting().node(), Setting().node()
     running, other = (admitted(node, pod_of(guaranteed("2"), name=name)) for name in ("p", "q"))
     file = node.state_file()
-    assert again.restore(file._replace(baselines={"q": file.baselines["q"]})) is None
+    assert again.restore(replace(file, baselines={"q": file.baselines["q"]})) is None
     again.resume([running, other])
     outcome = decide(again, request(running, c="cpu=2"), path(Setting()))
-    assert outcome.shares == {"c": TWO._replace(baseline=None)}
+    assert outcome.shares == {"c": replace(TWO, baseline=None)}
 
 
 def test_containers_of_a_divided_pod_are_due_no_number_of_cpus() -> None:
@@ -216,10 +216,10 @@ def test_several_refusals_of_the_api_server_are_one_list(minor: int, gates: dict
     running = admitted(node, pod_of(guaranteed("2")))
     server = ResizeServer(minor=minor, node_resizes=False)
     one = request(running, c="cpu=4")
-    two = one._replace(
-        desired=running._replace(containers=(app("cpu=1 memory=1Gi", "cpu=2 memory=1Gi", "c"),))
+    two = replace(
+        one, desired=running._replace(containers=(app("cpu=1 memory=1Gi", "cpu=2 memory=1Gi", "c"),))
     )
-    told = [decide(node, each, path(setting)._replace(server=server)).message for each in (one, two)]
+    told = [decide(node, each, replace(path(setting), server=server)).message for each in (one, two)]
     no_node = "spec: Forbidden: Pod running on node without support for resize"
     other = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
     assert told == [no_node, f"[{other}, {no_node}]"]

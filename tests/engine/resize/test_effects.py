@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 
 import pytest
 
@@ -16,6 +16,7 @@ from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import POD, PodResize, RunningPod
 from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import replace
 from tests.support.pods import app, resources
 from tests.support.resizing import (
     NO_POLICY,
@@ -110,7 +111,7 @@ def test_what_the_scheduler_counts(result: ResizeResult, to: str, takes: tuple[s
 def test_the_scheduler_counts_what_is_still_in_use() -> None:
     """A resize is asked for while another one is under way."""
     small, large = pod_of(guaranteed("2")), pod_of(guaranteed("6"))
-    running = RunningPod.settled(small)._replace(actual=large)
+    running = replace(RunningPod.settled(small), actual=large)
     told = counted(
         outcome_of(PodResize(running, changed(small, c="cpu=3")), ResizeResult.ADMITTED), ResizeRules()
     )
@@ -172,7 +173,7 @@ def test_a_restart_finds_cpus_that_have_not_followed(manager: str, *, survives: 
     running = admitted(node, pod_of(guaranteed("2")))
     outcome = decide(node, request(running, c="cpu=4"), ResizePath(kubelet=lenient.rules()))
     assert (outcome.result, outcome.unfollowed) == (ResizeResult.NO_EFFECT, ("c",))
-    strict = replace(lenient, config={"topology_manager_policy": manager}).node()
+    strict = dataclasses.replace(lenient, config={"topology_manager_policy": manager}).node()
     assert strict.restore(node.state_file()) is None
     strict.resume(node.active.values())
     before = strict.copy()

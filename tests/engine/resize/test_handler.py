@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.pods import app, init, resources, sidecar
 from tests.support.resizing import (
     NO_POLICY,
@@ -122,8 +123,8 @@ def test_swap(name: str, before: tuple[str, str], after: str, restarts: frozense
         desired = running._replace(containers=(app("memory=1Gi", "memory=3Gi", "c"),))
     else:
         limit = running.containers[0].resources.limits
-        new = desired.containers[0].resources._replace(limits=limit)
-        desired = desired._replace(containers=(desired.containers[0]._replace(resources=new),))
+        new = replace(desired.containers[0].resources, limits=limit)
+        desired = desired._replace(containers=(replace(desired.containers[0], resources=new),))
     given = RunningPod.settled(with_policies(running, {"c": restarts}))
     outcome = decide(node, PodResize(given, desired), ResizePath(kubelet=setting.rules()))
     assert outcome.message == message
@@ -144,7 +145,9 @@ def test_pod_level_resources_need_a_gate_of_their_own() -> None:
         ResizeResult.INFEASIBLE,
         "InPlacePodLevelResourcesVerticalScaling is disabled",
     )
-    assert decide(node, more, path(replace(setting, gates=NOTHING))).result is ResizeResult.ADMITTED
+    assert (
+        decide(node, more, path(dataclasses.replace(setting, gates=NOTHING))).result is ResizeResult.ADMITTED
+    )
 
 
 def path(setting: Setting, **more: Any) -> ResizePath:

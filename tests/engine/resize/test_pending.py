@@ -11,6 +11,7 @@ from cpuctl.engine.resize.pending import RetriedResize, resize_all, retry_order
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
+from cpuctl.records import replace
 from tests.support.pods import app, resources
 from tests.support.resizing import NO_POLICY, Setting, admitted, changed, guaranteed, held, pod_of, request
 
@@ -25,7 +26,7 @@ def waiting(
     given = pod_of(container, name=name, priority=priority)
     wanted = changed(given, c=f"cpu={to}")
     made = PodResize(request(given, c=f"cpu={to}").running, wanted)
-    return made._replace(running=made.running._replace(waiting_since=since))
+    return replace(made, running=replace(made.running, waiting_since=since))
 
 
 def names(requests: list[PodResize]) -> list[str]:
@@ -71,7 +72,7 @@ def test_up_to_1_33_they_come_as_they_came(name: str) -> None:
 def test_pod_level_requests_tell_who_asks_for_more() -> None:
     small = pod_of(app(name="c"), name="a")._replace(resources=resources("cpu=3", "cpu=4"))
     less = request(small)
-    less = less._replace(desired=small._replace(resources=resources("cpu=2", "cpu=4")))
+    less = replace(less, desired=small._replace(resources=resources("cpu=2", "cpu=4")))
     assert names(retry_order([waiting("b"), less], KUBELET)) == ["a", "b"]
     blind = ResizePath(kubelet=ResizeRules(minor=36, pod_level_resources=False))
     assert names(retry_order([waiting("b", "2"), less], blind)) == ["b", "a"]
@@ -80,7 +81,7 @@ def test_pod_level_requests_tell_who_asks_for_more() -> None:
 def by_level(requests: str, wanted: str, name: str) -> PodResize:
     """Return the request of a pod whose own resources are to change."""
     old = pod_of(app(name="c"), name=name)._replace(resources=resources(requests, requests))
-    return request(old)._replace(desired=old._replace(resources=resources(wanted, wanted)))
+    return replace(request(old), desired=old._replace(resources=resources(wanted, wanted)))
 
 
 LEVEL_ORDERS = {
@@ -190,6 +191,6 @@ def test_nobody_else_is_asked_where_both_agree() -> None:
     (own,) = resize_all(
         node,
         [request(node.active["p"], c="cpu=1")],
-        setting_path(setting)._replace(semantics=Semantics.REFERENCE),
+        replace(setting_path(setting), semantics=Semantics.REFERENCE),
     )
     assert (own.outcome.result, own.reference) == (ResizeResult.DEFERRED, None)

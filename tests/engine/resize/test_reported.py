@@ -8,13 +8,14 @@ from cpuctl.checkpoints.model import RecordedPod, RecordedResources
 from cpuctl.engine.resize.running import POD, PodResize, requirements, running_pod, with_checkpoints
 from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.pods.running import ContainerStatus, ReportedResources, ResizeStatus, RunState
+from cpuctl.records import replace
 from tests.support.pods import amounts, app, resources
 from tests.support.resizing import guaranteed, pod_of
 
 ASKED = pod_of(guaranteed("6", "c"))._replace(generation=3)
 OLD = amounts("cpu=4 memory=1Gi")
 IN_FORCE = ReportedResources(requests=OLD, limits=OLD)
-BOTH = IN_FORCE._replace(granted=OLD)
+BOTH = replace(IN_FORCE, granted=OLD)
 PENDING, IN_PROGRESS = ResizeStatus(pending=True, waiting_since="then"), ResizeStatus(in_progress=True)
 
 
@@ -37,12 +38,12 @@ def cpus(pod: StoredPod) -> str:
         ("granted, pending, and not said what is in force", told(PENDING, ReportedResources(granted=OLD)),
          "4", "4"),
         ("granted and in force, but still pending",
-         told(PENDING, BOTH._replace(granted=amounts("cpu=5"))), "5", "4"),
+         told(PENDING, replace(BOTH, granted=amounts("cpu=5"))), "5", "4"),
         ("no resize is under way, and the runtime lags behind", told(ResizeStatus(), IN_FORCE), "6", "6"),
         ("pending", told(PENDING, BOTH), "4", "4"),
         ("pending, of a release that does not say what is granted", told(PENDING, IN_FORCE), "4", "4"),
-        ("granted and carried out", told(ResizeStatus(), BOTH._replace(granted=amounts("cpu=6"))), "6", "6"),
-        ("being carried out", told(IN_PROGRESS, BOTH._replace(granted=amounts("cpu=6"))), "6", "4"),
+        ("granted and carried out", told(ResizeStatus(), replace(BOTH, granted=amounts("cpu=6"))), "6", "6"),
+        ("being carried out", told(IN_PROGRESS, replace(BOTH, granted=amounts("cpu=6"))), "6", "4"),
         ("being carried out, of such a release", told(IN_PROGRESS, IN_FORCE), "6", "4"),
         ("a container for debugging", told(PENDING, BOTH, ephemeral=True), "6", "6"),
     ],
@@ -80,9 +81,9 @@ ASKED_MEMORY = ASKED.containers[0].resources.limits["memory"]
 def test_the_pods_own_resources_have_a_status_too() -> None:
     whole = ASKED._replace(resources=resources("cpu=8", "cpu=8"))
     level = ReportedResources(granted=amounts("cpu=7"), limits=amounts("cpu=7"))
-    running = running_pod(whole._replace(resize=PENDING._replace(pod_level=level)))
+    running = running_pod(whole._replace(resize=replace(PENDING, pod_level=level)))
     assert requirements(running.allocated)[POD] == resources("cpu=7", "cpu=7")
-    unknown = running_pod(ASKED._replace(resize=PENDING._replace(pod_level=level)))
+    unknown = running_pod(ASKED._replace(resize=replace(PENDING, pod_level=level)))
     assert unknown.allocated.resources is None
 
 
@@ -92,7 +93,7 @@ def test_when_a_resize_became_pending_is_what_the_status_says() -> None:
 
 def test_what_a_status_tells_of_containers_that_no_manifest_names_is_left_out() -> None:
     (status,) = (given := told(PENDING, BOTH)).statuses
-    running = running_pod(given._replace(statuses=(status._replace(name="other"), status)))
+    running = running_pod(given._replace(statuses=(replace(status, name="other"), status)))
     assert (running.allocated, running.actual) == (
         running.spec._replace(containers=running.allocated.containers),
         running.allocated,
@@ -110,7 +111,7 @@ SIZE = RecordedResources(requests=amounts("cpu=4"), limits=amounts("cpu=5"))
 LEVEL = RecordedResources(requests=amounts("cpu=7"), limits=amounts("cpu=8"))
 CLAIMING = ASKED._replace(
     containers=(
-        ASKED.containers[0]._replace(resources=ASKED.containers[0].resources._replace(claims=("gpu",))),
+        replace(ASKED.containers[0], resources=replace(ASKED.containers[0].resources, claims=("gpu",))),
     ),
 )
 
@@ -122,8 +123,8 @@ def test_the_kubelets_files_say_what_is_granted_and_what_the_runtime_was_told() 
     recorded = RecordedPod(containers={"c": SIZE, "gone": LEVEL})
     granted = with_checkpoints(known, recorded, None)
     assert granted.allocated.containers[0].resources == small
-    assert granted == known._replace(allocated=granted.allocated)
-    assert with_checkpoints(known, None, recorded) == known._replace(actuated=granted.allocated)
+    assert granted == replace(known, allocated=granted.allocated)
+    assert with_checkpoints(known, None, recorded) == replace(known, actuated=granted.allocated)
     assert with_checkpoints(known, None, None) == known
 
 

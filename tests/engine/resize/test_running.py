@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.resize.running import PodResize, RunningPod
+from cpuctl.records import replace
 from tests.support.resizing import changed, guaranteed, pod_of
 
 TWO = pod_of(guaranteed("2"), generation=7)
@@ -15,8 +16,8 @@ FOUR = changed(TWO, c="cpu=4")
     ("name", "running", "generation", "new"),
     [
         ("what it has", RunningPod.settled(FOUR), 7, False),
-        ("what it asks for already", RunningPod.settled(TWO)._replace(spec=FOUR), 7, True),
-        ("what it had asked for before", RunningPod.settled(TWO)._replace(allocated=FOUR), 8, False),
+        ("what it asks for already", replace(RunningPod.settled(TWO), spec=FOUR), 7, True),
+        ("what it had asked for before", replace(RunningPod.settled(TWO), allocated=FOUR), 8, False),
         ("something new", RunningPod.settled(TWO), 8, True),
     ],
 )

@@ -16,6 +16,7 @@ from cpuctl.pods.model import QosClass, StoredPod
 from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem
 from cpuctl.pods.rules import ServerRules
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.pods import app, init, resources, sidecar
 from tests.support.resizing import guaranteed, verbatim, with_policies
 
@@ -38,7 +39,7 @@ def said(old: StoredPod, new: StoredPod, **rules: Any) -> tuple[str, ...]:
 def sized(given: StoredPod, requests: str, limits: str) -> StoredPod:
     """Give the one app container other resources, and what restarts it stays."""
     (container,) = given.containers
-    return given._replace(containers=(container._replace(resources=resources(requests, limits)),))
+    return given._replace(containers=(replace(container, resources=resources(requests, limits)),))
 
 
 def whole(given: StoredPod, requests: str, limits: str) -> StoredPod:
@@ -61,7 +62,7 @@ def test_every_gate_changes_its_own_rule(
     gates: Mapping[str, bool], more: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> None:
     """Rules that nobody has named are those of 1.36 as it comes."""
-    assert server(36, gates, **more) == ResizeServer()._replace(**changes)
+    assert server(36, gates, **more) == replace(ResizeServer(), **changes)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from cpuctl.engine.resize.running import PodResize, RunningPod
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.model import Container, QosClass, StoredPod
+from cpuctl.records import replace
 from tests.support.pods import app, init, resources, sidecar
 from tests.support.resizing import Setting, admitted, guaranteed, request, verbatim, with_policies
 
@@ -42,14 +43,14 @@ OTHER_CLASS = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change a
 
 def first(given: StoredPod, requests: str, limits: str) -> StoredPod:
     """Give the first app container other resources."""
-    container = given.containers[0]._replace(resources=resources(requests, limits))
+    container = replace(given.containers[0], resources=resources(requests, limits))
     return given._replace(containers=(container, *given.containers[1:]))
 
 
 def inner(given: StoredPod, place: int) -> StoredPod:
     """Give an init container or sidecar other resources."""
     inits = list(given.init_containers)
-    inits[place] = inits[place]._replace(resources=resources("cpu=2", "cpu=3"))
+    inits[place] = replace(inits[place], resources=resources("cpu=2", "cpu=3"))
     return given._replace(init_containers=tuple(inits))
 
 
@@ -176,7 +177,7 @@ def test_a_refused_pod_stays_as_it_is_and_the_kubelet_hears_of_nothing() -> None
     assert outcome.message.startswith("spec: Invalid value")
     assert node.state == before
     several = request(running, c="cpu=1")
-    gone = several._replace(desired=first(running, "cpu=1", "cpu=2"))
+    gone = replace(several, desired=first(running, "cpu=1", "cpu=2"))
     told = decide(node, gone, ResizePath(server=ResizeServer())).message
     assert told.startswith("[")
     assert told.endswith("]")

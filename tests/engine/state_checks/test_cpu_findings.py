@@ -6,6 +6,7 @@ import pytest
 
 from cpuctl.departures import ROLLBACK
 from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.records import replace
 from tests.support.state_files import CPU_STATE, DB, GONE, WEB, cpus
 from tests.support.verifying import STRICT, Case, cpu_error, cpu_warning, state
 
@@ -154,7 +155,7 @@ CASES = [
     Case("a new CPU where nobody holds any", state("0-14", entries={}), (unaccounted("15"),)),
     Case(
         "what pods hold as a whole is not read",
-        BUBBLE._replace(pod_entries={}),
+        replace(BUBBLE, pod_entries={}),
         (*passed_over("3,6,11,14", f"{DB}, {WEB}, {GONE}"), unaccounted("7")),
         whole=BUBBLE,
     ),

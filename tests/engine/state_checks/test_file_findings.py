@@ -9,6 +9,7 @@ from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, file_findings
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
+from cpuctl.records import replace
 from tests.support.state_files import CPU_STATE, DB, MEMORY_STATE, WEB, block, cpus
 
 REPAIR = "cpuctl checkpoint repair"
@@ -100,8 +101,8 @@ UNSEEN = StateFinding(
     "reject the file",
     fix=REPAIR,
 )
-FULL = CPU_STATE._replace(pod_entries={DB: cpus("1-2,9-10")}, baselines={WEB: {"app": cpus("5")}})
-POD_MEMORY = MEMORY_STATE._replace(pod_entries={DB: (block(1),)})
+FULL = replace(CPU_STATE, pod_entries={DB: cpus("1-2,9-10")}, baselines={WEB: {"app": cpus("5")}})
+POD_MEMORY = replace(MEMORY_STATE, pod_entries={DB: (block(1),)})
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ POD_MEMORY = MEMORY_STATE._replace(pod_entries={DB: (block(1),)})
             [policy_differs("static", "none", f"configure the policy static, or {REPAIR}")],
         ),
         (
-            FoundFile(read=CPU_STATE._replace(policy_name="")),
+            FoundFile(read=replace(CPU_STATE, policy_name="")),
             "static",
             [policy_differs("", "static", REPAIR)],
         ),
@@ -130,11 +131,11 @@ POD_MEMORY = MEMORY_STATE._replace(pod_entries={DB: (block(1),)})
         (FoundFile(read=CPU_STATE, facts=FileFacts(embedded_differs=True)), None, [EMBEDDED]),
         (FoundFile(read=CPU_STATE, whole=FULL), None, [unread("podEntries"), unread("baselines")]),
         (
-            FoundFile(read=CPU_STATE, whole=FULL._replace(baselines={})),
+            FoundFile(read=CPU_STATE, whole=replace(FULL, baselines={})),
             "static",
             [unread("podEntries")],
         ),
-        (FoundFile(read=FULL._replace(baselines={}), whole=FULL), "static", [unread("baselines")]),
+        (FoundFile(read=replace(FULL, baselines={}), whole=FULL), "static", [unread("baselines")]),
         (FoundFile(read=MEMORY_STATE, whole=POD_MEMORY), "Static", [unread("podEntries")]),
         (FoundFile(read=POD_MEMORY, whole=POD_MEMORY), "Static", []),
     ],

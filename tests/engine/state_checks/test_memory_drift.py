@@ -19,6 +19,7 @@ from cpuctl.engine.state_checks.memory_findings import (
     drift_findings,
     memory_drift,
 )
+from cpuctl.records import replace
 from tests.support.memory import HUGE, PAGE, memory_machine
 from tests.support.state_files import GIB
 
@@ -51,7 +52,7 @@ def told(message: str, detected: int | str = "", expected: int | str = "") -> St
 
 def benign(amount: str, detected: int) -> StateFinding:
     message = f"NUMA node 1 has {amount} memory than the file says: a reboot does that"
-    return told(f"{message}; safe to take over as it is now", detected, 8 * GIB)._replace(code="memory-drift")
+    return replace(told(f"{message}; safe to take over as it is now", detected, 8 * GIB), code="memory-drift")
 
 
 PLAIN = tables(8 * GIB, 8 * GIB)
@@ -229,7 +230,7 @@ def test_changes_name_node_and_number() -> None:
 def test_what_does_not_fit_any_more_is_no_benign_drift() -> None:
     """A node that was full to the last byte."""
     held = MemoryBlock(numa_affinity=(0,), type="memory", size=8 * GIB)
-    full = drift(tables(8 * GIB + MIB), tables(8 * GIB), held._replace(size=8 * GIB + MIB))
+    full = drift(tables(8 * GIB + MIB), tables(8 * GIB), replace(held, size=8 * GIB + MIB))
     fits = drift(tables(8 * GIB + MIB), tables(8 * GIB), held)
     assert full is not None
     assert fits is not None

@@ -14,6 +14,7 @@ from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_findings import block_findings, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+from cpuctl.records import replace
 from tests.support.memory import HUGE, PAGE, memory_machine
 from tests.support.state_files import GIB
 
@@ -42,7 +43,7 @@ def saved(
         entries=entries,
         pod_entries=pods,
     )
-    return state if tables is not None else state._replace(machine_state=replayed(state, FRESH).tables)
+    return state if tables is not None else replace(state, machine_state=replayed(state, FRESH).tables)
 
 
 def found(state: MemoryStateFile, fresh: Mapping[int, MemoryNode] = FRESH) -> list[StateFinding]:
@@ -115,7 +116,7 @@ def test_memory_that_has_no_place(blocks: tuple[MemoryBlock, ...], messages: lis
 def test_too_much_memory_of_a_machine_that_is_smaller_now_is_refused() -> None:
     smaller = {**FRESH, 1: fresh_tables(memory_machine([6 * GIB, 6 * GIB]), {})[1]}
     message = "7Gi of memory of p/c on NUMA node 1: there is not enough: 1Gi too little"
-    assert found(saved(block(7 * GIB, 1)), smaller) == [misfit(message)._replace(severity=Severity.ERROR)]
+    assert found(saved(block(7 * GIB, 1)), smaller) == [replace(misfit(message), severity=Severity.ERROR)]
 
 
 def test_too_much_memory_of_a_group() -> None:
@@ -164,8 +165,8 @@ def with_table(number: int, resource: str, **changes: int) -> MemoryStateFile:
     """Change numbers of a table in a file that a container of both nodes is in."""
     state = saved(block(9 * GIB, 0, 1))
     node = state.machine_state[number]
-    tables = {**node.memory_map, resource: node.memory_map[resource]._replace(**changes)}
-    return state._replace(machine_state={**state.machine_state, number: node._replace(memory_map=tables)})
+    tables = {**node.memory_map, resource: replace(node.memory_map[resource], **changes)}
+    return replace(state, machine_state={**state.machine_state, number: replace(node, memory_map=tables)})
 
 
 def test_what_is_free_is_compared_with_the_entries_not_with_a_wrong_sum() -> None:
@@ -178,8 +179,8 @@ def test_what_is_free_is_compared_with_the_entries_not_with_a_wrong_sum() -> Non
 
 def test_a_group_that_names_a_node_twice_is_told() -> None:
     state = saved(block(GIB, 1))
-    twice = state.machine_state[1]._replace(cells=(1, 1))
-    told = found(state._replace(machine_state={**state.machine_state, 1: twice}))
+    twice = replace(state.machine_state[1], cells=(1, 1))
+    told = found(replace(state, machine_state={**state.machine_state, 1: twice}))
     assert "NUMA node 1 is in a group with NUMA nodes 1,1, and the entries of the file come to 1" in [
         each.message for each in told
     ]
@@ -240,13 +241,13 @@ def test_tables_of_another_machine_are_sound(size: int, pages: int, reserved: in
     other = fresh_tables(memory_machine([size], [pages]), {0: {"memory": reserved}})
     empty = {**FRESH, 0: other[0]}
     state = saved(block(GIB, 0))
-    given = state._replace(machine_state=dict(replayed(state, empty).tables))
+    given = replace(state, machine_state=dict(replayed(state, empty).tables))
     assert found(given) == []
     table = given.machine_state[0].memory_map["memory"]
-    less = {**given.machine_state[0].memory_map, "memory": table._replace(free=table.free - PAGE)}
-    wrong = {**given.machine_state, 0: given.machine_state[0]._replace(memory_map=less)}
+    less = {**given.machine_state[0].memory_map, "memory": replace(table, free=table.free - PAGE)}
+    wrong = {**given.machine_state, 0: replace(given.machine_state[0], memory_map=less)}
     amounts = [f"{HUGE} {pages * PAGE}, memory {free}" for free in (table.free - PAGE, table.free)]
-    assert found(given._replace(machine_state=wrong)) == [sums("0 has free", *amounts)]
+    assert found(replace(given, machine_state=wrong)) == [sums("0 has free", *amounts)]
 
 
 def test_where_numa_nodes_come_or_go_their_sums_mean_nothing() -> None:
@@ -273,18 +274,20 @@ def test_a_group_that_divides_its_memory_otherwise_is_wrong_where_nodes_are_comp
     """Kubernetes issue 113130: a pod that has gone leaves room on the first node of its group."""
     state = saved(block(MINE + GIB, 0, 1))
     moved = {
-        number: node._replace(
+        number: replace(
+            node,
             memory_map={
                 **node.memory_map,
-                "memory": node.memory_map["memory"]._replace(
+                "memory": replace(
+                    node.memory_map["memory"],
                     reserved=node.memory_map["memory"].reserved + by,
                     free=node.memory_map["memory"].free - by,
                 ),
-            }
+            },
         )
         for (number, node), by in zip(state.machine_state.items(), (-5, 5), strict=True)
     }
-    other = state._replace(machine_state=moved)
+    other = replace(state, machine_state=moved)
     assert found(other) == []
     findings = [*block_findings(other, FRESH, NOBODY_SAYS, compares_groups=False)]
     assert [(each.code, each.severity, each.detected) for each in findings] == [

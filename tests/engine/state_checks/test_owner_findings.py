@@ -57,8 +57,8 @@ LEFT = state(
 )
 EMPTY = state("0-15", entries={})
 INIT, SIDECAR = (container("first", 2, kind) for kind in (ContainerKind.INIT, ContainerKind.SIDECAR))
-SMALL = container("app", 2)._replace(resources=resources("cpu=500m memory=1Gi", "cpu=500m memory=1Gi"))
-BURSTABLE = container("app", 2)._replace(resources=resources("cpu=2 memory=1Gi", "cpu=3 memory=1Gi"))
+SMALL = replace(container("app", 2), resources=resources("cpu=500m memory=1Gi", "cpu=500m memory=1Gi"))
+BURSTABLE = replace(container("app", 2), resources=resources("cpu=2 memory=1Gi", "cpu=3 memory=1Gi"))
 DIVIDED = pod(DB, container("server", 4))._replace(
     resources=resources("cpu=6 memory=4Gi", "cpu=6 memory=4Gi")
 )

@@ -45,7 +45,7 @@ def test_owners_have_names() -> None:
 
 
 def test_the_first_refusal_decides_and_the_second_is_told() -> None:
-    memory = MEMORY_STATE._replace(policy_name="None")
+    memory = replace(MEMORY_STATE, policy_name="None")
     verdict = verify(state("0-15"), memory)
     assert isinstance(verdict.start, StartRefused)
     assert (verdict.start.stage, verdict.reached) == ("cpuManagerStart", True)
@@ -103,7 +103,7 @@ def test_a_file_of_another_policy_is_refused(
 ) -> None:
     """What is in it does not matter to a policy that cannot use it."""
     verdict = verify(
-        CPU_STATE._replace(policy_name=cpu), MEMORY_STATE._replace(policy_name=memory), config=config
+        replace(CPU_STATE, policy_name=cpu), replace(MEMORY_STATE, policy_name=memory), config=config
     )
     assert verdict.starts == (not found)
     assert [
@@ -118,7 +118,7 @@ def test_a_file_of_another_policy_is_refused(
 def test_a_state_is_looked_at_without_a_kubelet_that_starts_on_it() -> None:
     """It cannot be compared with a machine and a configuration then; who is gone, and who meets, is told."""
     entries = {**CPU_STATE.entries, GONE: {"c": cpus("1")}}
-    memory = MEMORY_STATE._replace(machine_state={}, entries={GONE: {"c": (block(GIB),)}})
+    memory = replace(MEMORY_STATE, machine_state={}, entries={GONE: {"c": (block(GIB),)}})
     found = [
         (CPU_FILE, "held-twice", GONE),
         (CPU_FILE, "owner-gone", GONE),
@@ -160,8 +160,8 @@ def test_of_a_file_nothing_but_what_is_read_may_be_known() -> None:
 
 def test_the_kubelets_root_directory_stands_in_its_texts() -> None:
     verdict = verify(
-        CPU_STATE._replace(policy_name="none"),
-        MEMORY_STATE._replace(policy_name="None"),
+        replace(CPU_STATE, policy_name="none"),
+        replace(MEMORY_STATE, policy_name="None"),
         config=replace(CONFIG, root_dir="/data/kubelet"),
     )
     assert [
@@ -174,9 +174,9 @@ def test_a_kubelet_that_crashes_on_its_memory() -> None:
     """Of two nodes in a group one has no tables for what the other has: a nil pointer in Go."""
     odd = replace(INFO, nodes=(replace(INFO.nodes[0], hugepages={2048: 4}), INFO.nodes[1]))
     both = MemoryBlock(numa_affinity=(0, 1), type="memory", size=6 * GIB)
-    memory = MEMORY_STATE._replace(entries={DB: {"server": (both,)}})
+    memory = replace(MEMORY_STATE, entries={DB: {"server": (both,)}})
     fresh = fresh_tables(odd, {0: {"memory": GIB}})
-    verdict = verify(CPU_STATE, memory._replace(machine_state=replayed(memory, fresh).tables), info=odd)
+    verdict = verify(CPU_STATE, replace(memory, machine_state=replayed(memory, fresh).tables), info=odd)
     assert isinstance(verdict.start, KubeletFault)
     assert verdict.start.kind is FaultKind.CRASH
 
@@ -246,8 +246,8 @@ def test_a_checksum_that_nobody_looks_at_is_told() -> None:
 def test_memory_of_the_gone_is_found() -> None:
     held = {**MEMORY_STATE.entries, GONE: {"c": (block(0),)}}
     nodes = {**MEMORY_STATE.machine_state}
-    nodes[0] = nodes[0]._replace(number_of_assignments=2)
-    memory = MEMORY_STATE._replace(entries=held, machine_state=nodes)
+    nodes[0] = replace(nodes[0], number_of_assignments=2)
+    memory = replace(MEMORY_STATE, entries=held, machine_state=nodes)
     verdict = verify(CPU_STATE, memory, owners=RUNNING)
     assert verdict.starts
     assert codes(verdict) == {("warning", "owner-gone")}
@@ -255,8 +255,8 @@ def test_memory_of_the_gone_is_found() -> None:
 
 def test_memory_that_does_not_add_up() -> None:
     nodes = {**MEMORY_STATE.machine_state}
-    nodes[1] = nodes[1]._replace(number_of_assignments=2)
-    verdict = verify(CPU_STATE, MEMORY_STATE._replace(machine_state=nodes))
+    nodes[1] = replace(nodes[1], number_of_assignments=2)
+    verdict = verify(CPU_STATE, replace(MEMORY_STATE, machine_state=nodes))
     assert isinstance(verdict.start, StartRefused)
     assert [finding.message for finding in verdict.findings] == [
         "NUMA node 1 counts 2, and the entries of the file come to 1"
@@ -264,7 +264,7 @@ def test_memory_that_does_not_add_up() -> None:
 
 
 def test_memory_without_tables() -> None:
-    verdict = verify(CPU_STATE, MEMORY_STATE._replace(machine_state={}))
+    verdict = verify(CPU_STATE, replace(MEMORY_STATE, machine_state={}))
     assert isinstance(verdict.start, StartRefused)
     assert codes(verdict) == {("error", "no-tables")}
     assert verify(CPU_STATE, MemoryStateFile(policy_name="Static")).starts
@@ -273,6 +273,6 @@ def test_memory_without_tables() -> None:
 def test_memory_of_a_node_that_is_gone() -> None:
     nodes = {**MEMORY_STATE.machine_state, 2: MEMORY_STATE.machine_state[1]}
     held = {**MEMORY_STATE.entries, GONE: {"c": (block(GIB, 2),)}}
-    verdict = verify(CPU_STATE, MEMORY_STATE._replace(machine_state=nodes, entries=held))
+    verdict = verify(CPU_STATE, replace(MEMORY_STATE, machine_state=nodes, entries=held))
     assert codes(verdict) == {("error", "memory-changed"), ("error", "memory-misfit")}
     assert "NUMA node 2 is gone" in {finding.message for finding in verdict.findings}

@@ -15,6 +15,7 @@ from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reservations import CPUReservation
+from cpuctl.records import replace
 from tests.support.pods import app
 from tests.support.state_files import cpus
 from tests.support.topologies import regular
@@ -95,7 +96,7 @@ CASES = [
     Case("nothing to do for those who run", STATE, STATE, owners=RUNNING),
     Case(
         "another policy before",
-        STATE._replace(policy_name="none"),
+        replace(STATE, policy_name="none"),
         CPUStateFile(policy_name="static", default_cpu_set=cpus("0-7")),
         (policy("none", "static"), pool("CPUs 0-7 come to it", "", "0-7")),
     ),
@@ -108,13 +109,14 @@ CASES = [
     ),
     Case(
         "the policy none as before",
-        STATE._replace(policy_name="none"),
-        STATE._replace(policy_name="none"),
+        replace(STATE, policy_name="none"),
+        replace(STATE, policy_name="none"),
         rules=CPURules(policy=None),
     ),
     Case(
         "the gone",
-        STATE._replace(
+        replace(
+            STATE,
             default_cpu_set=cpus("0,4"),
             entries={"p": {**P, "old": cpus("3")}, "q": Q, "r": {"a": cpus("7")}},
         ),
@@ -128,7 +130,7 @@ CASES = [
     ),
     Case(
         "a pool with too many and too few CPUs",
-        STATE._replace(default_cpu_set=cpus("0-3,9")),
+        replace(STATE, default_cpu_set=cpus("0-3,9")),
         STATE,
         (
             pool(
@@ -141,17 +143,17 @@ CASES = [
     Case(
         "reserved CPUs are kept out of the pool",
         STATE,
-        STATE._replace(default_cpu_set=cpus("3-4,7")),
+        replace(STATE, default_cpu_set=cpus("3-4,7")),
         (pool("CPUs 0 are held or reserved", "0,3-4,7", "3-4,7"),),
         rules(strict=True),
     ),
     Case(
         "CPUs that cannot be kept",
-        STATE._replace(
-            default_cpu_set=cpus("4,7"), entries={"p": {"a": cpus("0-1,9")}, "q": {"a": cpus("1-2")}}
+        replace(
+            STATE, default_cpu_set=cpus("4,7"), entries={"p": {"a": cpus("0-1,9")}, "q": {"a": cpus("1-2")}}
         ),
-        STATE._replace(
-            default_cpu_set=cpus("0,3,7"), entries={"p": {"a": cpus("1,4-5")}, "q": {"a": cpus("2,6")}}
+        replace(
+            STATE, default_cpu_set=cpus("0,3,7"), entries={"p": {"a": cpus("1,4-5")}, "q": {"a": cpus("2,6")}}
         ),
         (
             moved("CPUs 9 are not on this machine; CPUs 0 are reserved", "p", "a", "0-1,9", "1,4-5"),
@@ -161,8 +163,8 @@ CASES = [
     ),
     Case(
         "what pods hold as a whole is not read",
-        STATE._replace(default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
-        STATE._replace(pod_entries={"p": cpus("1,5")}),
+        replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
+        replace(STATE, pod_entries={"p": cpus("1,5")}),
         (
             whole(f"{NOT_READ} 3,7, is given back", "q", "2-3,6-7"),
             pool("CPUs 3,7 come to it", "0,4", "0,3-4,7"),
@@ -170,14 +172,14 @@ CASES = [
     ),
     Case(
         "what pods hold as a whole is read",
-        STATE._replace(default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
-        STATE._replace(default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
+        replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
+        replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
         rules=rules(keeps_pods=True),
     ),
     Case(
         "a pod without containers, and one that holds less than they do",
-        STATE._replace(default_cpu_set=cpus("0,4"), pod_entries={"r": cpus("3,7"), "p": cpus("1")}),
-        STATE._replace(pod_entries={"p": cpus("1,5")}),
+        replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"r": cpus("3,7"), "p": cpus("1")}),
+        replace(STATE, pod_entries={"p": cpus("1,5")}),
         (
             whole("its containers hold more than the pod", "p", "1", "1,5"),
             whole("no container of the pod holds any of them: no kubelet ever takes them back", "r", "3,7"),
@@ -187,14 +189,15 @@ CASES = [
     ),
     Case(
         "promises are kept as far as containers hold what was promised",
-        STATE._replace(
+        replace(
+            STATE,
             baselines={
                 "q": {"a": cpus("2-3"), "old": cpus("4")},
                 "p": {"a": cpus("1"), "b": cpus("3")},
                 "r": {"a": cpus("7")},
             },
         ),
-        STATE._replace(baselines={"p": {"a": cpus("1")}, "q": {"a": cpus("2")}}),
+        replace(STATE, baselines={"p": {"a": cpus("1")}, "q": {"a": cpus("2")}}),
         (
             baseline("it holds no CPUs", "p", "b", "3"),
             baseline("it does not hold all of them", "q", "a", "2-3", "2"),
@@ -205,18 +208,19 @@ CASES = [
     ),
     Case(
         "a container that holds nothing of its promise is promised what it holds",
-        STATE._replace(baselines={"p": {"a": cpus("3")}}),
-        STATE._replace(baselines={"p": {"a": cpus("1,5")}}),
+        replace(STATE, baselines={"p": {"a": cpus("3")}}),
+        replace(STATE, baselines={"p": {"a": cpus("1,5")}}),
         (baseline("it does not hold all of them", "p", "a", "3", "1,5"),),
         rules(keeps_baselines=True),
     ),
     Case(
         "promises move with their containers, and end with them",
-        STATE._replace(
+        replace(
+            STATE,
             entries={"p": {"a": cpus("0-1")}, "q": Q, "r": {"a": cpus("7")}},
             baselines={"p": {"a": cpus("0")}, "r": {"a": cpus("7")}},
         ),
-        STATE._replace(default_cpu_set=cpus("0,3-4,7"), baselines={"p": {"a": cpus("5")}}),
+        replace(STATE, default_cpu_set=cpus("0,3-4,7"), baselines={"p": {"a": cpus("5")}}),
         (
             dropped("the pod does not run", "r", "a", "7"),
             moved("CPUs 0 are reserved", "p", "a", "0-1", "1,5"),
@@ -226,12 +230,13 @@ CASES = [
     ),
     Case(
         "promises that this kubelet does not read are left as they are",
-        STATE._replace(baselines={"p": {"a": cpus("1")}}),
-        STATE._replace(baselines={"p": {"a": cpus("1")}}),
+        replace(STATE, baselines={"p": {"a": cpus("1")}}),
+        replace(STATE, baselines={"p": {"a": cpus("1")}}),
     ),
     Case(
         "promises are lost where the file has to be written",
-        STATE._replace(
+        replace(
+            STATE,
             default_cpu_set=cpus("0"),
             baselines={"q": {"a": cpus("2")}, "p": {"a": cpus("1,5"), "b": cpus("3")}, "r": {"a": cpus("7")}},
         ),

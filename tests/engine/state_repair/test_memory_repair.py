@@ -12,6 +12,7 @@ from cpuctl.engine.state_checks.memory_findings import replayed
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
+from cpuctl.records import replace
 from tests.support.memory import HUGE, PAGE, memory_machine
 from tests.support.pods import app
 from tests.support.state_files import GIB
@@ -44,7 +45,7 @@ def state(
     empty = MemoryStateFile(
         policy_name="Static", machine_state=fresh, entries=entries, pod_entries=pods or {}
     )
-    return empty._replace(machine_state=replayed(empty, fresh).tables)
+    return replace(empty, machine_state=replayed(empty, fresh).tables)
 
 
 def dropped(why: str, uid: str, name: str, before: str) -> RepairAction:
@@ -108,8 +109,8 @@ CASES = [
     ),
     Case(
         "the policy None as before",
-        GOOD._replace(policy_name="None"),
-        GOOD._replace(policy_name="None"),
+        replace(GOOD, policy_name="None"),
+        replace(GOOD, policy_name="None"),
         rules=NONE,
     ),
     Case(
@@ -132,13 +133,13 @@ CASES = [
     ),
     Case(
         "the gone that are in no sum",
-        GOOD._replace(entries={**ENTRIES, "r": {"c": ()}}),
+        replace(GOOD, entries={**ENTRIES, "r": {"c": ()}}),
         GOOD,
         (dropped("the pod does not run", "r", "c", ""),),
         owners=RUNNING,
     ),
-    Case("sums that are wrong", GOOD._replace(machine_state=FRESH), GOOD, (tables(SUMS),)),
-    Case("tables that are missing", GOOD._replace(machine_state={}), GOOD, (tables(SUMS),)),
+    Case("sums that are wrong", replace(GOOD, machine_state=FRESH), GOOD, (tables(SUMS),)),
+    Case("tables that are missing", replace(GOOD, machine_state={}), GOOD, (tables(SUMS),)),
     Case(
         "what a reboot changes",
         state(ENTRIES, fresh_tables(memory_machine([8 * GIB + PAGE, 8 * GIB], [4, 4]), {0: {"memory": GIB}})),
@@ -153,8 +154,8 @@ CASES = [
     ),
     Case(
         "what pods hold as a whole, not read, comes to what containers hold",
-        GOOD._replace(pod_entries=BUBBLES),
-        GOOD._replace(pod_entries=BUBBLES),
+        replace(GOOD, pod_entries=BUBBLES),
+        replace(GOOD, pod_entries=BUBBLES),
     ),
     Case(
         "what pods hold as a whole is not read",
@@ -178,7 +179,7 @@ CASES = [
     ),
     Case(
         "a pod as a whole without containers",
-        GOOD._replace(pod_entries={"s": (block(GIB, 1),), "r": (block(GIB, 0),)}),
+        replace(GOOD, pod_entries={"s": (block(GIB, 1),), "r": (block(GIB, 0),)}),
         GOOD,
         (
             whole(
@@ -250,7 +251,7 @@ def test_memory_without_a_place_is_a_reason_not_to_repair(entries: Held, text: s
 def test_groups_that_depend_on_chance_are_a_reason_not_to_repair() -> None:
     """Two containers make different groups of one node: which one stays depends on a map's order in Go."""
     crossed: Held = {"p": {"a": (block(GIB, 0),)}, "q": {"a": (block(GIB, 0, 1),)}}
-    result = repair_memory_state(GOOD._replace(entries=crossed), READ, NOBODY_SAYS)
+    result = repair_memory_state(replace(GOOD, entries=crossed), READ, NOBODY_SAYS)
     assert isinstance(result, NotRepaired)
     assert result.reason.startswith("in memory_manager_state a NUMA node belongs to several groups")
     assert result.advice == DRAIN

@@ -14,6 +14,7 @@ from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
 from cpuctl.machine.sources import read_machine
 from cpuctl.machine.synthetic import parse_synthetic
+from cpuctl.records import replace
 from tests.machine.foreign.test_forms import MACHINES, RECORDINGS
 from tests.machine.foreign.test_writing import drawn
 from tests.support.machine_facts import differences
@@ -157,14 +158,14 @@ def test_a_package_without_a_number_gets_none() -> None:
     ],
 )
 def test_caches_that_hwloc_has_no_place_for_are_named(caches: tuple[Cache, ...], remark: str) -> None:
-    text, remarks = as_hwloc_xml(parse_synthetic("1s1n4c")._replace(caches=caches))
+    text, remarks = as_hwloc_xml(replace(parse_synthetic("1s1n4c"), caches=caches))
     assert remarks == (remark,)
     kept = len(read_printed(text.encode(), "x").machine.caches)
     assert kept == (1 if "nested" in remark else 0)
 
 
 def test_what_is_taken_for_true_is_said() -> None:
-    machine = parse_synthetic("1n1c,hugepages-2Mi=1")._replace(architecture="aarch64")
+    machine = replace(parse_synthetic("1n1c,hugepages-2Mi=1"), architecture="aarch64")
     assert as_hwloc_xml(machine)[1] == ("normal pages are assumed to be 4 KiB",)
     unknown = Machine(cpus=(ONE,), numa_known=False)
     text, remarks = as_hwloc_xml(unknown)
@@ -195,6 +196,6 @@ def test_bitmaps_are_those_of_hwloc(cpus: str, text: str) -> None:
 
 
 def test_no_name_breaks_the_text() -> None:
-    machine = parse_synthetic("1n1c")._replace(model_name='A "fast" <chip> & \x1b[31mmore\0é')
+    machine = replace(parse_synthetic("1n1c"), model_name='A "fast" <chip> & \x1b[31mmore\0é')
     text, _ = as_hwloc_xml(machine)
     assert read_printed(text.encode(), "x").machine.model_name == 'A "fast" <chip> & [31mmore'

@@ -14,6 +14,7 @@ from cpuctl.machine.foreign.writing import as_lscpu, as_numactl
 from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
 from cpuctl.machine.sources import read_machine
 from cpuctl.machine.synthetic import parse_synthetic
+from cpuctl.records import replace
 from tests.machine.foreign.test_forms import MACHINES, RECORDINGS, tool_output
 from tests.support.machine_facts import differences
 
@@ -116,7 +117,7 @@ def test_what_is_not_known_is_no_number() -> None:
 
 def test_a_cache_that_some_cpus_have_not_is_left_out_of_their_rows() -> None:
     machine = parse_synthetic("1n2c")
-    assert as_lscpu(machine._replace(caches=(Cache(2, "Unified", CPUSet.parse("1")),))) == (
+    assert as_lscpu(replace(machine, caches=(Cache(2, "Unified", CPUSet.parse("1")),))) == (
         "# CPU,Core,Socket,Node,,L2\n0,0,0,0,,\n1,1,0,0,,0\n"
     )
 

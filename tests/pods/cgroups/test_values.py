@@ -15,6 +15,7 @@ from cpuctl.pods.cgroups.values import (
 )
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
+from cpuctl.records import replace
 from tests.support.pods import app, init, manifest, resources, sidecar
 
 MI, GI = 1 << 20, 1 << 30
@@ -125,7 +126,7 @@ def test_process_ids() -> None:
 
 
 QOS = CgroupSettings(memory_qos=True)
-TIERED = QOS._replace(tiered=True)
+TIERED = replace(QOS, tiered=True)
 BURSTABLE = manifest(app("memory=1Gi", "memory=2Gi"))
 GUARANTEED = manifest(app(*FULL))
 
@@ -147,7 +148,7 @@ PROTECTED = [
     Protected("by class, Burstable", TIERED, BURSTABLE, (None, GI), (None, GI)),
     Protected("no policy", QOS, BURSTABLE, (None, None), (0, 0)),
     Protected("nothing requested", TIERED, manifest(app("cpu=1")), (None, None), (0, 0)),
-    Protected("up to 1.35", QOS._replace(minor=35), BURSTABLE, (GI, None), (GI, None)),
+    Protected("up to 1.35", replace(QOS, minor=35), BURSTABLE, (GI, None), (GI, None)),
 ]
 
 
@@ -174,9 +175,9 @@ HIGHS = [
     High("down to a page", QOS, ("memory=100Mi", f"memory={200 * MI - 1}"), 190 * MI - 4096),
     High("request is limit", QOS, ("memory=1Gi", "memory=1Gi"), None),
     High("neither", QOS, ("", ""), None),
-    High("no factor", QOS._replace(throttling_factor=None), ("memory=1Gi", "memory=2Gi"), None),
-    High("without a limit", QOS._replace(allocatable_memory=10 * GI), ("memory=5Gi", ""), 9728 * MI),
-    High("never below the request", QOS._replace(throttling_factor=0.0), ("memory=1Gi", "memory=2Gi"), None),
+    High("no factor", replace(QOS, throttling_factor=None), ("memory=1Gi", "memory=2Gi"), None),
+    High("without a limit", replace(QOS, allocatable_memory=10 * GI), ("memory=5Gi", ""), 9728 * MI),
+    High("never below the request", replace(QOS, throttling_factor=0.0), ("memory=1Gi", "memory=2Gi"), None),
 ]
 
 
@@ -197,8 +198,8 @@ def test_reclaim_without_a_limit_takes_the_node() -> None:
 
 REQUEST = "the pod's cpu request"
 SETTINGS = CgroupSettings()
-OFF = SETTINGS._replace(cfs_quota=False)
-OLD = SETTINGS._replace(minor=32, lifts_quota=False)
+OFF = replace(SETTINGS, cfs_quota=False)
+OLD = replace(SETTINGS, minor=32, lifts_quota=False)
 LIFTED = "none, because of exclusive CPUs"
 SWITCHED_OFF = "none, because cpuCFSQuota is false"
 
@@ -228,9 +229,9 @@ PODS = [
         manifest(app("cpu=1")),
         CgroupRules(REQUEST, NONE_OF.format("cpu"), NONE_OF.format("memory")),
     ),
-    Case("exclusive", manifest(app(*FULL)), POD_LIMITS._replace(quota=LIFTED), exclusive=True),
+    Case("exclusive", manifest(app(*FULL)), replace(POD_LIMITS, quota=LIFTED), exclusive=True),
     Case("exclusive, up to 1.32", manifest(app(*FULL)), POD_LIMITS, OLD, exclusive=True),
-    Case("switched off", manifest(app(*FULL)), POD_LIMITS._replace(quota=SWITCHED_OFF), OFF),
+    Case("switched off", manifest(app(*FULL)), replace(POD_LIMITS, quota=SWITCHED_OFF), OFF),
     Case(
         "nothing to switch off",
         manifest(app("cpu=1", "memory=1Gi")),
@@ -257,8 +258,8 @@ CONTAINERS = [
         CgroupRules(f"no request: {WHOLE[0]}", *WHOLE),
     ),
     Case("none", manifest(app()), CgroupRules(f"no request: {NO[0]}", *NO)),
-    Case("exclusive", manifest(app(*FULL)), OWN._replace(quota=LIFTED), exclusive=True),
-    Case("switched off", manifest(app(*FULL)), OWN._replace(quota=SWITCHED_OFF), OFF, exclusive=True),
+    Case("exclusive", manifest(app(*FULL)), replace(OWN, quota=LIFTED), exclusive=True),
+    Case("switched off", manifest(app(*FULL)), replace(OWN, quota=SWITCHED_OFF), OFF, exclusive=True),
 ]
 
 

@@ -11,6 +11,7 @@ from cpuctl.pods.reading.manifests import decode_manifests
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import plainly_valid, provenance, stored_pod
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.pods import app, manifest, resources
 
 SERVER = ServerRules()
@@ -136,12 +137,12 @@ NEVER = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
     ],
 )
 def test_restart_policies_of_containers_are_those_of_the_release(kind: str, minor: int, said: str) -> None:
-    odd = app("cpu=1")._replace(restart_policy="Sometimes")
+    odd = replace(app("cpu=1"), restart_policy="Sometimes")
     given = manifest(app("cpu=1", name="other"))
     if kind == "containers":
         given = given._replace(containers=(odd,))
     else:
-        given = given._replace(init_containers=(odd._replace(kind=ContainerKind.INIT),))
+        given = given._replace(init_containers=(replace(odd, kind=ContainerKind.INIT),))
     assert refused(given, ServerRules(minor=minor)) == ((f'Pod "pod" is invalid: {said}',) if said else ())
     assert not plainly_valid(given)
 
@@ -165,7 +166,7 @@ def test_restart_policies_of_containers_are_those_of_the_release(kind: str, mino
     ids=["restarts never", "other resource", "restarts", "nothing said"],
 )
 def test_resize_policies_must_suit_the_pod(restarts: set[str], policy: str, said: str) -> None:
-    given = manifest(app("cpu=1")._replace(restarts=frozenset(restarts)))._replace(restart_policy=policy)
+    given = manifest(replace(app("cpu=1"), restarts=frozenset(restarts)))._replace(restart_policy=policy)
     assert refused(given) == ((f'Pod "pod" is invalid: {said}',) if said else ())
     assert not (said and plainly_valid(given))
 

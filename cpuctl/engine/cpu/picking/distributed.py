@@ -9,19 +9,20 @@ remainder can go on for ever.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.cpu.picking.packed import Spread, not_enough, numa_order, take_packed
 from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
 from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
 from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.picking.balance import Split
 
 
-class Dealing(NamedTuple):
+class Dealing(Record):
     """How to deal: groups of ``group_size`` CPUs, spread inside a node or not, by a minor's rules.
 
     ``hint_width`` is the number of NUMA nodes of the topology hint behind the offer, 0 without one.

@@ -14,7 +14,7 @@ from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import PickResult
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 
 class Picker(Record):
@@ -43,7 +43,7 @@ class Picker(Record):
     def pick(self, offered: CPUMask, count: int, *, hint_width: int = 0) -> PickResult:
         """Pick *count* CPUs from the *offered* mask; *hint_width* as in ``Dealing``."""
         if self.distribute:
-            dealing = self.dealing._replace(hint_width=hint_width)
+            dealing = replace(self.dealing, hint_width=hint_width)
             return take_distributed(self.topology, offered, count, dealing)
         spread, uncore, rules = self.dealing.spread, self.prefer_uncore, self.dealing.rules
         return take_packed(self.topology, offered, count, spread=spread, prefer_uncore=uncore, rules=rules)

@@ -6,8 +6,6 @@ CPU sets are masks throughout.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.provider import CPUAnswer, CPUProvider
@@ -36,9 +34,10 @@ from cpuctl.engine.outcome import (
 from cpuctl.engine.placement import ExclusiveClaim, Placement
 from cpuctl.engine.provider import Candidate, Provider, Refusal
 from cpuctl.pods.model import Container, QosClass, StoredPod
+from cpuctl.records import Record, replace
 
 
-class Resizing(NamedTuple):
+class Resizing(Record):
     """One pod's resize on a node: who decides, what it asks for, and what has come of it so far.
 
     ``postpones``: containers that shrink keep what they have until their delay has passed (KEP-6122).
@@ -56,7 +55,7 @@ class Resizing(NamedTuple):
 
     def fresh(self) -> Resizing:
         """Return the same question on a state of its own, to try an answer on."""
-        return self._replace(cpu=self.cpu.copy(), hint_rounds=[], placements=[])
+        return replace(self, cpu=self.cpu.copy(), hint_rounds=[], placements=[])
 
     def adopt(self, other: Resizing) -> None:
         """Take over what a try has come to."""

@@ -5,7 +5,6 @@ Rule: KEP-5554; the texts are those of its reference implementation, as no relea
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState
@@ -15,7 +14,7 @@ from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Refusal
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 _NOTHING = Quantity.parse("0")
 
@@ -34,7 +33,7 @@ Status = Mapping[str, Quantity | None]
 """The CPUs that a pod's status says are allocated, by container; None where it has no such value."""
 
 
-class ResizeRequest(NamedTuple):
+class ResizeRequest(Record):
     """A pod with its desired resources, as it is ``before``, and the CPUs its status says are allocated.
 
     ``allocated`` has None for a container without such a value; a container that is not listed has no
@@ -54,7 +53,7 @@ class ResizeRequest(NamedTuple):
     def with_all_allocated(self) -> "ResizeRequest":
         """Return the request with a status for init containers and sidecars, too."""
         inner = {each.name: each.resources.requests.get("cpu") for each in self.before.init_containers}
-        return self._replace(allocated=inner | dict(self.allocated))
+        return replace(self, allocated=inner | dict(self.allocated))
 
     def allocated_cpus(self, container: Container) -> int:
         """Count the CPUs a container's status says it has, rounded up; 0 where it says nothing."""

@@ -58,7 +58,7 @@ class RequestChange(Record):
         """Return the scenario in which the pod asks for that much."""
         pods = list(scenario.pods)
         pods[scenario.position] = self.asked_by(scenario.pod)
-        return scenario._replace(pods=tuple(pods))
+        return replace(scenario, pods=tuple(pods))
 
     def asked_by(self, pod: StoredPod) -> StoredPod:
         """Return the pod as it asks for that much."""
@@ -70,7 +70,7 @@ class RequestChange(Record):
         )
 
     def _container(self, container: Container) -> Container:
-        return container._replace(resources=self._changed(container.resources, container.name))
+        return replace(container, resources=self._changed(container.resources, container.name))
 
     def _changed(self, resources: ResourceRequirements, name: str) -> ResourceRequirements:
         for amount in self.amounts:
@@ -85,7 +85,8 @@ def _requesting(resources: ResourceRequirements, amount: Amount) -> ResourceRequ
     # Where nothing is said, the two become equal.
     moved = limit == amount.before or limit < amount.after if limit else not amount.before.sign
     change = {amount.resource: amount.after}
-    return resources._replace(
+    return replace(
+        resources,
         requests={**resources.requests, **change},
         limits={**resources.limits, **change} if moved else resources.limits,
     )
@@ -108,7 +109,7 @@ class SettingChange(Record):
 
     def applied(self, scenario: Scenario) -> Scenario:
         """Return the scenario of a kubelet that was configured so from the start."""
-        return scenario._replace(kubelet=replace(scenario.kubelet, config=self.config))
+        return replace(scenario, kubelet=replace(scenario.kubelet, config=self.config))
 
 
 class Removal(Record):
@@ -123,7 +124,7 @@ class Removal(Record):
 
     def applied(self, scenario: Scenario) -> Scenario:
         """Return the scenario in which they end right before the pod comes, or before the restart."""
-        return scenario._replace(removed=scenario.removed | {pod.uid for pod in self.pods})
+        return replace(scenario, removed=scenario.removed | {pod.uid for pod in self.pods})
 
 
 class EarlierPosition(Record):
@@ -141,7 +142,7 @@ class EarlierPosition(Record):
         """Return the scenario in which the pod comes earlier."""
         pods = list(scenario.pods)
         pods.insert(self.position, pods.pop(scenario.position))
-        return scenario._replace(pods=tuple(pods), position=self.position)
+        return replace(scenario, pods=tuple(pods), position=self.position)
 
 
 Change = RequestChange | SettingChange | Removal | EarlierPosition

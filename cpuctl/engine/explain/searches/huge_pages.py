@@ -45,7 +45,7 @@ def more_huge_pages(
             taken = sum(kib * count for kib, count in node.hugepages.items()) << 10
             for more in range(1, min(most, max(node.memory_bytes - taken, 0) // max(size, 1)) + 1):
                 changed = _with_pages(info, node.id, size // 1024, more)
-                replayed = replay_scenario(scenario._replace(start=start_on(changed)), runs, 1)
+                replayed = replay_scenario(replace(scenario, start=start_on(changed)), runs, 1)
                 if isinstance(replayed, Replay) and isinstance(replayed.admission.verdict, Admitted):
                     before = node.hugepages.get(size // 1024, 0)
                     yield MorePages(node.id, size // 1024, before, before + more)

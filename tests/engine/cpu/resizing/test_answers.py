@@ -136,7 +136,7 @@ class Busy:
 
 
 def with_busy(node: Node, wanted: StoredPod, reading: Reading, busy: Any) -> Resized:
-    return node.resize(wanted, lambda asked: reading(asked._replace(others=(busy,))))
+    return node.resize(wanted, lambda asked: reading(replace(asked, others=(busy,))))
 
 
 def two(scope: str) -> tuple[Node, StoredPod]:

@@ -15,6 +15,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected
 from cpuctl.engine.provider import Candidate
 from cpuctl.pods.model import Container, StoredPod
+from cpuctl.records import replace
 from tests.support.pods import app, init, resources, sidecar
 from tests.support.resizing import Setting, admitted, changed, guaranteed, held, pod_of, two_nodes
 
@@ -156,7 +157,7 @@ def test_a_kubelet_that_would_hang_has_not_got_further_than_one_that_refuses() -
     running = admitted(node, pod_of(guaranteed("2", "a")))
     wanted = changed(running, a="cpu=4")
     other: Any = HangsLater(rounds=1)
-    resized = node.copy().resize(wanted, lambda asked: resize_by_kep(asked._replace(others=(other,))))
+    resized = node.copy().resize(wanted, lambda asked: resize_by_kep(replace(asked, others=(other,))))
     assert isinstance(resized.verdict, Rejected)
     assert (resized.verdict.container, str(resized.verdict.reason)) == ("", "TopologyAffinityError")
     assert node.resize(wanted).departures == POSSIBLE

@@ -16,6 +16,7 @@ from cpuctl.engine.cpu.resizing.request import (
 from cpuctl.engine.outcome import Rejected
 from cpuctl.pods.model import Container
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.pods import amounts, app, init, sidecar
 from tests.support.resizing import Setting, admitted, guaranteed, pod_of
 from tests.support.topologies import mask
@@ -93,9 +94,9 @@ def test_which_moves_are_forbidden(move: tuple[str, str, str | None]) -> None:
 
 def test_a_container_without_a_status_may_move() -> None:
     """As init containers and sidecars do in the reference implementation."""
-    request = request_for("2", "500m")._replace(allocated={})
+    request = replace(request_for("2", "500m"), allocated={})
     assert infeasible(request, request.pod.containers[0], None) is None
-    request = request._replace(allocated={"c": None})
+    request = replace(request, allocated={"c": None})
     assert request.allocated_cpus(request.pod.containers[0]) == 0
 
 
@@ -146,7 +147,7 @@ def test_a_status_tells_what_app_containers_run_with() -> None:
     complete = request.with_all_allocated()
     assert complete.allocated == {**amounts("i=3 s=1500m a=2"), "b": None}
     assert [complete.allocated_cpus(each) for each in running.all_containers] == [3, 2, 2, 0]
-    assert complete._replace(allocated=request.allocated) == request
+    assert replace(complete, allocated=request.allocated) == request
 
 
 def test_while_a_delay_lasts_the_status_tells_what_a_container_still_has() -> None:

@@ -74,7 +74,7 @@ def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> N
         node.server = _Refusing(ServerRules())
         return node
 
-    replay = told(one._replace(start=start, position=1))
+    replay = told(replace(one, start=start, position=1))
     explanation = explain(replay)
     assert explanation.decision == Decision(
         Rule.API_SERVER,
@@ -122,7 +122,7 @@ def grown(config: dict[str, Any]) -> Explanation:
     def found_by_the_kubelet(_kubelet: Kubelet) -> Node:
         return node.copy()
 
-    return explain(told(before._replace(start=found_by_the_kubelet, pods=(named("a", whole(4)),))))
+    return explain(told(replace(before, start=found_by_the_kubelet, pods=(named("a", whole(4)),))))
 
 
 def test_an_assignment_of_another_size_makes_hints_impossible() -> None:
@@ -207,7 +207,7 @@ def test_too_few_devices_without_any_hints() -> None:
 
 def refused_otherwise(replay: Replay, refused: Rejected) -> Decision:
     """Explain the replay as if it had come to another refusal."""
-    return decided(replay._replace(admissions=(replace(replay.admission, verdict=refused),)))
+    return decided(replace(replay, admissions=(replace(replay.admission, verdict=refused),)))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.explanation import Explanation, explain
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import (
     CORES,
     EIGHT,
@@ -30,7 +31,7 @@ def restarted() -> Explanation:
     def start(_kubelet: Any) -> Any:
         return first.after.copy()
 
-    return explain(told(first.scenario._replace(start=start, restarted=True)))
+    return explain(told(replace(first.scenario, start=start, restarted=True)))
 
 
 def test_every_kind_of_change_has_its_bound(restarted: Explanation) -> None:

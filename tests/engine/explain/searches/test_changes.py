@@ -6,6 +6,7 @@ import pytest
 
 from cpuctl.engine.explain.searches.changes import Amount, ChangeKind, EarlierPosition, Removal, RequestChange
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import EIGHT, divided, named, scenario, whole
 from tests.support.pods import app, init, resources
 
@@ -53,14 +54,14 @@ def test_the_same_amount_in_another_form_is_a_change() -> None:
 
 
 def test_who_comes_after_the_pod_stays_behind_it() -> None:
-    asked = scenario(EIGHT, *FOUR)._replace(position=2)
+    asked = replace(scenario(EIGHT, *FOUR), position=2)
     moved = EarlierPosition(0, (FOUR[0], FOUR[1])).applied(asked)
     assert [pod.name for pod in moved.pods] == ["c", "a", "b", "d"]
     assert moved.position == 0
 
 
 def test_removed_pods_add_up() -> None:
-    gone = scenario(EIGHT, *FOUR)._replace(removed=frozenset({"a"}))
+    gone = replace(scenario(EIGHT, *FOUR), removed=frozenset({"a"}))
     assert Removal((FOUR[1],)).applied(gone).removed == {"a", "b"}
 
 

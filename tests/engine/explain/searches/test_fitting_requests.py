@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import CORES, EIGHT, cards, named, scenario, told, whole, with_memory
 from tests.engine.explain.searches.nearest import Case, nearest
 from tests.support.pods import app
@@ -56,4 +57,4 @@ def test_devices_that_others_have_requested() -> None:
         node.resume([named("a", whole(1, more="example.com/card=2"))])  # type: ignore[union-attr]
         return node
 
-    assert nearest(told(one._replace(start=start))) == ([{"main card": "2"}], 1)
+    assert nearest(told(replace(one, start=start))) == ([{"main card": "2"}], 1)

@@ -7,6 +7,7 @@ import pytest
 from cpuctl.engine.explain.scenario import Replay, Scenario, SearchBudget, replay_scenario
 from cpuctl.engine.explain.searches.changes import EarlierPosition
 from cpuctl.engine.explain.searches.searches import earlier_positions
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import EIGHT, named, scenario, told, whole
 
 PODS = named("a", whole(2)), named("b", whole(4)), named("c", whole(4))
@@ -37,7 +38,7 @@ def test_places_that_are_not_remembered_are_left_out(back: int, all_of_them: boo
 
 
 def test_a_restart_has_no_order_to_choose() -> None:
-    again = told(scenario(EIGHT, *PODS))._replace(scenario=scenario(EIGHT, *PODS)._replace(restarted=True))
+    again = replace(told(scenario(EIGHT, *PODS)), scenario=replace(scenario(EIGHT, *PODS), restarted=True))
     runs = SearchBudget()
     assert list(earlier_positions(again, runs)) == []
     assert (runs.made, runs.left_out) == (0, "")

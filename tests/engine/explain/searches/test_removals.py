@@ -9,6 +9,7 @@ import pytest
 from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.searches import PAIRED, removals
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import EIGHT, FOUR_NODES, named, scenario, told, whole
 from tests.support.pods import app
 
@@ -27,7 +28,7 @@ def restarted(*pods: StoredPod, ran: tuple[StoredPod, ...]) -> Replay:
         node.resume(pods)
         return node
 
-    return told(first.scenario._replace(start=start, pods=pods, position=0, restarted=True))
+    return told(replace(first.scenario, start=start, pods=pods, position=0, restarted=True))
 
 
 def test_only_pods_that_run_can_go() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import (
     CORES,
     EIGHT,
@@ -256,4 +257,4 @@ def test_a_part_of_a_cpu_is_passed_over_for_what_the_pod_has() -> None:
 
 def test_the_running_cannot_ask_for_anything_else() -> None:
     replay = told(scenario(EIGHT, named("a", whole(9))))
-    assert nearest(replay._replace(scenario=replay.scenario._replace(restarted=True))) == ([], 0)
+    assert nearest(replace(replay, scenario=replace(replay.scenario, restarted=True))) == ([], 0)

@@ -13,6 +13,7 @@ from cpuctl.engine.explain.searches.changes import EarlierPosition, Removal, Req
 from cpuctl.engine.explain.searches.searches import Search, earlier_positions, removals
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import QosClass, StoredPod
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import (
     CORES,
     EIGHT,
@@ -76,8 +77,8 @@ def test_a_larger_request_can_be_admitted_where_a_smaller_one_is_not() -> None:
     node = before.after
     node.remove("b")
     node.remove("c")
-    asked = before.scenario._replace(
-        start=lambda _kubelet: node.copy(), pods=(named("e", whole(6)),), position=0
+    asked = replace(
+        before.scenario, start=lambda _kubelet: node.copy(), pods=(named("e", whole(6)),), position=0
     )
     explanation = explain(told(asked))
     assert explanation.decision.rule == "widthFromCapacity"
@@ -274,7 +275,7 @@ def running(*pods: StoredPod, **config: Any) -> Any:
         node.resume(pods)
         return node
 
-    return first.scenario._replace(start=restarted, restarted=True)
+    return replace(first.scenario, start=restarted, restarted=True)
 
 
 def test_a_restart_can_refuse_what_runs() -> None:
@@ -290,6 +291,6 @@ def test_a_restart_can_refuse_what_runs() -> None:
 def test_who_is_removed_before_a_restart_does_not_come_back(restarted: bool) -> None:
     pods = named("a", whole(2)), named("b", whole(2))
     again = running(*pods) if restarted else scenario(EIGHT, *pods)
-    replayed = told(again._replace(removed=frozenset({"a"})))
+    replayed = told(replace(again, removed=frozenset({"a"})))
     assert replayed.admission.pod.name == "b"
     assert "a" not in replayed.after.cpu.state.assignments

@@ -103,7 +103,7 @@ def test_how_long_a_resize_waits_is_no_switch() -> None:
         cpu_manager_policy_options={"scale-delay-time": "5s"},
         feature_gates={"InPlacePodVerticalScalingExclusiveCPUs": True, "CPUManagerPolicyAlphaOptions": True},
     )
-    replay = told(one._replace(kubelet=replace(one.kubelet, version=KubeletVersion(37))))
+    replay = told(replace(one, kubelet=replace(one.kubelet, version=KubeletVersion(37))))
     assert found(explain(replay), "setting").complete
     assert {each.option for each in candidates(37, cpu_manager_policy="static")[:-3]} == {*OF_THE_CPU_MANAGER}
 
@@ -112,5 +112,5 @@ def test_a_change_of_a_setting_is_in_force_from_the_start() -> None:
     one = scenario(EIGHT, named("a", whole(9)))
     changed = KubeletConfiguration(cpu_manager_policy="none")
     change = SettingChange(setting="cpuManagerPolicy", before="static", after="none", config=changed)
-    assert change.applied(one) == one._replace(kubelet=replace(one.kubelet, config=changed))
+    assert change.applied(one) == replace(one, kubelet=replace(one.kubelet, config=changed))
     assert (change.kind, change.option, change.options) == (ChangeKind.SETTING, "", {})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from cpuctl.records import Record
 
 if TYPE_CHECKING:
-    from cpuctl.answers.findings import FindingCounts
+    from cpuctl.answers.values import FindingCounts
 
 
 @total_ordering

@@ -16,7 +16,7 @@ from cpuctl.diagnostics import counts
 
 if TYPE_CHECKING:
     from cpuctl.answers import audit as answers
-    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.values import Sources
 
 
 def audit_document(

@@ -9,7 +9,7 @@ from cpuctl.documents.files import source_name
 
 if TYPE_CHECKING:
     from cpuctl.answers import capture as answers
-    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.values import Sources
     from cpuctl.machine.sources import MachineSource
 
 

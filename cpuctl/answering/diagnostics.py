@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    from cpuctl.answers.findings import Found, Graded
+    from cpuctl.answers.values import Found, Graded
 
 
 def graded(finding: Diagnostic[object]) -> Graded:

@@ -16,7 +16,7 @@ from cpuctl.engine.outcome import Undetermined
 if TYPE_CHECKING:
     from cpuctl.answers import dra as answers
     from cpuctl.answers.dra import DeviceRow, DriverDevices
-    from cpuctl.answers.sources import Source
+    from cpuctl.answers.values import Source
     from cpuctl.dra.accounting import Accounts
     from cpuctl.dra.driver import DriverMachine
     from cpuctl.dra.model import Grant

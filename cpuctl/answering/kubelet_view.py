@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.cpu.topology import CPUTopology, cpu_labels, differing_views
 from cpuctl.engine.outcome import CORES_UNKNOWN
-from cpuctl.engine.views import cpu_labels, differing_views
 from cpuctl.golang.text import GoError
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.model import Machine

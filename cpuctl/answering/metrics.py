@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
     from cpuctl.answers.audit import Audit
     from cpuctl.answers.capacity import Capacity, Fragmentation, Scatter
-    from cpuctl.answers.metrics import Metric
     from cpuctl.answers.plan import NotStartedPlan, StartedPlan
+    from cpuctl.answers.values import Metric
 
 
 def gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> Metric:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
-    from cpuctl.answers.node import AuditedNode
-    from cpuctl.answers.node import Owner as NamedOwner
-    from cpuctl.answers.sources import Unreadable as UnreadableFile
+    from cpuctl.answers.audit import AuditedNode
+    from cpuctl.answers.audit import Owner as NamedOwner
+    from cpuctl.answers.values import Unreadable as UnreadableFile
     from cpuctl.audit.snapshot import KubeletState, NodeSnapshot
     from cpuctl.capture.collected import Unreadable
     from cpuctl.cgroups.owners import Owner

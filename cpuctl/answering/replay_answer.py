@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
+from cpuctl.answering.plan.nri_answer import linux_answer
 from cpuctl.answering.plan.plan_answer import cpu_list
 from cpuctl.golang.durations import duration_text
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.report.chart import ChartRow, Span, chart
+from cpuctl.timeline.report.runtime_calls import RuntimeCall, RuntimeEvent
 from cpuctl.timeline.report.views import (
     Failure,
     containers_view,
@@ -23,11 +25,13 @@ from cpuctl.timeline.report.views import (
 from cpuctl.timeline.simulation import Simulation
 from cpuctl.timeline.world.entries import HistoryEntry
 from cpuctl.timeline.world.scale_downs import ScaleDown
+from cpuctl.timeline.world.world import cpus_text
 
 if TYPE_CHECKING:
     from cpuctl.answers import replay as answers
-    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.nri import NRICall, NRIMatch, NRIReplay, NRIUpdate
     from cpuctl.answers.start import PolicyPart
+    from cpuctl.answers.values import Sources
 
 
 def replay_document(simulation: Simulation, sources: Sources) -> answers.Replay:
@@ -141,3 +145,45 @@ def _span(span: Span) -> answers.Span:
         "use": span.status.use.value,
         "container": span.status.container,
     }
+
+
+# What a plug-in of the Node Resource Interface would answer over a timeline (schema: ``nrireplay``).
+
+
+def nri_replay_document(simulation: Simulation, sources: Sources) -> NRIReplay:
+    """Return what would be answered; the simulation has collected the calls."""
+    assert simulation.calls is not None, "it was asked for"
+    world = simulation.world
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "NRIReplay",
+        "sources": sources,
+        **about(world.timeline),
+        "until": duration_text(world.now),
+        "answers": [_call(each) for each in simulation.calls.calls],
+        "expectations": expectations_answer(simulation),
+    }
+
+
+def _call(call: RuntimeCall) -> NRICall:
+    answer: NRICall = {
+        "at": duration_text(call.at),
+        "nanoseconds": call.at,
+        "event": call.event.value,
+        "update": [_update(pod, name, cpus) for (pod, name), cpus in call.updates.items()],
+    }
+    if call.event is not RuntimeEvent.UPDATE:
+        answer["match"] = _match(call.pod, call.container)
+    if call.event is RuntimeEvent.CREATE:
+        linux = linux_answer(cpus_text(call.cpus), call.mems)
+        answer["adjust"] = {"linux": linux} if linux["resources"]["cpu"] else {}
+    return answer
+
+
+def _update(pod: str, container: str, cpus: int) -> NRIUpdate:
+    return {"match": _match(pod, container), "linux": linux_answer(cpus_text(cpus))}
+
+
+def _match(pod: str, container: str) -> NRIMatch:
+    namespace, _, name = pod.partition("/")
+    return {"namespace": namespace, "pod": name, "container": container}

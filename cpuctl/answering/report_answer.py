@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import CheckpointDump, CheckpointVerify
     from cpuctl.answers.config import ConfigCheck
     from cpuctl.answers.explanation import Explanation
-    from cpuctl.answers.findings import FindingCounts
     from cpuctl.answers.plan import NotStartedPlan
     from cpuctl.answers.replay import Replay
     from cpuctl.answers.topology import Topology
+    from cpuctl.answers.values import FindingCounts
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.state_files import CheckpointInputs, StateInput

@@ -14,7 +14,7 @@ from cpuctl.phrases import named
 
 if TYPE_CHECKING:
     from cpuctl.answers import top as answers
-    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.values import Sources
     from cpuctl.live.counters import CPUTimes, Stalled
     from cpuctl.live.sampler import Span, WatchedContainer, Window
     from cpuctl.live.threads import ForeignThread, ThreadCounts

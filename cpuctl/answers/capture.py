@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-from cpuctl.answers.sources import Unreadable
-from cpuctl.answers.values import SHA256, ApiVersion, Count, Pattern
+from cpuctl.answers.values import SHA256, ApiVersion, Count, Pattern, Unreadable
 
 AreaName = Literal["topology", "kubelet", "cgroups", "processes", "interrupts", "volumes", "limits"]
 Counted = Literal["cgroups", "cpus", "flags", "interrupts", "numaNodes", "processes", "stateFiles", "threads"]

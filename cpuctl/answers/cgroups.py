@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-from cpuctl.answers.node import AuditedNode, Owner
-from cpuctl.answers.sources import Sources, Unreadable
-from cpuctl.answers.values import SHA256, ApiVersion, Bounds, Count, CPUList
+from cpuctl.answers.audit import AuditedNode, Owner
+from cpuctl.answers.values import SHA256, ApiVersion, Bounds, Count, CPUList, Sources, Unreadable
 
 Level = Literal["kubepods", "qos", "pod", "container", "helper", "below"]
 

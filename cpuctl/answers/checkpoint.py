@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from cpuctl.answers.decisions import Block, MemoryTable
-from cpuctl.answers.findings import FindingCounts, Found, Graded
-from cpuctl.answers.metrics import Metric
-from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import NotStarted, Start
 from cpuctl.answers.topology import HeldMap
-from cpuctl.answers.values import ApiVersion, Count, CPUList, Items, Release
+from cpuctl.answers.values import (
+    ApiVersion,
+    Count,
+    CPUList,
+    FindingCounts,
+    Found,
+    Graded,
+    Items,
+    Metric,
+    Release,
+    Sources,
+)
 
 StateFileName = Literal[
     "cpu_manager_state",

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypedDict, final
 
-from cpuctl.answers.findings import FindingCounts, Found, Graded
-from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import KubeletFault, SettingPlace, SettingToFix, Start, StartRefused
 from cpuctl.answers.topology import TopologyCounts
-from cpuctl.answers.values import Amount, ApiVersion, Bounds, Count, CPUList, Minor, Pattern, Release
+from cpuctl.answers.values import (
+    Amount,
+    ApiVersion,
+    Bounds,
+    Count,
+    CPUList,
+    FindingCounts,
+    Found,
+    Graded,
+    Minor,
+    Pattern,
+    Release,
+    Sources,
+)
 
 GateStageName = Literal["alpha", "beta", "GA", "deprecated"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from cpuctl.answers.sources import Source, Sources
-from cpuctl.answers.values import ApiVersion, Count, CPUList
+from cpuctl.answers.values import ApiVersion, Count, CPUList, Source, Sources
 
 ClaimOutcomeName = Literal["Allocated", "Unsatisfied", "NotPrepared", "Undetermined"]
 

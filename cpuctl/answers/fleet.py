@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.decisions import Reasons, Refusal
-from cpuctl.answers.findings import FindingCounts, Found, Graded
-from cpuctl.answers.metrics import Metric
-from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import PolicyPart, Start
-from cpuctl.answers.values import ApiVersion, Count, CPUList, Items, Pattern, Release, Requires
+from cpuctl.answers.values import (
+    ApiVersion,
+    Count,
+    CPUList,
+    FindingCounts,
+    Found,
+    Graded,
+    Items,
+    Metric,
+    Pattern,
+    Release,
+    Requires,
+    Sources,
+)
 
 Kind = Annotated[str, Pattern("^[0-9a-f]{12}$")]
-
 
 FleetCheckName = Literal["config", "state", "audit", "nrt"]
 

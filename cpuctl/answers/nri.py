@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.replay import About, Duration, Expectations
-from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import Start
-from cpuctl.answers.values import ApiVersion, Count, CPUList
+from cpuctl.answers.values import ApiVersion, Count, CPUList, Sources
 
 
 class NRICPU(TypedDict, total=False):

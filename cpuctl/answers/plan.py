@@ -18,8 +18,6 @@ from cpuctl.answers.decisions import (
     Verdict,
 )
 from cpuctl.answers.dra import DriverPart, PodClaim
-from cpuctl.answers.metrics import Metric
-from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import (
     KubeletPolicies,
     LoadedRelease,
@@ -30,7 +28,16 @@ from cpuctl.answers.start import (
     UnstartedHeader,
 )
 from cpuctl.answers.topology import PicturedCPU
-from cpuctl.answers.values import SHA256, ApiVersion, ContainerKind, Count, CPUList, Isolation
+from cpuctl.answers.values import (
+    SHA256,
+    ApiVersion,
+    ContainerKind,
+    Count,
+    CPUList,
+    Isolation,
+    Metric,
+    Sources,
+)
 
 
 class StateFile(TypedDict):

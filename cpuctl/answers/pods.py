@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypedDict
 
 from cpuctl.answers.downward import DownwardItem
-from cpuctl.answers.findings import FindingCounts, Found, Graded
-from cpuctl.answers.sources import Sources
 from cpuctl.answers.values import (
     Amount,
     ApiVersion,
     Bounds,
     ContainerKind,
     Count,
+    FindingCounts,
+    Found,
+    Graded,
     Isolation,
     Pattern,
     QOSClass,
     Release,
+    Sources,
 )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import PolicyPart
-from cpuctl.answers.values import ApiVersion, Count, Items, Pattern
+from cpuctl.answers.values import ApiVersion, Count, Items, Pattern, Sources
 
 Duration = Annotated[str, "In Go's notation."]
 

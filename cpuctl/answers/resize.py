@@ -6,9 +6,17 @@ from typing import Annotated, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.decisions import CPUsLeft, HintRound, Node, Step
 from cpuctl.answers.downward import Rereading
-from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import KubeletPolicies, NextPart, NotStarted, Started, UnstartedHeader
-from cpuctl.answers.values import ApiVersion, Bounds, ContainerKind, Count, CPUList, Isolation, QOSClass
+from cpuctl.answers.values import (
+    ApiVersion,
+    Bounds,
+    ContainerKind,
+    Count,
+    CPUList,
+    Isolation,
+    QOSClass,
+    Sources,
+)
 
 Ruling = Literal[
     "Admitted",

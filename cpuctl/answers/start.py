@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from cpuctl.answers.sources import Sources
-from cpuctl.answers.values import CPUList, Release
+from cpuctl.answers.values import CPUList, Release, Sources
 
 Fault = Literal["endless loop", "no answer", "crash"]
 _From = TypedDict("_From", {"from": str | None})

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-from cpuctl.answers.node import Owner
-from cpuctl.answers.sources import Sources
-from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList
+from cpuctl.answers.audit import Owner
+from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList, Sources
 
 Rate = Annotated[float, Bounds(0), "Times a second, or seconds a second: 1 is all the time."]
 

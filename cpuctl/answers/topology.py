@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict, final
 
-from cpuctl.answers.findings import Found, Graded
-from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import Start
-from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList, Pattern
+from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList, Found, Graded, Pattern, Sources
 
 PageSize = Annotated[str, Pattern("^[1-9][0-9]*[KMG]i$")]
 HugePages = Annotated[dict[PageSize, Count], "Pages by page size."]

@@ -68,3 +68,52 @@ class Amount(TypedDict):
     """As the kubelet prints it."""
     number: float
     """CPUs, or bytes."""
+
+
+Origin = Literal["given", "environment", "configFile", "capture", "live", "default"]
+_From = TypedDict("_From", {"from": Origin})
+
+
+class Source(_From):
+    value: str
+
+
+Sources = Annotated[dict[str, Source], "Where every input came from."]
+
+
+class Unreadable(TypedDict):
+    path: str
+    reason: str
+
+
+class Graded(TypedDict):
+    severity: Literal["error", "warning", "note"]
+    code: Annotated[str, Pattern("^[a-z0-9-]+$")]
+
+
+class Found(TypedDict):
+    expected: str
+    detected: str
+    message: str
+    fix: str
+    """A shell command, or what to do; empty where that is not known."""
+
+
+class FindingCounts(TypedDict):
+    error: Count
+    warning: Count
+    note: Count
+
+
+class Metric(TypedDict):
+    name: str
+    type: Literal["counter", "gauge"]
+    help: str
+    labels: dict[str, str]
+    value: int
+
+
+class Metrics(TypedDict):
+    """All that is told where metrics alone are asked for."""
+
+    metrics: list[Metric]

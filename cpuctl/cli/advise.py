@@ -25,8 +25,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import Planning, read_planning
 
 if TYPE_CHECKING:
-    from cpuctl.answers.advice import AdvisedSettings, UnloadedAdvice
-    from cpuctl.answers.defragmentation import FoundMoves, UnstartedDefragmentation
+    from cpuctl.answers.advice import AdvisedSettings, FoundMoves, UnloadedAdvice, UnstartedDefragmentation
 
 app = command_group()
 
@@ -192,8 +191,8 @@ class _Moves:
 
     def unloaded(self, refused: ConfigRefusedError, sources: Sources) -> "UnstartedDefragmentation":
         """Say why the kubelet cannot load its configuration."""
+        from cpuctl.answering.advice_answer import unstarted_document
         from cpuctl.answering.config.parts import unloaded_header
-        from cpuctl.answering.defragmentation_answer import unstarted_document
 
         return unstarted_document(refused.whole_refusal, unloaded_header(sources))
 
@@ -201,7 +200,7 @@ class _Moves:
         self, planning: Planning, style: Style, stop: StopSignal
     ) -> "FoundMoves | UnstartedDefragmentation":
         """Try moves."""
-        from cpuctl.answering.defragmentation_answer import defragmentation_document, unstarted_document
+        from cpuctl.answering.advice_answer import defragmentation_document, unstarted_document
         from cpuctl.answering.plan.plan_document import planning_header
         from cpuctl.cli.progress import ProgressBar
         from cpuctl.operations.defragmentation import Defragmentation, defragment

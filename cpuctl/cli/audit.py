@@ -27,7 +27,7 @@ from cpuctl.inputs.sources import Sources
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit
     from cpuctl.answers.cgroups import CgroupsPlan
-    from cpuctl.answers.metrics import Metrics
+    from cpuctl.answers.values import Metrics
     from cpuctl.audit.snapshot import NodeSnapshot
     from cpuctl.inputs.live_node import LiveNode
 
@@ -135,6 +135,6 @@ def _metrics(audited: "Audit") -> "Metrics":
 
 def _plan(node: "LiveNode", snapshot: "NodeSnapshot", sources: Sources) -> "CgroupsPlan":
     """Describe what leads to what is expected."""
-    from cpuctl.answering.cgroups.plan_answer import plan_document
+    from cpuctl.answering.cgroups_answer import plan_document
 
     return plan_document(snapshot, node.state_files, sources.entries)

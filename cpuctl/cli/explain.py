@@ -24,8 +24,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
-    from cpuctl.answers.explanation import Explanation
-    from cpuctl.answers.messages import Messages
+    from cpuctl.answers.explanation import Explanation, Messages
 
 app = command_group()
 

@@ -36,8 +36,8 @@ from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_plannin
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
-    from cpuctl.answers.metrics import Metrics
     from cpuctl.answers.plan import ComparedPod, NotStartedPlan, PlanComparison, StartedPlan
+    from cpuctl.answers.values import Metrics
     from cpuctl.engine.start import StartResult
     from cpuctl.operations.plan import Plan, Rounds
 

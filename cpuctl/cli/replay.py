@@ -233,7 +233,7 @@ def _answer(
         if answers and not runtime:
             emit(document, style)
     if answers and runtime:
-        from cpuctl.answering.replay_nri_answer import nri_replay_document
+        from cpuctl.answering.replay_answer import nri_replay_document
 
         note("note: answers follow the kubelet's decisions at once; its own writes wait for its loop", style)
         emit(nri_replay_document(simulation, sources.entries), style)

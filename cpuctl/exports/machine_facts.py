@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import CheckpointDump, CPUHolder
     from cpuctl.answers.decisions import Pod
     from cpuctl.answers.plan import NotStartedPlan, PlanPicture, StartedPlan
-    from cpuctl.answers.sources import Sources
     from cpuctl.answers.topology import HeldCPU, PicturedCPU, Topology
+    from cpuctl.answers.values import Sources
 
     Marked = HeldCPU | PicturedCPU
     Row = answers.CPU | Marked

@@ -13,12 +13,12 @@ from cpuctl.phrases import byte_text, counted
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit
     from cpuctl.answers.checkpoint import CheckpointDump
-    from cpuctl.answers.findings import FindingCounts, Found, Graded
     from cpuctl.answers.plan import NotStartedPlan, StartedPlan
     from cpuctl.answers.replay import Replay
     from cpuctl.answers.report import Report, ReportPart, ReportSummary
     from cpuctl.answers.start import Start
     from cpuctl.answers.topology import Topology
+    from cpuctl.answers.values import FindingCounts, Found, Graded
 
     class Finding(Graded, Found):
         """What every finding has."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         NodeFinding,
         UnreadableNode,
     )
-    from cpuctl.answers.metrics import Metric
+    from cpuctl.answers.values import Metric
 
 Node: TypeAlias = "CheckedNode | UnreadableNode"
 

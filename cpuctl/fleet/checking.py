@@ -21,9 +21,9 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from cpuctl.answers.findings import Found, Graded
     from cpuctl.answers.fleet import CheckedNode, NodeFinding, UncheckedPart
     from cpuctl.answers.start import Start
+    from cpuctl.answers.values import Found, Graded
     from cpuctl.fleet.collection import Recording
     from cpuctl.fleet.topology_check import PublishedNodes
     from cpuctl.inputs.configuration import KubeletInputs

@@ -18,7 +18,7 @@ from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetGroup, FleetList, FleetListSummary, FleetNode, GroupPlacements
-    from cpuctl.answers.metrics import Metric
+    from cpuctl.answers.values import Metric
     from cpuctl.engine.admission import Admission
     from cpuctl.fleet.grouping import Group
     from cpuctl.inputs.pods import GivenPods

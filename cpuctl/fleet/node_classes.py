@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.engine.capacity.allocations import known_uids
+from cpuctl.engine.capacity.probe import known_uids
 from cpuctl.pods.identity import with_uids
 from cpuctl.scheduler.model import Load, NodeObject
 from cpuctl.scheduler.spreading import HOSTNAME, ZONE, Place, Siblings

@@ -12,8 +12,7 @@ from cpuctl.fleet.grouping import group_answers, groups_of
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetCheckName, NodeFinding, UnreadableNode
-    from cpuctl.answers.fleet_report import FleetReport, FleetReportSummary, ReportedNode
-    from cpuctl.answers.report import Report
+    from cpuctl.answers.report import FleetReport, FleetReportSummary, Report, ReportedNode
 
     Node = ReportedNode | UnreadableNode
 

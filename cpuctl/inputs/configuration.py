@@ -13,7 +13,7 @@ from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError, 
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
-    from cpuctl.answers.sources import Origin
+    from cpuctl.answers.values import Origin
     from cpuctl.capture.recorded_kubelet import RecordedKubelet
     from cpuctl.documents.document import PlacedText
     from cpuctl.inputs.sources import Sources

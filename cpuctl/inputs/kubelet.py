@@ -20,7 +20,7 @@ from cpuctl.records import replace
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cpuctl.answers.sources import Origin
+    from cpuctl.answers.values import Origin
     from cpuctl.inputs.configuration import KubeletInputs, KubeletSetup, LoadedKubelet, ServerInputs
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.gates.feature_gates import FeatureGates

@@ -9,7 +9,7 @@ from cpuctl.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpuctl.answers.sources import Origin, Source
+    from cpuctl.answers.values import Origin, Source
     from cpuctl.kubelet.releases.recorded import Topic
 
 NOT_VERIFIED = "notVerified"

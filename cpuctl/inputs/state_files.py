@@ -17,7 +17,7 @@ from cpuctl.root_directory import DIRECTORY, HOST, NOT_THERE, Root
 
 if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import StateFileName
-    from cpuctl.answers.sources import Origin
+    from cpuctl.answers.values import Origin
     from cpuctl.checkpoints.inspection import Inspection
     from cpuctl.checkpoints.store import RunLock
     from cpuctl.machine.sources import MachineSource

@@ -18,7 +18,7 @@ from cpuctl.errors import InputError, UsageError
 from cpuctl.records import Record
 
 if TYPE_CHECKING:
-    from cpuctl.answers.sources import Origin
+    from cpuctl.answers.values import Origin
     from cpuctl.documents.cursor import Cursor
 
 _VARIABLES = {"machine": "CPUCTL_MACHINE", "kubeletVersion": "CPUCTL_KUBELET_VERSION"}

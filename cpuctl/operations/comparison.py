@@ -101,7 +101,7 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
 
     None where there are too many pods to try.
     """
-    from cpuctl.engine.explain.releases import MOST_PODS, noticed
+    from cpuctl.engine.explain.known_defects import MOST_PODS, noticed
     from cpuctl.engine.release_effects import effects_of
     from cpuctl.kubelet.releases.differences import DIFFERENCES
 

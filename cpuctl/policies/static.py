@@ -20,7 +20,7 @@ from cpuctl.engine.cpu.picking.balance import (
     TooManyError,
     endless_loop,
 )
-from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
+from cpuctl.engine.cpu.picking.packed import PickerRules, picker_rules
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.policies.model import Failure, Policy, Refusal, Topology, View

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.answers.sources import Source
+from cpuctl.answers.values import Source
 from cpuctl.capture.kubelet.live import live_kubelet
 from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.errors import InputError

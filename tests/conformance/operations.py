@@ -9,12 +9,10 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
-from cpuctl.engine.cpu.picking.packed import Spread, take_packed
-from cpuctl.engine.cpu.picking.rules import picker_rules
-from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.cpu.picking.packed import Spread, picker_rules, take_packed
+from cpuctl.engine.cpu.topology import CPUTopology, cpu_labels
 from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
-from cpuctl.engine.views import cpu_labels
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.machine.foreign.cadvisor import decode_machine_info
 from cpuctl.quantity import Quantity

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.engine.state_repair.actions import NotRepaired
+from cpuctl.engine.state_repair import NotRepaired
 from tests.conformance.corpus import ONE_IN, Recorded, corpus_files
 from tests.conformance.verified import Asked, Mended, disagreement, found, mended, starts_on_files
 

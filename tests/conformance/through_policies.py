@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.picking.rules import picker_rules
+from cpuctl.engine.cpu.picking.packed import picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.kubelet.releases.behaviours import behaviours

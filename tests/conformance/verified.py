@@ -16,9 +16,14 @@ from cpuctl.engine.start import Started, start_managers
 from cpuctl.engine.state_checks.file_findings import FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
-from cpuctl.engine.state_repair.actions import NotRepaired, RepairAction
-from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
-from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
+from cpuctl.engine.state_repair import (
+    CPURules,
+    MemoryRules,
+    NotRepaired,
+    RepairAction,
+    repair_cpu_state,
+    repair_memory_state,
+)
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.machine_info import MachineInfo

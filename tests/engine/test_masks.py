@@ -4,8 +4,7 @@ complain of an ignore that is unused."""
 from __future__ import annotations
 
 from cpuctl.engine.hints.coverage import Coverage
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.hints import Fit, Hint
 from cpuctl.engine.hints.merge import merge, reachable_sets
 from cpuctl.engine.masks import CPU_0, NODE_0, CPUMask, NodeMask
 

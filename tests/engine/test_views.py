@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.views import differing_views
+from cpuctl.engine.cpu.topology import differing_views
 from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
 from cpuctl.records import replace
 from tests.support.topologies import CoreAt, topology

@@ -7,8 +7,8 @@ from typing import Any
 
 from cpuctl.engine.cpu.manager import CPURequest, StaticPolicy
 from cpuctl.engine.cpu.picking.distributed import Dealing
+from cpuctl.engine.cpu.picking.packed import V1_36, PickerRules
 from cpuctl.engine.cpu.picking.picker import Picker
-from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask

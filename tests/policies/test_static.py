@@ -10,8 +10,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
-from cpuctl.engine.cpu.picking.packed import Spread, take_packed
-from cpuctl.engine.cpu.picking.rules import picker_rules
+from cpuctl.engine.cpu.picking.packed import Spread, picker_rules, take_packed
 from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.machine.sources import MachineSource, read_machine

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.common_sets import CommonSets, Constraints
 from cpuctl.engine.hints.coverage import Coverage
-from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import Fit
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.masks import NODE_0, NodeMask
 from tests.property.test_device_hints import any_coverage

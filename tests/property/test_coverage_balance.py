@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cpuctl.engine.hints import common_sets
 from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage, balances
-from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import Fit
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.masks import NODE_0, NodeMask
 from tests.property.test_device_hints import any_coverage

@@ -15,8 +15,7 @@ from cpuctl.engine.devices.allocation import DeviceHints, choose
 from cpuctl.engine.devices.state import DevicePool
 from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint, HintList, HintRule
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Fit, Hint, HintList, HintRule
 from cpuctl.engine.hints.merge import Intersections, merge
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.hints.topology_manager import Merged, TopologyManager

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.views import differing_views
+from cpuctl.engine.cpu.topology import CPUTopology, differing_views
 from cpuctl.errors import InputError
 from cpuctl.golang.text import GoError
 from cpuctl.machine.machine_info import MachineInfo, kubelet_view

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.hints import merge as reachable
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint, HintList
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Fit, Hint, HintList
 from cpuctl.engine.hints.merge import merge
 from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.outcome import KubeletFault

@@ -9,8 +9,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
-from cpuctl.engine.cpu.picking.packed import Spread
-from cpuctl.engine.cpu.picking.rules import picker_rules
+from cpuctl.engine.cpu.picking.packed import Spread, picker_rules
 from cpuctl.engine.masks import CPUMask
 from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.lockstep import Choices, plain, run_merges, run_pickers

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint, HintList
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Fit, Hint, HintList
 from cpuctl.engine.hints.merge import merge
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.hints import MemoryHints

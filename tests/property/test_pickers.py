@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.picking.balance import Search
-from cpuctl.engine.cpu.picking.combining import distinct, effective_combination
+from cpuctl.engine.cpu.picking.balance import Search, distinct, effective_combination
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
-from cpuctl.engine.cpu.picking.packed import Spread, take_packed
-from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
+from cpuctl.engine.cpu.picking.packed import PickerRules, Spread, picker_rules, take_packed
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, Undetermined

@@ -17,9 +17,15 @@ from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.state_checks.memory_findings import MOST_DRIFT, DriftKind, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
-from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, Repaired
-from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
-from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
+from cpuctl.engine.state_repair import (
+    ActionKind,
+    CPURules,
+    MemoryRules,
+    NotRepaired,
+    Repaired,
+    repair_cpu_state,
+    repair_memory_state,
+)
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reservations import CPUReservation

@@ -11,8 +11,7 @@ from typing import TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
-from cpuctl.engine.cpu.picking.packed import Spread, take_packed
-from cpuctl.engine.cpu.picking.rules import picker_rules
+from cpuctl.engine.cpu.picking.packed import Spread, picker_rules, take_packed
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
 from cpuctl.engine.masks import CPUMask, NodeMask

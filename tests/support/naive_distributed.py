@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, isqrt
 
-from cpuctl.engine.cpu.picking.packed import Spread
-from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
+from cpuctl.engine.cpu.picking.packed import V1_36, PickerRules, Spread
 from tests.support.naive_packed import DIVIDED_BY_ZERO, Cpus, Machine, Picking, pick_packed
 
 ENDLESS = "endless loop"

@@ -15,12 +15,12 @@ from cpuctl.diagnostics import Severity
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
-    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.values import Sources
     from cpuctl.capture.kubelet.running import RunningKubelet
     from cpuctl.checkpoints.migration import Loss
     from cpuctl.engine.state_checks.owners import Owners
     from cpuctl.engine.state_checks.verify import StateVerdict
-    from cpuctl.engine.state_repair.actions import RepairAction
+    from cpuctl.engine.state_repair import RepairAction
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.operations.checkpoint.changes import Applied, FileChange
 

@@ -27,7 +27,7 @@ from cpuctl.quantity import Quantity
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
     from cpuctl.answers.decisions import Block
-    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.values import Sources
 
     _Side = Literal["requests", "limits"]
 

@@ -28,7 +28,7 @@ from cpuctl.operations.checkpoint.states import container_names
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
-    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.values import Sources
 
 _NO_IDS: Mapping[str, CPUSet] = MappingProxyType({})
 

@@ -31,8 +31,8 @@ from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
-    from cpuctl.answers.sources import Sources
     from cpuctl.answers.start import NotStarted, Start
+    from cpuctl.answers.values import Sources
     from cpuctl.operations.configuration import StartOutcome
 
 

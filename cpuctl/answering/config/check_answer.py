@@ -35,8 +35,8 @@ from cpuctl.machine.kernel_text import parse_given_mask
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers
-    from cpuctl.answers.sources import Sources
     from cpuctl.answers.start import Start
+    from cpuctl.answers.values import Sources
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.operations.configuration import StartOutcome
 

@@ -13,7 +13,7 @@ from cpuctl.kubelet.version import KubeletVersion
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import Header, Pools
-    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.values import Sources
     from cpuctl.engine.start import Started
 
 

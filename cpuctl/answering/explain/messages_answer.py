@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpuctl.answers.explanation import Explanation
-    from cpuctl.answers.messages import FoundMessage, Messages
+    from cpuctl.answers.explanation import Explanation, FoundMessage, Messages
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.messages.recognition import Recognized
     from cpuctl.operations.messages import MessageOccurrence, MessageSearch

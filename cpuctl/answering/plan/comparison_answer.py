@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.capacity import Fragmentation
     from cpuctl.answers.decisions import ExclusiveContainer, Pod, Verdict
     from cpuctl.answers.dra import PodClaim
-    from cpuctl.answers.sources import Sources
-    from cpuctl.answers.values import ContainerKind
+    from cpuctl.answers.values import ContainerKind, Sources
 
 
 class PlannedSide(NamedTuple):

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.pods.facts_answer import CgroupView, pod_answer
+from cpuctl.answering.pods.show_answer import CgroupView, pod_answer
 from cpuctl.engine.pod_facts import PodFacts
 
 if TYPE_CHECKING:
     from cpuctl.answers import pods as answers
     from cpuctl.answers.downward import DownwardItem
-    from cpuctl.answers.sources import Sources
-    from cpuctl.answers.values import Amount
+    from cpuctl.answers.values import Amount, Sources
 
 _AREAS = ("admission", "QoS", "spec", "scheduling", "cgroup", "OOM", "pinning", "readers")
 _UNPROTECTED = ("memory.min", "memory.low")

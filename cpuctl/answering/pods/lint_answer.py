@@ -12,7 +12,7 @@ from cpuctl.operations.pod_lint import LintRun, PlacedFinding
 
 if TYPE_CHECKING:
     from cpuctl.answers.pods import Finding, PodsLint
-    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.values import Sources
 
 
 def lint_document(run: LintRun, sources: Sources) -> PodsLint:

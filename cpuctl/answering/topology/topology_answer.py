@@ -18,8 +18,8 @@ from cpuctl.machine.model import Cache, Machine, NumaNode
 if TYPE_CHECKING:
     from cpuctl.answers import topology as answers
     from cpuctl.answers.checkpoint import CPUHolder, HeldCPUs
-    from cpuctl.answers.sources import Sources
     from cpuctl.answers.topology import HeldMap, PCIDevices
+    from cpuctl.answers.values import Sources
     from cpuctl.machine.devices.pci import PCIDevice
 
 

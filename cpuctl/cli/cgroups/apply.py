@@ -166,7 +166,7 @@ class _Run(NamedTuple):
 
         From the first write on a signal is held back *until_answered*: what it says has to be heard.
         """
-        from cpuctl.answering.cgroups.apply_answer import apply_document
+        from cpuctl.answering.cgroups_answer import apply_document
         from cpuctl.operations.cgroups.preparation import read_and_prepare
 
         with ProgressBar(self.style) as progress:

@@ -56,7 +56,7 @@ def show(
     quiet: QuietOption = False,
 ) -> None:
     """Read the node's groups, and show them."""
-    from cpuctl.answering.cgroups.show_answer import show_document
+    from cpuctl.answering.cgroups_answer import show_document
     from cpuctl.inputs.live_node import NodeInputs, load_node
     from cpuctl.operations.cgroups.rules import group_rules
 

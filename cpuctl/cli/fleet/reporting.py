@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpuctl.answers.fleet import NodeFinding
-    from cpuctl.answers.fleet_report import FleetReport, ReportedNode
+    from cpuctl.answers.report import FleetReport, ReportedNode
     from cpuctl.cli.fleet.asking import FleetAnswers
     from cpuctl.fleet.collection import Recording
     from cpuctl.inputs.configuration import KubeletInputs

@@ -231,7 +231,7 @@ class _Journal:
         """Write what was answered."""
         import json
 
-        from cpuctl.answering.nri_events import event_document, event_line
+        from cpuctl.answering.plan.nri_answer import event_document, event_line
         from cpuctl.nri.plugin import Level
 
         if line := event_line(answer, outcome):

@@ -146,7 +146,7 @@ def _side(
     found: "GivenPods", inputs: PodViewInputs, machine: "MachineSource | None", name: str, sources: Sources
 ) -> "Side":
     from cpuctl.answering.pods.diff_answer import Side
-    from cpuctl.answering.pods.facts_answer import cgroup_view
+    from cpuctl.answering.pods.show_answer import cgroup_view
     from cpuctl.documents.files import source_name
     from cpuctl.engine.pod_facts import pod_facts
 

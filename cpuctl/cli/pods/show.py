@@ -61,8 +61,7 @@ def show(
     quiet: QuietOption = False,
 ) -> None:
     """Read pods and node, and show what follows."""
-    from cpuctl.answering.pods.facts_answer import cgroup_view
-    from cpuctl.answering.pods.show_answer import show_document, view_header
+    from cpuctl.answering.pods.show_answer import cgroup_view, show_document, view_header
 
     kubelet = kubelet_inputs(context)
     refuse_stdin_twice(machine, kubelet.config, usage, *filename)

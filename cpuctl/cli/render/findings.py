@@ -11,10 +11,10 @@ from cpuctl.phrases import counted
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Finding as NodeFinding
     from cpuctl.answers.config import ConfigFinding
-    from cpuctl.answers.findings import FindingCounts, Found, Graded
     from cpuctl.answers.pods import Finding as ManifestFinding
     from cpuctl.answers.pods import LintedObject
     from cpuctl.answers.start import Start
+    from cpuctl.answers.values import FindingCounts, Found, Graded
 
     class Finding(Graded, Found):
         """What every finding has."""

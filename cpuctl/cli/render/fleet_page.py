@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpuctl.answers.fleet import FleetNode
-    from cpuctl.answers.fleet_report import FleetReport
+    from cpuctl.answers.report import FleetReport
     from cpuctl.exports.fleet import PicturedFleet
     from cpuctl.exports.markup import Markup
     from cpuctl.exports.page import Tone

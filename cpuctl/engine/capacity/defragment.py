@@ -13,8 +13,18 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from cpuctl.engine.capacity.allocations import allocations, as_much, by_location, held_cpus
-from cpuctl.engine.capacity.probe import Progress, exclusive_pod, free_cpus, request_step, settled, shape_of
+from cpuctl.engine.capacity.probe import (
+    Progress,
+    allocations,
+    as_much,
+    by_location,
+    exclusive_pod,
+    free_cpus,
+    held_cpus,
+    request_step,
+    settled,
+    shape_of,
+)
 from cpuctl.engine.capacity.remedy import MoveSearch, shortage
 from cpuctl.engine.node import Node
 from cpuctl.engine.ordering import PodOrder, ordered

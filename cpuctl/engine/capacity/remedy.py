@@ -17,8 +17,7 @@ from itertools import accumulate, combinations
 from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.capacity.allocations import allocations, as_much, by_location, held_cpus
-from cpuctl.engine.capacity.probe import Progress, settled
+from cpuctl.engine.capacity.probe import Progress, allocations, as_much, by_location, held_cpus, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import check_fit
 from cpuctl.engine.ordering import PodOrder, ordered

@@ -7,8 +7,7 @@ from itertools import count, islice
 from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.capacity.allocations import known_uids
-from cpuctl.engine.capacity.probe import Progress, no_progress
+from cpuctl.engine.capacity.probe import Progress, known_uids, no_progress
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.identity import copied

@@ -13,8 +13,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.coverage import Coverage, SocketRule
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import DirectRule, Hint
+from cpuctl.engine.hints.hints import DirectRule, Fit, Hint
 from cpuctl.engine.hints.node_search import SetsWithCPUs, best_sets
 from cpuctl.engine.hints.node_sets import CPU, endless_walk
 from cpuctl.engine.masks import NO_NODES, NODE_0, CPUMask, NodeMask

@@ -16,10 +16,12 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.golang.text import GoError
+from cpuctl.phrases import named
 from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
+    from cpuctl.machine.model import Machine
 
 Masks = Mapping[int, CPUMask]
 """CPU masks by element id, ids ascending."""
@@ -199,3 +201,68 @@ def _masks(labelled: Iterator[tuple[int, CPUMask]]) -> Masks:
 
 def _union(masks: Iterable[CPUMask]) -> CPUMask:
     return reduce(or_, masks, NO_CPUS)
+
+
+# Where a kubelet's view of a machine departs from its kernel's.
+#
+# The kubelet knows only the CPUs that cAdvisor lists: a core by its (core id, package id) inside a NUMA node,
+# an uncore cache by the first one listed for a core, or else by the socket.
+
+
+def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
+    """Yield one sentence for every way in which the two views split the CPUs differently."""
+    missing = machine.online - CPUSet(topology.cpus)
+    if missing:
+        yield f"the kubelet does not know {named(missing)}, which {_verb(missing)} online"
+    extra = CPUSet(topology.cpus) - machine.online
+    if extra:
+        yield f"the kubelet knows {named(extra)}, which {_verb(extra)} not online"
+    for what, kernel, kubelet in _partitions(machine, topology):
+        # That CPUs are missing is told: how the others go together is another matter.
+        shared = {mask & topology.cpus for mask in kernel} - {0}
+        if shared != kubelet:
+            counts = f"{what}: {len(kernel)} for the kernel, {len(kubelet)} for the kubelet"
+            yield (
+                counts + _example("the kernel", shared - kubelet) + _example("the kubelet", kubelet - shared)
+            )
+
+
+def _verb(cpus: CPUSet) -> str:
+    return "are" if len(cpus) > 1 else "is"
+
+
+def _partitions(machine: Machine, topology: CPUTopology) -> Iterator[tuple[str, set[int], set[int]]]:
+    if machine.numa_known:
+        nodes = _distinct_sets(node.cpus for node in machine.numa_nodes)
+        yield "NUMA node", nodes, set(topology.numa_nodes.values())
+    if machine.sockets:
+        yield "socket", _distinct_sets(machine.sockets.values()), set(topology.sockets.values())
+    if machine.cores_known:
+        yield "core", _distinct_sets(machine.cores), set(topology.cores.values())
+    if machine.caches_known:
+        yield "L3 cache", _distinct_sets(machine.l3_groups), set(topology.uncore_caches.values())
+
+
+def _distinct_sets(groups: Iterable[CPUSet]) -> set[int]:
+    return {group.mask for group in groups if group}
+
+
+def _example(who: str, masks: set[int]) -> str:
+    if not masks:
+        return ""
+    cpus = CPUSet(min(masks, key=_lowest_bit))
+    return f"; only {who} {f'puts CPUs {cpus} together' if len(cpus) > 1 else f'keeps CPU {cpus} apart'}"
+
+
+def _lowest_bit(mask: int) -> int:
+    return mask & -mask
+
+
+def cpu_labels(topology: CPUTopology) -> Mapping[int, tuple[int, int, int, int]]:
+    """Return the NUMA node, socket, core and uncore cache of every CPU, as the kubelet numbers them."""
+    labels: dict[int, list[int]] = {cpu: [] for cpu in CPUSet(topology.cpus)}
+    for elements in (topology.numa_nodes, topology.sockets, topology.cores, topology.uncore_caches):
+        for element, mask in elements.items():
+            for cpu in CPUSet(mask):
+                labels[cpu].append(element)
+    return {cpu: (node, socket, core, cache) for cpu, (node, socket, core, cache) in labels.items()}

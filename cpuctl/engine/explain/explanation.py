@@ -149,7 +149,7 @@ def _departures(replay: Replay) -> Iterator[KnownDefect]:
 
 
 def _releases(replay: Replay) -> Iterator[KnownDefect]:
-    from cpuctl.engine.explain.releases import release_notes
+    from cpuctl.engine.explain.known_defects import release_notes
 
     return release_notes(replay)
 

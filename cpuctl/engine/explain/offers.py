@@ -7,8 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import Hint, HintList, HintRule
+from cpuctl.engine.hints.hints import Fit, Hint, HintList, HintRule
 from cpuctl.engine.hints.topology_manager import Answer, HintRound, MergeResult, TopologyManager
 from cpuctl.engine.masks import NODE_0, NodeMask
 from cpuctl.engine.node import Node
@@ -18,7 +17,7 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
-    from cpuctl.engine.memory.requests import MemoryRequest
+    from cpuctl.engine.memory.tables import MemoryRequest
 
 LISTED_NODES = 10
 """Hints on machines with more NUMA nodes than this are not listed: there are up to 2^nodes of them."""
@@ -157,7 +156,7 @@ def memory_requested(node: Node, pod: StoredPod, container: Container | None) ->
     status names none, to a kubelet that goes by that.
     """
     from cpuctl.engine.memory.pod_level import pod_level_request
-    from cpuctl.engine.memory.requests import container_request, pod_request
+    from cpuctl.engine.memory.tables import container_request, pod_request
 
     pod = node.pod_rules.managed(pod)
     if container is not None:

@@ -22,8 +22,7 @@ from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.masks import NODE_0, NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import AllocationFailure
-from cpuctl.engine.memory.requests import MemoryRequest
-from cpuctl.engine.memory.tables import MEMORY, allocatable_in, free_in, is_memory
+from cpuctl.engine.memory.tables import MEMORY, MemoryRequest, allocatable_in, free_in, is_memory
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, RejectionReason
 from cpuctl.phrases import counted

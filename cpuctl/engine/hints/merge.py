@@ -22,8 +22,7 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage, SocketRule
-from cpuctl.engine.hints.fit import Fit, no_distance
-from cpuctl.engine.hints.hints import DONT_CARE, DirectRule, Hint, HintList, HintRule
+from cpuctl.engine.hints.hints import DONT_CARE, DirectRule, Fit, Hint, HintList, HintRule, no_distance
 from cpuctl.engine.hints.node_search import best_sets, without_high_nodes
 from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 from cpuctl.engine.outcome import KubeletFault

@@ -11,7 +11,7 @@ from typing import Protocol, Self
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.coverage import SocketRule
-from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import Fit
 from cpuctl.engine.masks import NODE_0, NodeMask
 from cpuctl.records import Record
 

@@ -12,8 +12,7 @@ from typing import Literal, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Changeable
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList
+from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Fit, Hint, HintList
 from cpuctl.engine.hints.node_sets import endless_merge
 from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined

@@ -14,8 +14,7 @@ from itertools import islice, permutations, product
 from typing import NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.hints.fit import Fit, no_distance
-from cpuctl.engine.hints.hints import Hint, HintList
+from cpuctl.engine.hints.hints import Fit, Hint, HintList, no_distance
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 

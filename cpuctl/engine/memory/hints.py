@@ -16,12 +16,17 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.hints import Fit, Hint
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
-from cpuctl.engine.memory.requests import MemoryRequest
-from cpuctl.engine.memory.tables import allocatable_in, free_in, may_wrap, violates_groups, wrapped
+from cpuctl.engine.memory.tables import (
+    MemoryRequest,
+    allocatable_in,
+    free_in,
+    may_wrap,
+    violates_groups,
+    wrapped,
+)
 
 Reusable = Mapping[tuple[NodeMask, str], int]
 """Bytes that a pod may use again, by nodes and resource."""

@@ -16,9 +16,15 @@ from cpuctl.engine.hints.node_sets import MEMORY as MEMORY_MANAGER
 from cpuctl.engine.hints.node_sets import endless_walk
 from cpuctl.engine.hints.topology_manager import NODE_IDS
 from cpuctl.engine.masks import NodeMask
-from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
-from cpuctl.engine.memory.tables import MEMORY, charge, free_in, violates_groups
+from cpuctl.engine.memory.tables import (
+    MEMORY,
+    MemoryRequest,
+    charge,
+    container_request,
+    free_in,
+    violates_groups,
+)
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, RejectionReason
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.records import Record

@@ -11,9 +11,8 @@ from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.manager import choose_nodes
-from cpuctl.engine.memory.requests import MemoryRequest
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
-from cpuctl.engine.memory.tables import charge, is_memory, wrapped
+from cpuctl.engine.memory.tables import MemoryRequest, charge, is_memory, wrapped
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
 from cpuctl.engine.pod_level import empty_pool
 from cpuctl.pods.model import Container, ContainerKind, StoredPod

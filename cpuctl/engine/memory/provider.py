@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.hints.topology_manager import Answer
     from cpuctl.engine.memory.manager import StaticMemoryPolicy
     from cpuctl.engine.memory.pod_level import Claims
-    from cpuctl.engine.memory.requests import MemoryRequest
+    from cpuctl.engine.memory.tables import MemoryRequest
 
 
 class MemoryMetrics(Changeable):
@@ -211,7 +211,7 @@ def _request(policy: StaticMemoryPolicy, candidate: Candidate, container: Contai
 
 def _pod_request(candidate: Candidate) -> MemoryRequest | None:
     from cpuctl.engine.memory.pod_level import pod_level_request
-    from cpuctl.engine.memory.requests import pod_request
+    from cpuctl.engine.memory.tables import pod_request
 
     return pod_level_request(candidate.pod) if candidate.divided else pod_request(candidate.pod)
 

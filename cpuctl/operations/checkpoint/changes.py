@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.checkpoints.migration import Loss
     from cpuctl.engine.start import NotStarted
-    from cpuctl.engine.state_repair.actions import RepairAction
+    from cpuctl.engine.state_repair import RepairAction
     from cpuctl.inputs.state_files import StateInput
 
 

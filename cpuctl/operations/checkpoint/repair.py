@@ -14,9 +14,16 @@ from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.start import NotStarted, Started, start_managers
 from cpuctl.engine.state_checks.findings import REPAIR
-from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired
-from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
-from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
+from cpuctl.engine.state_repair import (
+    ActionKind,
+    CPURules,
+    MemoryRules,
+    NotRepaired,
+    RepairAction,
+    Repaired,
+    repair_cpu_state,
+    repair_memory_state,
+)
 from cpuctl.errors import InputError
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
 from cpuctl.records import replace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock
-from cpuctl.engine.capacity.allocations import allocations, by_location, held_cpus, known_uids
+from cpuctl.engine.capacity.probe import allocations, by_location, held_cpus, known_uids
 from cpuctl.engine.node import Node
 from cpuctl.engine.start import start_node
 from cpuctl.machine.sources import read_machine

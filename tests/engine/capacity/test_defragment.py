@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cpuctl.engine.capacity.allocations import allocations
 from cpuctl.engine.capacity.capacity import most_requested
 from cpuctl.engine.capacity.defragment import Moves, Step, fewest_moves, immovable_pods, largest_after_moves
-from cpuctl.engine.capacity.probe import exclusive_pod, no_progress, settled
+from cpuctl.engine.capacity.probe import allocations, exclusive_pod, no_progress, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import StoredPod

@@ -7,8 +7,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Fit, Hint
 from cpuctl.engine.hints.merge import merge
 from cpuctl.engine.masks import NodeMask
 from cpuctl.records import replace

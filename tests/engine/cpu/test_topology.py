@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.cpu.topology import CPUTopology, cpu_labels
 from cpuctl.engine.masks import CPUMask, NodeMask
-from cpuctl.engine.views import cpu_labels
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.records import replace
 from tests.support.topologies import CoreAt, machine_info, mask, regular, topology, uneven

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.explain.releases import MOST_PODS, release_notes
+from cpuctl.engine.explain.known_defects import MOST_PODS, release_notes
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
 from cpuctl.records import replace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import Fit
 from cpuctl.engine.masks import NodeMask
 
 FAR = Fit(distances={0: (10, 21, 30), 1: (21, 10, 11), 2: (30, 12, 10)})

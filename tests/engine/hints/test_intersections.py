@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from cpuctl.engine.hints.coverage import Coverage
-from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import Fit
 from cpuctl.engine.hints.merge import Intersections
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.masks import NODE_0, NodeMask

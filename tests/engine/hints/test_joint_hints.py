@@ -6,8 +6,7 @@ import pytest
 
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.devices.allocation import DeviceHints
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import Hint, HintList
+from cpuctl.engine.hints.hints import Fit, Hint, HintList
 from cpuctl.engine.hints.merge import merge
 from cpuctl.engine.masks import NODE_0, CPUMask, NodeMask
 from tests.support.costs import seconds_below

@@ -9,8 +9,7 @@ import pytest
 
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.devices.allocation import DeviceHints
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList, HintRule
+from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Fit, Hint, HintList, HintRule
 from cpuctl.engine.hints.merge import merge
 from cpuctl.engine.masks import NODE_0, NodeMask
 from tests.support.naive_merge import naive_merge

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.hints.coverage import SocketRule
-from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import Fit
 from cpuctl.engine.hints.node_search import SetsWithCPUs, best_sets
 from cpuctl.engine.masks import NodeMask
 from tests.support.naive_node_search import all_sets

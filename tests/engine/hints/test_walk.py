@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
+from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Fit, Hint
 from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
 from cpuctl.engine.hints.walk import walked
 from cpuctl.engine.masks import NodeMask

@@ -7,8 +7,8 @@ import pytest
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.pod_level import allocate_bubble, pod_level_request
-from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import MemoryManagerState
+from cpuctl.engine.memory.tables import MemoryRequest, container_request
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.pod_level import guaranteed_equivalent
 from cpuctl.pods.model import Container, StoredPod

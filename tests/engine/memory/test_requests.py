@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cpuctl.engine.memory.requests import container_request, pod_request
+from cpuctl.engine.memory.tables import container_request, pod_request
 from cpuctl.pods.model import Container
 from tests.support.pod_level import containers, made_of
 from tests.support.pods import app, init, pod, sidecar

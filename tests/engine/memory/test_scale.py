@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.hints import Fit, Hint
 from cpuctl.engine.hints.merge import merge
 from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.memory.hints import MemoryHints

@@ -10,8 +10,13 @@ from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
-from cpuctl.engine.state_repair.actions import ActionKind, RepairAction, Repaired
-from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
+from cpuctl.engine.state_repair import (
+    ActionKind,
+    CPURules,
+    RepairAction,
+    Repaired,
+    repair_cpu_state,
+)
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reservations import CPUReservation

@@ -11,8 +11,13 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS
-from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, Repaired
-from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
+from cpuctl.engine.state_repair import (
+    ActionKind,
+    CPURules,
+    NotRepaired,
+    Repaired,
+    repair_cpu_state,
+)
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reservations import CPUReservation

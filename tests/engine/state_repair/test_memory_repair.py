@@ -10,8 +10,14 @@ from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
 from cpuctl.engine.memory.tables import Tables, fresh_tables
 from cpuctl.engine.state_checks.memory_findings import replayed
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
-from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired
-from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
+from cpuctl.engine.state_repair import (
+    ActionKind,
+    MemoryRules,
+    NotRepaired,
+    RepairAction,
+    Repaired,
+    repair_memory_state,
+)
 from cpuctl.records import replace
 from tests.support.memory import HUGE, PAGE, memory_machine
 from tests.support.pods import app

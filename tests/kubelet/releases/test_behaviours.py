@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
+from cpuctl.engine.cpu.picking.packed import PickerRules, picker_rules
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
 from cpuctl.kubelet.releases.difference import Difference, Evidence

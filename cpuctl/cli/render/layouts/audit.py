@@ -12,8 +12,7 @@ from cpuctl.exports.answer_text import shared_sentence
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.audit import Audit, Container, ContainerMems, PreparedClaim
-    from cpuctl.answers.node import AuditedNode
+    from cpuctl.answers.audit import Audit, AuditedNode, Container, ContainerMems, PreparedClaim
 
 _NAMES = ("POD", "CONTAINER", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "VERDICT")
 _WIDE_NAMES = ("POD", "CONTAINER", "KIND", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "COUNT", "MEMS")

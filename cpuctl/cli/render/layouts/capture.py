@@ -10,7 +10,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 
 if TYPE_CHECKING:
     from cpuctl.answers.capture import Area, Capture, Counted, Manifest
-    from cpuctl.answers.sources import Unreadable
+    from cpuctl.answers.values import Unreadable
 
 _REFUSED_SHOWN = 5
 _WORDS = {

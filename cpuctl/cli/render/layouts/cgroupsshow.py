@@ -10,8 +10,8 @@ from cpuctl.cli.render.layouts.audit import node_lines
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
+    from cpuctl.answers.audit import Owner
     from cpuctl.answers.cgroups import CgroupsShow, Group
-    from cpuctl.answers.node import Owner
 
 _SHORT_ID = 12
 _SHOWN = {

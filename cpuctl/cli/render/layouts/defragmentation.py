@@ -11,7 +11,7 @@ from cpuctl.exports.outcomes import rejection_text
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.defragmentation import FoundMoves, MoveStep, UnstartedDefragmentation
+    from cpuctl.answers.advice import FoundMoves, MoveStep, UnstartedDefragmentation
 
 _ENDED = {
     "budget": "the budget ended the search (--budget)",

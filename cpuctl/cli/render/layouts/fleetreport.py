@@ -11,7 +11,7 @@ from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetFinding, FleetGroup, UnreadableNode
-    from cpuctl.answers.fleet_report import FleetReport, ReportedNode
+    from cpuctl.answers.report import FleetReport, ReportedNode
 
 NAMES = ("NODE", "ERRORS", "WARNINGS", "NOT KNOWN", "GROUP", "STANDING")
 _NUMBERS = frozenset(NAMES[1:5])

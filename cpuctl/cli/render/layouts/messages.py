@@ -10,7 +10,7 @@ from cpuctl.cli.render.layouts import explanation
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.messages import FoundMessage, Messages
+    from cpuctl.answers.explanation import FoundMessage, Messages
 
 
 _ELSEWHERE = (

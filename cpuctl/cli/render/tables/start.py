@@ -9,8 +9,8 @@ from cpuctl.cli.render.blocks import Cell, Lines
 from cpuctl.exports.outcomes import start_word
 
 if TYPE_CHECKING:
-    from cpuctl.answers.sources import Sources
     from cpuctl.answers.start import SettingToFix, Start
+    from cpuctl.answers.values import Sources
 
 
 def start_block(start: Start, who: str = "The kubelet", check: str = "") -> Lines:

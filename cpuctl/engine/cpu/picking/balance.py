@@ -18,11 +18,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import heapreplace
+from itertools import combinations
 from math import isqrt
 from typing import NamedTuple
 
-from cpuctl.engine.cpu.picking.combining import distinct, effective_combination
-from cpuctl.engine.cpu.picking.rules import PickerRules
+from cpuctl.engine.cpu.picking.packed import PickerRules
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.records import Record
 
@@ -31,7 +31,6 @@ ANY = 1
 
 _FEW = 2
 """So few combinations are tried sooner than a bound is found for them."""
-
 
 MOST_TRIED = 300_000
 """Combinations and sets of a remainder: seconds here, and longer in a kubelet."""
@@ -457,3 +456,43 @@ class RepeatedSearch(Search):
     @cached_property
     def _counts(self) -> tuple[int, ...]:
         return tuple(self._by_node.values())
+
+
+def distinct(nodes: Sequence[tuple[int, object]], size: int) -> Iterator[tuple[int, ...]]:
+    """Combine positions in lexicographic order, once for every sequence of what the nodes there are like."""
+    positions = [position for position, _ in nodes]
+    kinds = len({like for _, like in nodes})
+    if kinds == 1:
+        return combinations(positions[:size], size)
+    if kinds == len(nodes) or size in (0, len(nodes)):
+        return combinations(positions, size)
+    return _by_first(nodes, size)
+
+
+def _by_first(nodes: Sequence[tuple[int, object]], size: int) -> Iterator[tuple[int, ...]]:
+    seen = set()
+    for index, (position, like) in enumerate(nodes[: len(nodes) - size + 1], 1):
+        if like not in seen:
+            seen.add(like)
+            for others in distinct(nodes[index:], size - 1):
+                yield position, *others
+
+
+def effective_combination(
+    positions: tuple[int, ...], total: int, *, stopped: bool = False
+) -> tuple[int, ...]:
+    """Return what the kubelet's stored combination holds once enumeration has gone on.
+
+    Up to v1.37 it keeps a slice whose later entries share memory with the combinations that follow, so
+    they end as the last ones of the list, or as the next combination's when enumeration *stopped* there
+    (kubernetes issue 141237). *total* is how many positions there are to combine.
+    """
+    size = len(positions)
+    own = (1 << (size - 1).bit_length() - 1) + 1 if size > 1 else size
+    if not stopped:
+        return positions[:own] + tuple(range(total - size + own, total))
+    for index in range(size - 1, own - 1, -1):
+        if positions[index] < total - size + index:
+            start = positions[index] + 1
+            return positions[:index] + tuple(range(start, start + size - index))
+    return positions

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.engine.cpu.picking.packed import Spread, not_enough, numa_order, take_packed
-from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
+from cpuctl.engine.cpu.picking.packed import V1_36, PickerRules, Spread, not_enough, numa_order, take_packed
 from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
 from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined

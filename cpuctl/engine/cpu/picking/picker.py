@@ -7,8 +7,7 @@ serves every pick.
 from __future__ import annotations
 
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
-from cpuctl.engine.cpu.picking.packed import Spread, take_packed
-from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
+from cpuctl.engine.cpu.picking.packed import PickerRules, Spread, picker_rules, take_packed
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import PickResult

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from cpuctl.engine.cpu.picking.balance import Search, Split
-from cpuctl.engine.cpu.picking.rules import picker_rules
+from cpuctl.engine.cpu.picking.packed import picker_rules
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.kubelet.releases.behaviours import behaviours
 

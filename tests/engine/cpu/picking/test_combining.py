@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.engine.cpu.picking.combining import effective_combination
+from cpuctl.engine.cpu.picking.balance import effective_combination
 
 ENTRIES_KEPT = {1: 1, 2: 2, 3: 3, 4: 3, 5: 5, 6: 5, 7: 5, 8: 5, 9: 9, 10: 9, 16: 9, 17: 17, 18: 17, 33: 33}
 

@@ -9,8 +9,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking import balance as repeated
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
-from cpuctl.engine.cpu.picking.packed import Spread
-from cpuctl.engine.cpu.picking.rules import picker_rules
+from cpuctl.engine.cpu.picking.packed import Spread, picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.kubelet.releases.behaviours import behaviours

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.picking.packed import Spread, lowest_bits, numa_order, take_packed
-from cpuctl.engine.cpu.picking.rules import picker_rules
+from cpuctl.engine.cpu.picking.packed import Spread, lowest_bits, numa_order, picker_rules, take_packed
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, Picked
 from cpuctl.kubelet.releases.behaviours import behaviours

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.picking.packed import PickerRules, picker_rules
 from cpuctl.engine.cpu.picking.picker import Picker
-from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import Picked
 from cpuctl.kubelet.policy_options import CPUPolicyOptions

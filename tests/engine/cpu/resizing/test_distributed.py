@@ -8,8 +8,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.distributed import Dealing
-from cpuctl.engine.cpu.picking.packed import Spread
-from cpuctl.engine.cpu.picking.rules import picker_rules
+from cpuctl.engine.cpu.picking.packed import Spread, picker_rules
 from cpuctl.engine.cpu.resizing.distributed import complete_distributed
 from cpuctl.engine.cpu.resizing.packed import KEPT
 from cpuctl.engine.cpu.topology import CPUTopology

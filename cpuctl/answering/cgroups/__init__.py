@@ -1,1 +1,0 @@
-"""Control groups, and what is written to them, as plain data."""

@@ -16,7 +16,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, complain, emit
 from cpuctl.cli.planning_options import PlanningCommand, planning_inputs
-from cpuctl.cli.stop_signals import StopSignal, noted
+from cpuctl.cli.process import StopSignal, noted
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
 from cpuctl.exports.outcomes import failure_text

@@ -17,7 +17,7 @@ from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.exports.machine_facts import MachineFacts
-    from cpuctl.exports.markup import Markup
+    from cpuctl.exports.page import Markup
 
 SVG, HTML = "--svg", "--html"
 STDOUT = "-"
@@ -83,7 +83,7 @@ class Pictures(Record):
 
     def write(self, option: str, draw: Callable[[], Markup]) -> None:
         """Draw what an option asks for, where it does, and write it: to a file whole or not at all."""
-        from cpuctl.exports.markup import as_bytes
+        from cpuctl.exports.page import as_bytes
 
         name = self.files.get(option)
         if name is None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.plan import NotStartedPlan, StartedPlan
     from cpuctl.cli.pictures import Pictures
     from cpuctl.engine.start import StartResult
-    from cpuctl.exports.markup import Markup
+    from cpuctl.exports.page import Markup
     from cpuctl.operations.plan_inputs import Planning
 
 

@@ -20,7 +20,7 @@ from cpuctl.cli.notes import print_doubts, print_sources
 from cpuctl.cli.options import PodResourcesOption, QuietOption, RootOption, RunningPodsOption
 from cpuctl.cli.output import Style, complain, takes_every_character
 from cpuctl.cli.panels import OUTPUT
-from cpuctl.cli.services import read_by_journal, tell_manager
+from cpuctl.cli.process import read_by_journal, tell_manager
 from cpuctl.errors import NodeAccessError, UsageError, unwritable
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _seconds(text: str, option: str, *, least: float = 0.0) -> float:
 @contextmanager
 def _woken_by_signals() -> Iterator[int]:
     """Let signals that would end the process only wake whoever waits for the descriptor that is yielded."""
-    from cpuctl.cli.stop_signals import noted
+    from cpuctl.cli.process import noted
 
     woken, waker = socket.socketpair()
     with woken, waker:

@@ -56,7 +56,7 @@ def _json_object(text: str, source: str) -> Document:
         first, *others = json_documents(text, source, last_wins=True)
     except json.JSONDecodeError as error:
         from cpuctl.documents.json_text import syntax_error
-        from cpuctl.golang.json_syntax import syntax_complaint
+        from cpuctl.golang.json_values import syntax_complaint
 
         broken = syntax_error(error)
         broken.go = f"{_PREFIX}{syntax_complaint(text)}"

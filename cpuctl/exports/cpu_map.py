@@ -18,7 +18,7 @@ from cpuctl.exports.machine_picture import (
     nested,
     notes_of,
 )
-from cpuctl.exports.markup import Attributes, Markup, element, joined, text
+from cpuctl.exports.page import Attributes, Markup, element, joined, text
 from cpuctl.exports.palette import DARK, HATCHES, LIGHT, OWNERS, Theme, owner_class, owner_hatch, text_on
 
 _USES = {CPUUse.PLAIN: "sh"} | {use: look[0] for use, look in STATES.items()}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
-from cpuctl.exports.markup import Markup, element, joined, text
 from cpuctl.exports.outcomes import start_sentence
+from cpuctl.exports.page import Markup, element, joined, text
 from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, text_at
 from cpuctl.exports.text_width import fitted
 from cpuctl.phrases import byte_text, counted, few

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, TypeVar
 
 from cpuctl.exports.answer_text import GUESSED
 from cpuctl.exports.machine_facts import CPU, CPUUse, MachineFacts, flags_of
-from cpuctl.exports.markup import Markup, element, joined, leaf, text
+from cpuctl.exports.page import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
 from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, text_at
 from cpuctl.exports.text_width import text_width

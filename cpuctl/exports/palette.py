@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cpuctl.exports.markup import Attributes, Markup, element, joined, leaf
+from cpuctl.exports.page import Attributes, Markup, element, joined, leaf
 
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 

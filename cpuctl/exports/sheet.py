@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from cpuctl.exports.markup import Attributes, Markup, element, joined, leaf, text
+from cpuctl.exports.page import Attributes, Markup, element, joined, leaf, text
 from cpuctl.exports.palette import hatchings, style_sheet
 from cpuctl.exports.text_width import bounded, fitted, text_width, wrapped
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.exports.answer_text import mark_of
-from cpuctl.exports.markup import Markup, element, joined, leaf, text
+from cpuctl.exports.page import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
 from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, text_at
 from cpuctl.exports.text_width import fitted, text_width, wrapped

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.answering import API_VERSION
 from cpuctl.exports.outcomes import start_sentence
-from cpuctl.fleet.check_answer import skeleton
+from cpuctl.fleet.checking import skeleton
 from cpuctl.fleet.facts import differences
 
 if TYPE_CHECKING:

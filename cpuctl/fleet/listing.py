@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.kubelet_view import topology_counts
+from cpuctl.answering.metrics import gauge
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.capacity.capacity import headroom_of
 from cpuctl.engine.capacity.probe import free_cpus, settled
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted, Undetermined
 from cpuctl.fleet.asking import KubeletFiles, assumed_of
 from cpuctl.fleet.facts import content_digest, kind_of, kubelet_facts, machine_facts
+from cpuctl.fleet.grouping import group_answers, groups_of
 from cpuctl.golang.text import GoError
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.starting_state import StartingState
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
+from cpuctl.operations.plan import Planner
+from cpuctl.operations.plan_inputs import PlanningInputs, planning_for, read_planning
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cpuctl.answers.fleet import FleetKubelet, FleetMachine, FreeCPUs, ListedNode
+    from cpuctl.answers.fleet import (
+        FleetGroup,
+        FleetKubelet,
+        FleetList,
+        FleetListSummary,
+        FleetMachine,
+        FleetNode,
+        FreeCPUs,
+        GroupPlacements,
+        ListedNode,
+    )
     from cpuctl.answers.start import Start
+    from cpuctl.answers.values import Metric
+    from cpuctl.engine.admission import Admission
     from cpuctl.fleet.collection import Recording
+    from cpuctl.fleet.grouping import Group
     from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.inputs.pods import GivenPods
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.operations.plan_inputs import Planning
@@ -162,3 +182,137 @@ def free_answer(node: Node) -> FreeCPUs | None:
             (each.largest for each in headroom_of(node, node.topology.numa_nodes)), default=0
         ),
     }
+
+
+# The answer of ``cpuctl fleet list``: nodes, their groups, and what pods make of the groups.
+
+Placements: TypeAlias = Mapping[str, Hashable]
+"""What becomes of pods, by their names: equal where they are placed alike."""
+
+
+def fleet_document(
+    nodes: Sequence[FleetNode],
+    pods: PlanningInputs,
+    given: GivenPods,
+    *,
+    passed_over: Sequence[str] = (),
+    complete: bool = True,
+    releases: Mapping[str, str] = {},
+) -> FleetList:
+    """Put nodes and their groups into one document; the pods *given* are tried on each group.
+
+    *releases* are those of kubelets by the names of their nodes, where recordings do not tell theirs.
+    """
+    groups = groups_of(nodes)
+    answers = list(group_answers(groups))
+    if given.pods:
+        answers = list(with_placements(answers, groups, pods, given, releases))
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "FleetList",
+        "complete": complete,
+        "passedOver": list(passed_over),
+        "summary": _summary(nodes, groups),
+        "groups": answers,
+        "nodes": list(nodes),
+    }
+
+
+def _summary(nodes: Sequence[FleetNode], groups: Sequence[Group]) -> FleetListSummary:
+    starts = [node["start"]["outcome"] for node in nodes if node["outcome"] == "Read"]
+    return {
+        "nodes": len(nodes),
+        "groups": len(groups),
+        "odd": sum(len(group.nodes) for group in groups[1:]),
+        "wouldNotStart": sum(start in ("Refused", "KubeletFault") for start in starts),
+        "undetermined": starts.count("Undetermined"),
+        "unreadable": len(nodes) - len(starts),
+    }
+
+
+def with_placements(
+    answers: Sequence[FleetGroup],
+    groups: Sequence[Group],
+    inputs: PlanningInputs,
+    given: GivenPods,
+    releases: Mapping[str, str] = {},
+) -> Iterator[FleetGroup]:
+    """Add to every group but the first whether the pods *given* are placed otherwise on it.
+
+    Each group is planned on one of its nodes, taken as fresh: what runs there now is no trait of the group.
+    """
+    nodes = {group.nodes[0]["node"]: group.nodes[0]["source"] for group in groups}
+    placed: dict[str, Placements | None] = {}
+
+    def on(node: str) -> Placements | None:
+        if node not in placed:
+            kubelet = replace(inputs.kubelet, fallback_version=releases.get(node, ""))
+            placed[node] = placements(replace(inputs, machine=nodes[node], kubelet=kubelet), given)
+        return placed[node]
+
+    for answer in answers:
+        other = answer["comparedWith"]
+        if other is None:
+            yield answer
+        else:
+            yield {**answer, "placements": _compared(on(answer["nodes"][0]), on(other))}
+
+
+def _compared(here: Placements | None, there: Placements | None) -> GroupPlacements:
+    if here is None or there is None:
+        return {"differ": None, "pods": []}
+    differing = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+    return {"differ": bool(differing), "pods": differing}
+
+
+def placements(inputs: PlanningInputs, given: GivenPods) -> Placements | None:
+    """Plan pods on a fresh node, and return by pod what becomes of it; nothing where no kubelet starts.
+
+    None is where nobody can say whether it would. Raise InputError for pods that cannot be planned.
+    """
+    try:
+        planning = planning_for(given, inputs, Sources())
+    except ConfigRefusedError:
+        return {}
+    plan = Planner(replace(planning, initial=StartingState())).plan(planning.kubelet, Sources())
+    if isinstance(plan.node, Undetermined):
+        return None
+    return {each.pod.full_name: _outcome(each) for each in plan.admissions}
+
+
+def _outcome(admission: Admission) -> Hashable:
+    """Return what is equal for a pod that gets the same on two nodes; what is rejected gets nothing."""
+    if not isinstance(admission.verdict, Admitted):
+        return (repr(admission.verdict),)
+    containers = tuple(
+        (each.container.name, each.exclusive, each.cpus if each.exclusive else 0, repr(each.memory))
+        for each in admission.placements
+    )
+    return repr(admission.verdict), admission.pod_cpus, containers
+
+
+def list_metrics(document: FleetList) -> Iterator[Metric]:
+    """List the nodes, their groups and what is free, as a monitoring system wants it."""
+    summary = document["summary"]
+    yield gauge("fleet_nodes", "Nodes of the fleet.", {}, summary["nodes"])
+    yield gauge("fleet_odd_nodes", "Nodes outside the largest group.", {}, summary["odd"])
+    yield gauge("fleet_unreadable_nodes", "Recordings that could not be read.", {}, summary["unreadable"])
+    for place, group in enumerate(document["groups"], 1):
+        kubelet = group["kubelet"]
+        labels = {
+            "group": str(place),
+            "kind": group["kind"],
+            "kubelet": kubelet["version"] if kubelet else "",
+        }
+        yield gauge("fleet_group_nodes", "Nodes that a kubelet could not tell apart.", labels, group["count"])
+    for node in document["nodes"]:
+        if node["outcome"] != "Read":
+            continue
+        name = {"node": node["node"]}
+        labels = name | {"outcome": node["start"]["outcome"]}
+        yield gauge("fleet_node_start", "What comes of the start of a node's kubelet.", labels, 1)
+        if (free := node["free"]) is not None:
+            help_ = "CPUs of a node that containers can still get exclusively."
+            yield gauge("fleet_node_free_exclusive_cpus", help_, name, free["exclusiveCPUs"])
+            help_ = "The most exclusive CPUs that one container can get on a single NUMA node."
+            yield gauge("fleet_node_largest_request_cpus", help_, name, free["largestOnOneNode"])

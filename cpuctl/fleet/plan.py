@@ -15,9 +15,8 @@ from cpuctl.engine.capacity.probe import shape_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.fleet.claims import ClaimFit, FleetClaims, ServedClaims, served
-from cpuctl.fleet.class_topologies import ClassTopologies
 from cpuctl.fleet.collection import Recording, file_digest
-from cpuctl.fleet.node_classes import NodeClass, best, first, load_of, newcomer, place_of
+from cpuctl.fleet.node_classes import ClassTopologies, NodeClass, best, first, load_of, newcomer, place_of
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.fleet.topology_plugin import PluginView, Topologies, WronglyFiltered, why_filtered, why_passed
 from cpuctl.inputs.sources import Sources
@@ -33,8 +32,7 @@ from cpuctl.scheduler.decisions import (
     no_node_message,
     totals,
 )
-from cpuctl.scheduler.model import Load, NodeObject
-from cpuctl.scheduler.spreading import HOSTNAME, ZONE, Siblings, siblings_of, spread_scores
+from cpuctl.scheduler.model import HOSTNAME, ZONE, Load, NodeObject, Siblings, siblings_of, spread_scores
 from cpuctl.scheduler.topology_match import TopologyRequest, Unaligned
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.exports.report_words import findings_of, is_clean
-from cpuctl.fleet.check_answer import same_findings
+from cpuctl.fleet.checking import same_findings
 from cpuctl.fleet.grouping import group_answers, groups_of
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
 
 from cpuctl.errors import InputError
-from cpuctl.golang.json_syntax import syntax_complaint
-from cpuctl.golang.text import GoError
+from cpuctl.golang.text import GoError, escaped
 from cpuctl.records import Record
 
 MAX_CHARACTERS = 16 << 20
@@ -107,3 +107,184 @@ def _whole(value: Json) -> Json:
 
 def _no_json(_word: str) -> NoReturn:
     raise ValueError
+
+
+# What Go's ``encoding/json`` says of a text that is no JSON: its scanner's first complaint.
+#
+# The usual reader is Python's own; this one only runs over a text that is broken, to find Go's words.
+
+MAX_DEPTH = 10_000
+"""Levels of nesting that Go accepts."""
+
+_END = "unexpected end of JSON input"
+_VALUE = "looking for beginning of value"
+_LITERALS = {"t": "true", "f": "false", "n": "null"}
+_BLANK = re.compile(r"[ \t\r\n]*+")
+_PLAIN = re.compile(r'[^"\\\x00-\x1f]*+')
+_DIGITS = re.compile(r"[0-9]*+", re.ASCII)
+_HEX = "0123456789abcdefABCDEF"
+
+
+class _BrokenError(Exception):
+    """The complaint."""
+
+
+def syntax_complaint(text: str) -> str:
+    """Return Go's complaint, nothing where the text is JSON."""
+    try:
+        _Scanner(text).run()
+    except _BrokenError as broken:
+        return str(broken)
+    return ""
+
+
+class _Scanner:
+    """A position in the text and the brackets that are open; nothing here recurses."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.open: list[str] = []
+
+    def run(self) -> None:
+        next_: Callable[[], bool] = self._value
+        more = True
+        while more:
+            self._skip(_BLANK)
+            done = next_()
+            self._skip(_BLANK)
+            next_ = self._value if not done else self._after_value
+            more = not done or bool(self.open)
+        if self.at < len(self.text):
+            raise self._invalid("after top-level value")
+
+    def _value(self) -> bool:
+        """Read a scalar or what opens a container; tell whether a value is complete."""
+        first = self._peek()
+        if first in "{[":
+            return self._opened(first)
+        if first == '"':
+            self._string()
+        elif first in _LITERALS:
+            self._literal(_LITERALS[first])
+        elif first in "-0123456789":
+            self._number()
+        else:
+            raise self._invalid(_VALUE)
+        return True
+
+    def _opened(self, bracket: str) -> bool:
+        if len(self.open) == MAX_DEPTH:
+            raise self._invalid("exceeded max depth")
+        self.at += 1
+        self.open.append(bracket)
+        self._skip(_BLANK)
+        if self._peek() == "]}"["[{".index(bracket)]:
+            self.at += 1
+            self.open.pop()
+            return True
+        if bracket == "{":
+            self._key()
+        return False
+
+    def _after_value(self) -> bool:
+        """Read what follows a value inside a container; tell whether that completes a value."""
+        inside = self.open[-1]
+        found = self._peek()
+        if found == ",":
+            self.at += 1
+            if inside == "{":
+                self._key()
+            return False
+        if found != ("}" if inside == "{" else "]"):
+            raise self._invalid("after object key:value pair" if inside == "{" else "after array element")
+        self.at += 1
+        self.open.pop()
+        return True
+
+    def _key(self) -> None:
+        self._skip(_BLANK)
+        if self._peek() != '"':
+            raise self._invalid("looking for beginning of object key string")
+        self._string()
+        self._skip(_BLANK)
+        if self._peek() != ":":
+            raise self._invalid("after object key")
+        self.at += 1
+
+    def _string(self) -> None:
+        self.at += 1
+        while True:
+            self._skip(_PLAIN)
+            found = self._peek()
+            if found == '"':
+                self.at += 1
+                return
+            if found != "\\":
+                raise self._invalid("in string literal")
+            self.at += 1
+            self._escape()
+
+    def _escape(self) -> None:
+        found = self._inside()
+        if found not in '"\\/bfnrtu':
+            raise self._invalid("in string escape code")
+        self.at += 1
+        for _ in range(4 if found == "u" else 0):
+            if self._inside() not in _HEX:
+                raise self._invalid(r"in \u hexadecimal character escape")
+            self.at += 1
+
+    def _literal(self, word: str) -> None:
+        for index, letter in enumerate(word):
+            if self._inside() != letter:
+                raise self._invalid(f"in literal {word} (expecting '{letter}')")
+            self.at += 1 if index < len(word) else 0
+
+    def _number(self) -> None:
+        if self._peek() == "-":
+            self.at += 1
+            self._digit("in numeric literal")
+        zero = self._peek() == "0"
+        self.at += 1
+        if not zero:
+            self._skip(_DIGITS)
+        if self._follows("."):
+            self._digit("after decimal point in numeric literal")
+            self._skip(_DIGITS)
+        if self._follows("eE"):
+            self._follows("+-")
+            self._digit("in exponent of numeric literal")
+            self._skip(_DIGITS)
+
+    def _digit(self, where: str) -> None:
+        if self._inside() not in "0123456789":
+            raise self._invalid(where)
+
+    def _follows(self, marks: str) -> bool:
+        found = self.at < len(self.text) and self.text[self.at] in marks
+        self.at += found
+        return found
+
+    def _skip(self, pattern: re.Pattern[str]) -> None:
+        found = pattern.match(self.text, self.at)
+        assert found is not None
+        self.at = found.end()
+
+    def _peek(self) -> str:
+        if self.at >= len(self.text):
+            raise _BrokenError(_END)
+        return self.text[self.at]
+
+    def _inside(self) -> str:
+        """Look at the next character of a token: Go takes a blank for the end of the text there."""
+        return self.text[self.at] if self.at < len(self.text) else " "
+
+    def _invalid(self, where: str) -> _BrokenError:
+        return _BrokenError(f"invalid character {_quoted(self._inside())} {where}")
+
+
+def _quoted(char: str) -> str:
+    """Write a character as Go does in such a complaint: of several bytes, it sees the first."""
+    char = char.encode(errors="replace")[:1].decode("latin-1")
+    return r"'\''" if char == "'" else "'\"'" if char == '"' else f"'{escaped(char)}'"

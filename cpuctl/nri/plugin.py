@@ -19,10 +19,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cpuctl.errors import CpuctlError
-from cpuctl.nri.calls import PLUGIN_SERVICE, Call, Caller, Code, Reply, parsed
-from cpuctl.nri.frames import FramingError
 from cpuctl.nri.model import HEARD, Answer, Event, Setting, container_of, sandbox_of
-from cpuctl.nri.schema import messages
+from cpuctl.nri.protocol import PLUGIN_SERVICE, Call, Caller, Code, FramingError, Reply, messages, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

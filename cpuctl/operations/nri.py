@@ -10,9 +10,9 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError, NodeAccessError
-from cpuctl.nri.frames import FramingError
 from cpuctl.nri.planned import CarriedPlan, PlannedContainer, PlannedPlaces, PlannedPod
 from cpuctl.nri.plugin import Level
+from cpuctl.nri.protocol import FramingError
 
 if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources

@@ -1,6 +1,6 @@
 """Watching a node: it is audited when something has changed, and each change is reported once.
 
-The kernel reports changes of files and control groups (``watching/notices.py``); threads, interrupts and the
+The kernel reports changes of files and control groups (``watching/places.py``); threads, interrupts and the
 rest are sampled (``watching/sampling.py``). Either leads to nothing but a look at the whole node, as ``cpuctl
 audit`` takes it: what is found is found there, and nowhere else.
 """

@@ -1,9 +1,12 @@
 """What the scheduler knows of nodes: their objects in the API server, and the pods that are bound to them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor, log
 from types import MappingProxyType
 from typing import NamedTuple
 
+from cpuctl.pods.manifest import manifest_of, owner_of
+from cpuctl.pods.model import Pod
 from cpuctl.pods.node_selection import Taint
 from cpuctl.quantity import Quantity
 
@@ -52,3 +55,56 @@ class Load(NamedTuple):
 def amount_of(name: str, quantity: Quantity) -> int:
     """Write an amount as the scheduler counts it."""
     return quantity.milli_value if name == "cpu" else quantity.value
+
+
+HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+_NAMED_SKEW, _ZONE_SKEW = 3, 5
+_BEST = 100
+_SPREAD = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
+"""Controllers whose selectors the scheduler looks up; a Deployment's pods are those of its ReplicaSet."""
+
+Siblings = tuple[str, str]
+"""What the replicas of one controller have in common: the namespace, and kind and name of the controller."""
+
+
+def siblings_of(pod: Pod) -> Siblings | None:
+    """Return whose replica a pod is, None where the scheduler does not spread it by default."""
+    owner = owner_of(pod) or ""
+    if owner.partition("/")[0] not in _SPREAD:
+        return None
+    written = manifest_of(pod)
+    own = written is not None and written.spec.get("topologySpreadConstraints")
+    return None if own else (pod.namespace, owner)
+
+
+class Place(NamedTuple):
+    """So many nodes, each with so many siblings of a pod; the zone as their labels have it.
+
+    ``named`` tells whether they have a label with their host's name: without, siblings there do not count.
+    """
+
+    nodes: int
+    siblings: int
+    zone: str | None = None
+    named: bool = True
+
+
+def spread_scores(candidates: Sequence[Place], others: Iterable[Place]) -> list[int]:
+    """Score nodes that passed the filter, 100 being best; *others* count for their zones."""
+    zones = dict.fromkeys((each.zone or "" for each in candidates), 0)
+    for each in (*candidates, *others):
+        if (zone := each.zone or "") in zones:
+            zones[zone] += each.siblings * each.nodes
+    by_name, by_zone = log(sum(each.nodes for each in candidates) + 2), log(len(zones) + 2)
+
+    def crowd(place: Place) -> int:
+        score = 0.0
+        if place.named:
+            score += place.siblings * by_name + (_NAMED_SKEW - 1)
+        if place.zone is not None:
+            score += zones[place.zone] * by_zone + (_ZONE_SKEW - 1)
+        return floor(score + 0.5)
+
+    crowds = list(map(crowd, candidates))
+    most, least = max(crowds, default=0), min(crowds, default=0)
+    return [_BEST * (most + least - each) // most if most else _BEST for each in crowds]

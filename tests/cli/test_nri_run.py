@@ -18,7 +18,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.machine.sources import read_machine
-from cpuctl.nri.schema import messages
+from cpuctl.nri.protocol import messages
 from tests.cli.conftest import ROOT, Cpuctl
 from tests.nri.runtime import FakeRuntime, Running, pod
 from tests.support.schemas import follow_schema

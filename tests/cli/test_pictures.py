@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.markup import Markup
+from cpuctl.exports.page import Markup
 from tests.cli.conftest import ROOT, Cpuctl
 from tests.support.pictures import Picture, letters, tooltip
 from tests.support.state_files import KUBELET, MACHINE, write_pods, write_states

@@ -10,8 +10,7 @@ import pytest
 from cpuctl.exports.fleet import fleet_svg
 from cpuctl.fleet.asking import ask, in_this_process
 from cpuctl.fleet.collection import Recording
-from cpuctl.fleet.list_answer import fleet_document
-from cpuctl.fleet.listing import NodeLister
+from cpuctl.fleet.listing import NodeLister, fleet_document
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources

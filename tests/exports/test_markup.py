@@ -8,8 +8,21 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 
-from cpuctl.exports.markup import Markup, as_bytes, element, joined, leaf, text
-from cpuctl.exports.page import Figure, Grid, Heading, Section, Sentences, StyledText, page
+from cpuctl.exports.page import (
+    Figure,
+    Grid,
+    Heading,
+    Markup,
+    Section,
+    Sentences,
+    StyledText,
+    as_bytes,
+    element,
+    joined,
+    leaf,
+    page,
+    text,
+)
 from cpuctl.exports.sheet import Drawing, LegendItem, Sheet
 from cpuctl.visible_text import printable
 from tests.support.drawn_rows import HOSTILE

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cpuctl.exports.markup import Markup, as_bytes
-from cpuctl.exports.page import Figure, Grid, Heading, Section, Sentences, StyledText, page
+from cpuctl.exports.page import Figure, Grid, Heading, Markup, Section, Sentences, StyledText, as_bytes, page
 from cpuctl.exports.sheet import Drawing, Sheet
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from cpuctl.exports.cpu_map import cpu_map
 from cpuctl.exports.machine_facts import CPU, CPUOwner, CPUUse, MachineFacts
-from cpuctl.exports.markup import as_bytes
-from cpuctl.exports.page import Grid, Heading, StyledText
+from cpuctl.exports.page import Grid, Heading, StyledText, as_bytes
 from cpuctl.exports.report_page import (
+    SCRIPT,
     Card,
     Chapter,
     CPUMap,
@@ -24,7 +24,6 @@ from cpuctl.exports.report_page import (
     Unknowns,
     report_page,
 )
-from cpuctl.exports.report_script import SCRIPT
 
 ATTACK = "</script><script>hit()</script><img src=x onerror=hit()>\u202e\u2066\x1b[31m\x00"
 

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cpuctl.errors import InputError, UsageError
-from cpuctl.fleet.check_answer import fleet_check_document, fleet_findings, in_common, is_clean, skeleton
-from cpuctl.fleet.checking import CHECKS, NodeChecker, named_checks
+from cpuctl.fleet.checking import (
+    CHECKS,
+    NodeChecker,
+    fleet_check_document,
+    fleet_findings,
+    in_common,
+    is_clean,
+    named_checks,
+    skeleton,
+)
 from cpuctl.fleet.collection import Recording
 from cpuctl.inputs.configuration import KubeletInputs
 

@@ -9,7 +9,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
 from cpuctl.golang import conversions as golang
 from cpuctl.golang.durations import parse_duration
-from cpuctl.golang.json_syntax import syntax_complaint
+from cpuctl.golang.json_values import syntax_complaint
 from cpuctl.inputs.configuration import any_flags, given_arguments
 from cpuctl.inputs.kubelet import read_gates
 from cpuctl.kubelet.configuration.setting_overrides import read_setting_overrides
@@ -18,10 +18,17 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine import kernel_text
 from cpuctl.machine.set_names import parse_cpu_names
 from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
-from cpuctl.nri.calls import parsed
-from cpuctl.nri.frames import FramingError, Message, MessageReader, PieceReader, pack_message, pack_piece
 from cpuctl.nri.model import container_of, sandbox_of
-from cpuctl.nri.schema import messages
+from cpuctl.nri.protocol import (
+    FramingError,
+    Message,
+    MessageReader,
+    PieceReader,
+    messages,
+    pack_message,
+    pack_piece,
+    parsed,
+)
 from cpuctl.operations.resize_inputs import parse_set
 from cpuctl.quantity import Quantity
 from tests.fuzz.target import Target, text_of, texts

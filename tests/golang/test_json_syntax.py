@@ -7,8 +7,7 @@ import json
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.golang.json_syntax import MAX_DEPTH, syntax_complaint
-from cpuctl.golang.json_values import MAX_VALUES, GoJsonError, parsed_json
+from cpuctl.golang.json_values import MAX_DEPTH, MAX_VALUES, GoJsonError, parsed_json, syntax_complaint
 
 END = "unexpected end of JSON input"
 COMPLAINTS = [

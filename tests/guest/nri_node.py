@@ -17,7 +17,7 @@ from typing import Any
 
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.pod_resources.grpc_call import call
-from cpuctl.nri.schema import described
+from cpuctl.nri.protocol import described
 
 OUT = Path("/out")
 CRI = "/run/containerd/containerd.sock"

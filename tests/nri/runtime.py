@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cpuctl.nri.calls import PLUGIN_SERVICE
-from cpuctl.nri.frames import (
+from cpuctl.nri.protocol import (
+    PLUGIN_SERVICE,
     ConnectionNumber,
     Message,
     MessageReader,
     MessageType,
     PieceReader,
+    messages,
     pack_message,
     pack_piece,
 )
-from cpuctl.nri.schema import messages
 
 
 @dataclass

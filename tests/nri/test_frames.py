@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.nri.frames import (
+from cpuctl.nri.protocol import (
     LONGEST_MESSAGE,
     LONGEST_PAYLOAD,
     FramingError,

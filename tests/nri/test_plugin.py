@@ -11,12 +11,10 @@ import pytest
 
 from cpuctl.errors import InputError
 from cpuctl.nri import plugin
-from cpuctl.nri.calls import PLUGIN_SERVICE, Caller
-from cpuctl.nri.frames import ConnectionNumber, pack_piece
 from cpuctl.nri.model import Answer, RuntimeContainer
 from cpuctl.nri.planned import PlannedPlaces
+from cpuctl.nri.protocol import PLUGIN_SERVICE, Caller, ConnectionNumber, messages, pack_piece
 from cpuctl.nri.reconciler import Reconciler
-from cpuctl.nri.schema import messages
 from tests.nri.conftest import PLAN, Play, cpus
 from tests.nri.runtime import FakeRuntime, Running, pod
 

@@ -32,7 +32,7 @@ from cpuctl.checkpoints.pods_state import read_pods_state, write_pods_state
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.golang.json_syntax import syntax_complaint
+from cpuctl.golang.json_values import syntax_complaint
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
 

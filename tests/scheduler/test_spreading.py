@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cpuctl.pods.reading.manifest_files import read_manifests
-from cpuctl.scheduler.spreading import Place, siblings_of, spread_scores
+from cpuctl.scheduler.model import Place, siblings_of, spread_scores
 
 
 def test_siblings_on_nodes_without_zones_count_as_upstream() -> None:

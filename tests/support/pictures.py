@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-from cpuctl.exports.markup import Markup, as_bytes
+from cpuctl.exports.page import Markup, as_bytes
 from cpuctl.exports.text_width import text_width
 
 NS = "{http://www.w3.org/2000/svg}"

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.watching.notices import Notice, Notices
-from cpuctl.watching.places import Followed, Places
+from cpuctl.watching.places import Followed, Notice, Notices, Places
 
 
 @pytest.fixture

@@ -180,7 +180,7 @@ class _Run(NamedTuple):
         return apply_document(prepared, preparation.snapshot, outcome, sources.entries), code
 
     def _written(self, preparation: "Preparation", until_answered: ExitStack) -> "tuple[Outcome, int]":
-        from cpuctl.cli.stop_signals import held_back
+        from cpuctl.cli.process import held_back
         from cpuctl.operations.cgroups.writing import Watching, perform, write_log
 
         prepared, seconds = preparation.prepared, preparation.watched if self.wait else 0

@@ -93,7 +93,7 @@ def answering_unloaded(sources: Sources, style: Style) -> Iterator[None]:
 
 def _applied(changes: Sequence[FileChange], target: Target) -> Applied:
     """Write; a signal that comes meanwhile ends the process once all is as before."""
-    from cpuctl.cli.stop_signals import StopSignal, held_back
+    from cpuctl.cli.process import StopSignal, held_back
     from cpuctl.operations.checkpoint.changes import StoppedError, apply_changes
 
     stop = StopSignal()

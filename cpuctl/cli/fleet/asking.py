@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.cli.kubelet_options import kubelet_inputs
 from cpuctl.cli.output import Style, note, takes_every_character
+from cpuctl.cli.process import noted
 from cpuctl.cli.progress import ProgressBar
-from cpuctl.cli.stop_signals import noted
 from cpuctl.documents.files import STDIN, read_input
 from cpuctl.errors import UsageError, unreadable
 from cpuctl.fleet.asking import (

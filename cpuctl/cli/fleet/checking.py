@@ -98,8 +98,7 @@ def check(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Check every node, put equal findings together, answer."""
-    from cpuctl.fleet.check_answer import is_clean
-    from cpuctl.fleet.checking import NodeChecker, named_checks
+    from cpuctl.fleet.checking import NodeChecker, is_clean, named_checks
 
     kubelet = fleet_inputs(context, *recordings, nrt, pods, nodes)
     style, names = Style(output, color=not no_color, quiet=quiet), named_checks(checks, published=bool(nrt))
@@ -163,7 +162,7 @@ def _published(nrt: str, pods: str, style: Style) -> "PublishedNodes":
 
 
 def _answer(answers: "FleetAnswers", names: "Sequence[FleetCheckName]", style: Style) -> None:
-    from cpuctl.fleet.check_answer import check_metrics, fleet_check_document
+    from cpuctl.fleet.checking import check_metrics, fleet_check_document
 
     document = fleet_check_document(
         answers.rows, names, passed_over=answers.passed_over, complete=not answers.stopped

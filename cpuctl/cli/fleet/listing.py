@@ -195,7 +195,7 @@ def _published(
 def _document(
     answers: "FleetAnswers", pods: "PlanningInputs", given: "GivenPods", releases: "Mapping[str, str]"
 ) -> "FleetList":
-    from cpuctl.fleet.list_answer import fleet_document
+    from cpuctl.fleet.listing import fleet_document
 
     return fleet_document(
         answers.rows,
@@ -208,7 +208,7 @@ def _document(
 
 
 def _answer(document: "FleetList", pictures: Pictures, style: Style) -> None:
-    from cpuctl.fleet.list_answer import list_metrics
+    from cpuctl.fleet.listing import list_metrics
 
     if pictures:
         _draw(pictures, document)

@@ -129,7 +129,7 @@ class NodeReporter(KubeletFiles):
         }
         if self._paged:
             from cpuctl.cli.render.node_page import node_page
-            from cpuctl.exports.markup import as_bytes
+            from cpuctl.exports.page import as_bytes
 
             # It waits here until the index is made: of a thousand nodes, that is a lot of text.
             row["text"] = zlib.compress(as_bytes(node_page(report)))
@@ -220,7 +220,7 @@ def _write(
 ) -> None:
     """Write the pages, and the index last: where it is there, all are that it leads to."""
     from cpuctl.cli.render.fleet_page import fleet_page
-    from cpuctl.exports.markup import as_bytes
+    from cpuctl.exports.page import as_bytes
 
     for row in rows:
         if row["outcome"] == "Read":

@@ -20,7 +20,7 @@ from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import MachineOption, QuietOption
 from cpuctl.cli.output import Style
 from cpuctl.cli.panels import INPUT, OUTPUT
-from cpuctl.cli.services import read_by_journal
+from cpuctl.cli.process import read_by_journal
 from cpuctl.errors import UsageError, os_reason
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources
@@ -145,8 +145,8 @@ def run(
     """Read what is to be carried out, connect, and serve until a signal ends it."""
     from cpuctl import __version__
     from cpuctl.nri.plugin import Identity, Plugin
+    from cpuctl.nri.protocol import messages
     from cpuctl.nri.reconciler import Reconciler
-    from cpuctl.nri.schema import messages
     from cpuctl.operations.nri import Connecting, planned_places, refuse_others_than_root, serve
     from cpuctl.operations.nri_policy import PolicyInputs, allocated_places
 
@@ -193,7 +193,7 @@ def _refuse_clash(plan: str, inputs: "PolicyInputs", index: str) -> None:
 @contextmanager
 def _ended_by_signals(plugin: "Plugin") -> Iterator[None]:
     """Let signals end the plug-in, which waits for the runtime most of the time, at the next moment."""
-    from cpuctl.cli.stop_signals import held_back
+    from cpuctl.cli.process import held_back
 
     with held_back(then=plugin.stop):
         try:

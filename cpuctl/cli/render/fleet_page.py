@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetNode
     from cpuctl.answers.report import FleetReport
     from cpuctl.exports.fleet import PicturedFleet
-    from cpuctl.exports.markup import Markup
-    from cpuctl.exports.page import Tone
+    from cpuctl.exports.page import Markup, Tone
     from cpuctl.exports.report_page import Item
 
 

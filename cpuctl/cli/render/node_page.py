@@ -18,9 +18,8 @@ from cpuctl.cli.render.tables.memory import memory_table
 from cpuctl.exports.answer_text import kubelet_text, pod_of_cpus, shared_sentence
 from cpuctl.exports.cpu_map import owner_look
 from cpuctl.exports.machine_facts import dump_facts, topology_facts
-from cpuctl.exports.markup import Attributes
 from cpuctl.exports.outcomes import rejection_text
-from cpuctl.exports.page import Figure, Grid, Heading, Part, Sentences, StyledText
+from cpuctl.exports.page import Attributes, Figure, Grid, Heading, Part, Sentences, StyledText
 from cpuctl.exports.report_page import Card, Chapter, CPUMap, Fact, Facts, Fold, Item, Unknowns, report_page
 from cpuctl.exports.report_words import PARTS, findings_of, machine_text, standings, verdict
 from cpuctl.exports.timeline_picture import replay_facts, timeline_svg
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.plan import NotStartedPlan, StartedPlan
     from cpuctl.answers.report import Report
     from cpuctl.exports.machine_facts import MachineFacts
-    from cpuctl.exports.markup import Markup
+    from cpuctl.exports.page import Markup
 
 
 def node_page(report: Report) -> Markup:

@@ -99,7 +99,7 @@ class Root(LazyGroup):
                 formatter.write_dl([(name.ljust(widest), entry.help) for name, entry in entries.items()])
 
 
-class HelpByDefault(LazyGroup):
+class HelpByDefault(VerbGroup):
     """A group that prints its help where no verb is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer's type is private
@@ -132,9 +132,9 @@ def command_group(**settings: Any) -> CommandGroup:  # noqa: ANN401  # handed on
     )
 
 
-def verb_group(name: str, help_text: str, modules: Mapping[str, str]) -> typer.Typer:
-    """Make a group of verbs, each of which lives in a module below ``cpuctl.cli``."""
-    group = type("Verbs", (HelpByDefault,), {"modules": modules})
+def verb_group(name: str, help_text: str, modules: Mapping[str, str] | None = None) -> CommandGroup:
+    """Make a group of verbs: each lives in a module below ``cpuctl.cli``, or is added to the group itself."""
+    group = type("Verbs", (HelpByDefault, LazyGroup), {"modules": modules}) if modules else HelpByDefault
     return command_group(cls=group, name=name, help=help_text, callback=lambda: None)
 
 

@@ -25,7 +25,7 @@ _PODS = {
     "resize": Entry("resize", "Dry-run an in-place resize of a running pod."),
     "pods": Entry("pods.command", "Show QoS, sums and cgroups of pods; compare and check manifests."),
     "replay": Entry("replay", "Replay a node's history over time, and check expectations."),
-    "policies": Entry("policies.command", "Show policies to try instead of the kubelet's (what if)."),
+    "policies": Entry("policies", "Show policies to try instead of the kubelet's (what if)."),
 }
 _NODE = {
     "topology": Entry("topology", "Show a machine's NUMA nodes, sockets, cores and caches."),
@@ -36,8 +36,8 @@ _NODE = {
     "report": Entry("report", "Write everything known of a node on one page, to hand on."),
     "watch": Entry("watch", "Watch a node, and report every finding and change."),
     "cgroups": Entry("cgroups.command", "Show the kubelet's control groups, and correct their CPU sets."),
-    "nri": Entry("nri.command", "Set the CPUs of containers from the container runtime (NRI)."),
-    "dra": Entry("dra.command", "Show CPUs as devices (DRA), and dry-run resource claims."),
+    "nri": Entry("nri", "Set the CPUs of containers from the container runtime (NRI)."),
+    "dra": Entry("dra", "Show CPUs as devices (DRA), and dry-run resource claims."),
     "capture": Entry("capture", "Record a node in one archive that every command reads."),
 }
 _FLEET = {"fleet": Entry("fleet.command", "List, check, compare and plan many nodes at once.")}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.capture.node import cgroups as cgroup_files
+from cpuctl.capture.node import node as cgroup_files
 from cpuctl.cgroups.hierarchies import is_interface_file
 from tests.capture.node_texts import KUBEPODS, POD, SCOPE, groups_v2, recorded
 

@@ -1,4 +1,4 @@
-"""``cpuctl nri run``: a plug-in that carries a plan or a policy out while containers are created."""
+"""``cpuctl nri``: a plug-in of the container runtime."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from cpuctl import option_names
-from cpuctl.cli.app import command_group
+from cpuctl.cli.app import verb_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import MachineOption, QuietOption
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from cpuctl.nri.plugin import Level, Plugin
     from cpuctl.operations.nri_policy import PolicyInputs
 
+HELP = """Tell a container runtime which CPUs containers get (Node Resource Interface)."""
+
+app = verb_group("nri", HELP)
 
 _MOST_WAITING = 10_000
 _READ_WITHIN = 2.0
@@ -92,9 +95,7 @@ EventsOutputOption = Annotated[
     ),
 ]
 
-app = command_group()
-
-HELP = """Run as a plug-in of containerd or CRI-O that sets CPUs of containers.
+RUN_HELP = """Run as a plug-in of containerd or CRI-O that sets CPUs of containers.
 
 Registers on the runtime's socket (NRI) and answers when a container is created: with the CPUs and memory
 nodes from a plan, by namespace, pod and container; or, with a policy, with CPUs that are free then, as the
@@ -129,7 +130,7 @@ machine, 5 not root, no runtime listens, or the state file is in use by another 
 """
 
 
-@app.command(name="run", help=HELP, cls=KubeletCommand)
+@app.command(name="run", help=RUN_HELP, cls=KubeletCommand)
 def run(
     context: typer.Context,
     plan: PlanOption = "",

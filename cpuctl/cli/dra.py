@@ -1,0 +1,188 @@
+"""``cpuctl dra``: CPUs as devices, by dynamic resource allocation."""
+
+from typing import Annotated
+
+import typer
+
+from cpuctl import option_names
+from cpuctl.cli.app import verb_group
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
+from cpuctl.cli.notes import print_sources
+from cpuctl.cli.options import (
+    ExitZeroOption,
+    MachineOption,
+    NoColorOption,
+    OutputOption,
+    PodFilesOption,
+    QuietOption,
+)
+from cpuctl.cli.output import Output, Style, emit
+from cpuctl.cli.panels import DRIVER
+from cpuctl.cli.subjects import Subject, about
+from cpuctl.dra.driver import DeviceMode, GroupBy
+from cpuctl.inputs.dra import DriverFlags, load_driver
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.pods import load_pods
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+
+HELP = """Show CPUs as devices of dynamic resource allocation, as the driver dra.cpu has them."""
+
+app = verb_group("dra", HELP)
+
+
+DeviceModeOption = Annotated[
+    DeviceMode,
+    typer.Option(
+        "--cpu-device-mode", help="One device per group of CPUs, or one per CPU.", rich_help_panel=DRIVER
+    ),
+]
+GroupByOption = Annotated[
+    GroupBy, typer.Option("--group-by", help="How CPUs are grouped.", rich_help_panel=DRIVER)
+]
+ReservedCPUsOption = Annotated[
+    str,
+    typer.Option(
+        option_names.RESERVED_CPUS,
+        metavar="LIST",
+        help="CPUs that do not become devices: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.",
+        rich_help_panel=DRIVER,
+    ),
+]
+PCIeRootsOption = Annotated[
+    bool,
+    typer.Option(
+        "--expose-pcie-roots",
+        help="Publish the nearby PCIe roots, for claims with other devices.",
+        rich_help_panel=DRIVER,
+    ),
+]
+MappingOption = Annotated[
+    bool,
+    typer.Option(
+        "--publish-node-allocatable-resource-mapping",
+        help="Count the CPUs of claims as the node's (KEP-5517), like the driver's setting of that name.",
+        rich_help_panel=DRIVER,
+    ),
+]
+HostnameOption = Annotated[
+    str,
+    typer.Option(
+        "--hostname-override",
+        metavar="NAME",
+        help="The node's name. Default: the machine's etc/hostname.",
+        rich_help_panel=DRIVER,
+    ),
+]
+
+
+SLICES_HELP = """Show the ResourceSlices that the driver dra.cpu would publish.
+
+Devices are named and numbered as by the driver, so claims can be tried before it is installed. YAML and JSON
+are ResourceSlice objects, for kubectl apply on a test cluster; without their owner (the Node) and the five
+random characters at the end of their names. Conflicts with the node's kubelet are reported: the static
+policy, other reserved CPUs.
+
+Examples:
+
+\b
+  cpuctl dra slices                                 # this host
+  cpuctl dra slices node7.tar.xz --cpu-device-mode individual
+  cpuctl dra slices node7.tar.xz -o yaml | kubectl apply -f -
+  cpuctl dra slices synthetic:2s4n16c2t --group-by socket --reserved-cpus 0,32
+
+Exit codes: 0 shown, 2 usage, 4 unusable input.
+"""
+
+
+@app.command(name="slices", help=SLICES_HELP, cls=about(Subject.MACHINE, KubeletCommand))
+def slices(
+    context: typer.Context,
+    machine: MachineOption = "live",
+    cpu_device_mode: DeviceModeOption = DeviceMode.GROUPED,
+    group_by: GroupByOption = GroupBy.NUMA_NODE,
+    reserved_cpus: ReservedCPUsOption = "",
+    expose_pcie_roots: PCIeRootsOption = False,
+    mapping: MappingOption = False,
+    hostname: HostnameOption = "",
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Show the slices, or the devices in them."""
+    from cpuctl.answering.dra_answer import devices_document
+    from cpuctl.dra.slices import resource_slices
+
+    style, sources = Style(output, color=not no_color, quiet=quiet, layout="dra_slices"), Sources()
+    flags = DriverFlags(cpu_device_mode, group_by, reserved_cpus, expose_pcie_roots, mapping, node=hostname)
+    driver = load_driver(flags, load_machine(machine, sources), sources, kubelet_inputs(context))
+    print_sources(sources, style)
+    if style.for_people:
+        emit(devices_document(driver, sources.entries), style)
+    else:
+        items = list(resource_slices(driver.machine, driver.settings, driver.node))
+        emit({"apiVersion": "v1", "kind": "List", "items": items}, style)
+
+
+EXIT_NO = 3
+
+ALLOCATE_HELP = """Dry-run ResourceClaims: which devices and CPUs pods get.
+
+Besides pods, -f takes their ResourceClaims, ResourceClaimTemplates and DeviceClasses, and ResourceSlices of
+other drivers on this node; slices of dra.cpu, if given, are used instead of computed ones. Pods are allocated
+one after the other; the scheduler takes the first devices that fit, in the order of the slices, and the
+driver dra.cpu picks CPUs of groups as the kubelet would. Selectors other than device.driver == "..." need
+cel-python: pip install 'cpuctl[dra]'.
+
+Examples:
+
+\b
+  cpuctl dra allocate pods.yaml                       # on this host
+  cpuctl dra allocate pods.yaml claims.yaml -m node7.tar.xz -o wide
+  cpuctl dra allocate -f app/ --cpu-device-mode individual --reserved-cpus 0,4
+  cpuctl dra allocate pods.yaml -m synthetic:2s4n16c2t --group-by socket
+
+Exit codes: 0 all pods get their claims, 2 usage, 3 a pod does not, or its CPUs are unknown (with --exit-zero
+0), 4 unusable input.
+"""
+
+FixedOption = Annotated[
+    bool,
+    typer.Option(
+        "--fixed",
+        help="As a driver would pick that tells cores of several sockets apart which share an id.",
+        rich_help_panel=DRIVER,
+    ),
+]
+
+
+@app.command(name="allocate", help=ALLOCATE_HELP, cls=about(Subject.PODS, KubeletCommand))
+def allocate(
+    context: typer.Context,
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    machine: MachineOption = "live",
+    cpu_device_mode: DeviceModeOption = DeviceMode.GROUPED,
+    group_by: GroupByOption = GroupBy.NUMA_NODE,
+    reserved_cpus: ReservedCPUsOption = "",
+    expose_pcie_roots: PCIeRootsOption = False,
+    mapping: MappingOption = False,
+    hostname: HostnameOption = "",
+    fixed: FixedOption = False,
+    exit_zero: ExitZeroOption = False,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Allocate and prepare claims."""
+    from cpuctl.answering.dra_answer import claims_document
+    from cpuctl.operations.claims import plan_claims
+
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    refuse_stdin_twice(machine, *filename)
+    given = load_pods(filename, (), sources, purpose="with claims")
+    flags = DriverFlags(cpu_device_mode, group_by, reserved_cpus, expose_pcie_roots, mapping, node=hostname)
+    driver = load_driver(flags, load_machine(machine, sources), sources, kubelet_inputs(context), given.dra)
+    plan = plan_claims(given, driver, sources, fixed=fixed)
+    print_sources(sources, style)
+    emit(claims_document(plan, driver, sources.entries), style)
+    if not exit_zero and any(pod.why or pod.problem or pod.unknown for pod in plan.pods):
+        raise typer.Exit(EXIT_NO)

@@ -1,1 +1,0 @@
-"""``cpuctl dra``: CPUs as devices."""

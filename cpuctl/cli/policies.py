@@ -1,0 +1,103 @@
+"""``cpuctl policies``: policies to try in the kubelet's place."""
+
+from typing import Annotated
+
+import typer
+
+from cpuctl.cli.app import verb_group
+from cpuctl.cli.options import ForceOption, NoColorOption, OutputOption, QuietOption
+from cpuctl.cli.output import Output, Style, emit, remember_written
+
+HELP = """Policies (plug-ins) that choose CPUs in the kubelet's place, to see what would come of it.
+
+Try one with cpuctl plan --policy NAME. No kubelet behaves like these."""
+
+app = verb_group("policies", HELP)
+
+LIST_HELP = """List the policies that have names, shipped and installed ones.
+
+Shipped policies come with cpuctl; installed ones, with other packages.
+
+Packages register policies as entry points in the group cpuctl.policies. A policy in a file needs no name: use
+FILE.py:CLASS.
+
+Examples:
+
+\b
+  cpuctl policies list
+  cpuctl policies list -o json | jq -r '.policies[].name'
+
+Exit codes: 0 listed, 2 usage.
+"""
+
+
+@app.command(name="list", help=LIST_HELP)
+def list_policies(
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Load every policy in a process of its own, and answer."""
+    from cpuctl.answering.policies_answer import policies_document
+    from cpuctl.operations.policies import known_policies
+
+    emit(policies_document(known_policies()), Style(output, color=not no_color, quiet=quiet))
+
+
+SHOW_HELP = """Show a policy: what it does, its source, steps, options and text.
+
+Examples:
+
+\b
+  cpuctl policies show koordinator
+  cpuctl policies show ./mine.py:Mine -o json
+
+Exit codes: 0 shown, 2 usage, 4 the policy cannot be loaded.
+"""
+
+PolicyArgument = Annotated[
+    str, typer.Argument(metavar="POLICY", help="Its name, or FILE.py:CLASS.", show_default=False)
+]
+
+
+@app.command(name="show", help=SHOW_HELP)
+def show(
+    policy: PolicyArgument,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Load the policy in a process of its own, and answer."""
+    from cpuctl.answering.policies_answer import description_document
+    from cpuctl.operations.policies import choose_policy
+
+    style = Style(output, color=not no_color, quiet=quiet, layout="policies", view="description_blocks")
+    emit(description_document(choose_policy(policy)), style)
+
+
+NEW_HELP = """Create a Python file with a policy of your own, with every step.
+
+The new policy chooses what the kubelet would until you change a step. docs/policies.md explains the input and
+output of each step.
+
+Examples:
+
+\b
+  cpuctl policies new mine.py
+  cpuctl plan -f pods.yaml --policy ./mine.py:Mine
+
+Exit codes: 0 written, 2 usage, 4 the file is there already, 5 it cannot be written.
+"""
+
+FileArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="The Python file to write.", show_default=False)
+]
+
+
+@app.command(name="new", help=NEW_HELP)
+def new(file: FileArgument, force: ForceOption = False) -> None:
+    """Write the file."""
+    from cpuctl.operations.policies import write_start
+
+    remember_written(write_start(file, force=force))
+    typer.echo(f"{file}: try it with cpuctl plan --policy {file}:Mine")

@@ -1,1 +1,0 @@
-"""``cpuctl policies``: policies to try in the kubelet's place."""

@@ -52,11 +52,11 @@ _cpuctl_options() {
         'checkpoint diff') options='--pods --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint migrate') options='--state --pods -m --machine --memory --root --feature-gates --kubelet-config --config-dir --kubelet-args --help-kubelet --to -y --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint repair') options='--state -m --machine --pods --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint new') options='-f --filename -T --template -m --machine --devices --assume-devices --driver-args --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --force-kubelet-running --write-state --force -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint new') options='--root -f --filename -T --template -m --machine --devices --assume-devices --driver-args --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --force-kubelet-running --write-state --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint versions') options='-o --output --no-color -q --quiet -h --help' ;;
         'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'top') options='-m --machine --root --state --pods --replay --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --interval --samples --once -o --output --record --no-color -q --quiet -h --help' ;;
-        'report') options='-m --machine -f --filename -T --template --state --pods --pod-resources --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-apiserver --include-completed --timeline --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --html --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'report') options='--pod-resources --timeline -f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-apiserver --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --html --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'watch') options='--root --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --every --full --settle --max-cpu --fail-on --for --textfile -o --output -q --quiet -h --help' ;;
         'cgroups') options='-h --help' ;;
         'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
@@ -179,12 +179,12 @@ _cpuctl_value() {
         'top:--replay' | \
         'top:--kubelet-config' | \
         'top:--record' | \
+        'report:--timeline' | \
         'report:-f' | \
         'report:--filename' | \
         'report:--state' | \
         'report:--pods' | \
         'report:--devices' | \
-        'report:--timeline' | \
         'report:--kubelet-config' | \
         'report:--html' | \
         'watch:--pods' | \
@@ -323,9 +323,9 @@ _cpuctl_value() {
         'top:--kubelet-args' | \
         'top:--interval' | \
         'top:--samples' | \
+        'report:--pod-resources' | \
         'report:-T' | \
         'report:--template' | \
-        'report:--pod-resources' | \
         'report:--driver-args' | \
         'report:--ephemeral-storage' | \
         'report:--memory' | \

@@ -420,6 +420,7 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint repair:--write-state' \
     'checkpoint repair:-o' \
     'checkpoint repair:--output' \
+    'checkpoint new:--root' \
     'checkpoint new:-f' \
     'checkpoint new:--filename' \
     'checkpoint new:-T' \
@@ -429,7 +430,6 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint new:--devices' \
     'checkpoint new:--driver-args' \
     'checkpoint new:--memory' \
-    'checkpoint new:--root' \
     'checkpoint new:--kubelet-config' \
     'checkpoint new:--config-dir' \
     'checkpoint new:--kubelet-args' \
@@ -470,20 +470,20 @@ set -g __cpuctl_values 'plan:-f' \
     'top:-o' \
     'top:--output' \
     'top:--record' \
-    'report:-m' \
-    'report:--machine' \
+    'report:--pod-resources' \
+    'report:--timeline' \
     'report:-f' \
     'report:--filename' \
     'report:-T' \
     'report:--template' \
+    'report:-m' \
+    'report:--machine' \
     'report:--state' \
     'report:--pods' \
-    'report:--pod-resources' \
     'report:--devices' \
     'report:--driver-args' \
     'report:--ephemeral-storage' \
     'report:--memory' \
-    'report:--timeline' \
     'report:--kubelet-config' \
     'report:--config-dir' \
     'report:--kubelet-args' \
@@ -1168,6 +1168,7 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l no-color -d 'Disable 
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -F
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l root -x -a '(__fish_complete_directories)' -d 'Root of the node\'s file system, e.g. /host in a debugging pod, or a mounted disk: its machine, kubelet configuration and state files are read there.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
@@ -1175,7 +1176,6 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l devices -r -F -d 'Device
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l assume-devices -d 'Assume that every NUMA node has enough of the devices that pods request and --devices does not list.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l driver-args -x -d 'Flags of the driver dra.cpu, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Default: CPUs grouped by NUMA node, none reserved.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l memory -x -d 'Memory of a machine that was recorded without it.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l root -x -a '(__fish_complete_directories)' -d 'Root of the node\'s file system, e.g. /host in a debugging pod, or a mounted disk: its machine, kubelet configuration and state files are read there.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-config -r -F -d 'KubeletConfiguration file. Default: the recorded kubelet\'s; with -m live, the running one\'s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory (its flag --config-dir).'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-args -x -d 'The kubelet\'s flags, or @FILE with its command line; flags override files.'
@@ -1234,12 +1234,13 @@ complete -c cpuctl -n '__cpuctl_at "top"' -l no-color -d 'Disable colour, as NO_
 complete -c cpuctl -n '__cpuctl_at "top"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "top"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "report:1"' -a '(__cpuctl_machine)'
-complete -c cpuctl -n '__cpuctl_at "report"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l pod-resources -x -d 'Query the kubelet\'s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with \'live\': the socket in the kubelet\'s directory.'
+complete -c cpuctl -n '__cpuctl_at "report"' -l timeline -r -F -d 'Replay a timeline, too (cpuctl replay).'
 complete -c cpuctl -n '__cpuctl_at "report"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "report"' -s T -l template -x -d 'A pod without YAML, NAME=REQUEST/LIMIT: \'web=4/4,2Gi x3\' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "report"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l state -r -F -d 'The kubelet\'s state files to start from: cpu_manager_state, memory_manager_state, or the directory with both. Default: an empty node.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l pods -r -F -d 'The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.'
-complete -c cpuctl -n '__cpuctl_at "report"' -l pod-resources -x -d 'Query the kubelet\'s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with \'live\': the socket in the kubelet\'s directory.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l devices -r -F -d 'Devices of device plugins, free and healthy, by resource and NUMA node (schema: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l assume-devices -d 'Assume that every NUMA node has enough of the devices that pods request and --devices does not list.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l driver-args -x -d 'Flags of the driver dra.cpu, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Default: CPUs grouped by NUMA node, none reserved.'
@@ -1247,7 +1248,6 @@ complete -c cpuctl -n '__cpuctl_at "report"' -l ephemeral-storage -x -d 'Size of
 complete -c cpuctl -n '__cpuctl_at "report"' -l memory -x -d 'Memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l skip-apiserver -d 'Ask the kubelet even about pods that the API server would reject.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l include-completed -d 'Treat completed pods (Succeeded, Failed) as new ones.'
-complete -c cpuctl -n '__cpuctl_at "report"' -l timeline -r -F -d 'Replay a timeline, too (cpuctl replay).'
 complete -c cpuctl -n '__cpuctl_at "report"' -l kubelet-config -r -F -d 'KubeletConfiguration file. Default: the recorded kubelet\'s; with -m live, the running one\'s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "report"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory (its flag --config-dir).'
 complete -c cpuctl -n '__cpuctl_at "report"' -l kubelet-args -x -d 'The kubelet\'s flags, or @FILE with its command line; flags override files.'

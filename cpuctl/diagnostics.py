@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from enum import Enum, StrEnum
 from functools import total_ordering
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from cpuctl.records import Record
 
@@ -30,6 +30,10 @@ class Severity(Enum):
     def __lt__(self, other: "Severity") -> bool:
         order = tuple(Severity)
         return order.index(self) > order.index(other)
+
+
+SEVERITIES: Final = ("error", "warning", "note")
+"""As answers name them, the worst first."""
 
 
 class Component(StrEnum):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from cpuctl.diagnostics import SEVERITIES
 from cpuctl.engine.metrics import samples
 from cpuctl.engine.node import Node
 from cpuctl.visible_text import printable
@@ -91,7 +92,7 @@ def _of_fragmentation(fragmentation: Fragmentation) -> Iterator[Metric]:
 def audit_metrics(audit: Audit) -> Iterator[Metric]:
     """List what an audit found; what was not there to be looked at has no sample, as 0 would be an answer."""
     summary = audit["summary"]
-    for severity in _SEVERITIES:
+    for severity in SEVERITIES:
         help_ = "Findings by severity."
         yield gauge("audit_findings", help_, {"severity": severity}, summary[severity])
     codes = Counter((each["code"], each["severity"]) for each in audit["findings"])
@@ -120,7 +121,6 @@ def audit_metrics(audit: Audit) -> Iterator[Metric]:
 
 _TABLE: Final = ("total", "systemReserved", "allocatable", "reserved", "free")
 _KINDS = {"systemReserved": "system_reserved"}
-_SEVERITIES: Final = ("error", "warning", "note")
 
 
 def add_metrics(document: answers.CheckpointDump) -> None:
@@ -136,7 +136,7 @@ def add_verdict_metrics(document: answers.CheckpointVerify) -> None:
         _gauge("starts", "Whether the kubelet would start on its state files.", {}, int(starts)),
         *(
             _gauge("findings", "Findings about the state files.", {"severity": each}, summary[each])
-            for each in _SEVERITIES
+            for each in SEVERITIES
         ),
     ]
 

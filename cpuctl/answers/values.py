@@ -63,6 +63,13 @@ Isolation = Literal["container", "pod", "host"]
 TopologyPolicy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 
 
+class NamespacedName(TypedDict):
+    """What names a pod, or another object of a namespace."""
+
+    namespace: str
+    name: str
+
+
 class Amount(TypedDict):
     quantity: str
     """As the kubelet prints it."""

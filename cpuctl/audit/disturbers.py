@@ -411,8 +411,8 @@ def _isolated_pool(snapshot: NodeSnapshot, cpus: CPUSet) -> Iterator[Finding]:
             severity=Severity.WARNING,
             code="isolated-shared",
             place=NodePart("isolcpus"),
-            message=f"{are(cpus)} isolated and in the shared pool: the threads of {sharing} "
-            f"container{'s' if sharing > 1 else ''} are not balanced there",
+            message=f"{are(cpus)} isolated and in the shared pool: the threads of "
+            f"{counted(sharing, 'container')} are not balanced there",
             expected="no CPU of the shared pool",
             detected=str(cpus),
             fix=_boot("isolcpus", snapshot.machine.isolated - cpus),

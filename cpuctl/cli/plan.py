@@ -297,11 +297,12 @@ def _emit_for_runtime(
 
 def _name_others(planned: "Planned", style: Style) -> None:
     """Name the pods that an answer for other programs leaves out: they are why it ends with 3."""
+    from cpuctl.exports.answer_text import full_name
     from cpuctl.exports.outcomes import rejection_text
 
     for pod in planned.document["pods"] if planned.document["kind"] == "Plan" else []:
         if pod["outcome"] != "Admitted":
-            note(f"warning: {pod['namespace']}/{pod['name']} is left out: {rejection_text(pod)}", style)
+            note(f"warning: {full_name(pod)} is left out: {rejection_text(pod)}", style)
 
 
 def _draw(pictures: Pictures, planning: Planning, planned: "Planned") -> None:

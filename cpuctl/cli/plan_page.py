@@ -12,6 +12,7 @@ from cpuctl.cli.render.page_parts import page_parts
 from cpuctl.cli.render.tables.capacity import headroom_blocks
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.memory import memory_table
+from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text, start_sentence
 from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, StyledText, page
 
@@ -74,7 +75,7 @@ def _sections(document: StartedPlan | NotStartedPlan, picture: Markup) -> Iterat
 def _refusals(pods: Sequence[Pod]) -> Grid:
     rows = (
         (
-            StyledText(f"{pod['namespace']}/{pod['name']}", "bad"),
+            StyledText(full_name(pod), "bad"),
             StyledText(pod.get("container") or ""),
             StyledText(PODS[pod["outcome"]].word),
             StyledText(rejection_text(pod)),

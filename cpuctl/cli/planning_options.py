@@ -60,6 +60,14 @@ class ResizingCommand(PlanningCommand):
     lacks = frozenset({"events", "include_completed"})
 
 
+class EmptyNodeCommand(PlanningCommand):
+    """A command that plans on a node which is otherwise empty."""
+
+    lacks = frozenset(
+        {"state", "pods", "events", "ephemeral_storage", "skip_api_server", "include_completed"}
+    )
+
+
 def planning_inputs(context: typer.Context, policy: str = "") -> PlanningInputs:
     """Return what the command line of a ``PlanningCommand`` says, with a *policy* in the kubelet's place."""
     inputs: PlanningInputs = context.obj

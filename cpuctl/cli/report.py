@@ -6,41 +6,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
-    AssumeDevicesOption,
-    DevicesOption,
-    DriverArgsOption,
-    EphemeralStorageOption,
     ExitZeroOption,
     ForceOption,
-    IncludeCompletedOption,
-    MachineOption,
-    MemoryOption,
     NoColorOption,
     OutputOption,
-    PodFilesOption,
     PodResourcesOption,
     QuietOption,
-    RunningPodsOption,
-    SkipApiServerOption,
-    StateOption,
-    TemplateOption,
 )
 from cpuctl.cli.output import Output, Style, emit, note
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.pictures import HTML, Pictures
+from cpuctl.cli.planning_options import PlanningCommand, planning_inputs
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.publishing import node_name
 from cpuctl.cli.subjects import Subject, about
+from cpuctl.inputs.configuration import config_read
 from cpuctl.inputs.sources import Sources
-from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.report import Report
-    from cpuctl.inputs.configuration import KubeletInputs
 
 app = command_group()
 
@@ -90,22 +77,10 @@ TimelineOption = Annotated[
 ]
 
 
-@app.command(name="report", help=HELP, cls=about(Subject.MACHINE, KubeletCommand))
+@app.command(name="report", help=HELP, cls=about(Subject.MACHINE, PlanningCommand))
 def report(
     context: typer.Context,
-    machine: MachineOption = "live",
-    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
-    template: TemplateOption = [],  # noqa: B006
-    state: StateOption = "",
-    pods: RunningPodsOption = "",
     pod_resources: PodResourcesOption = "",
-    devices: DevicesOption = "",
-    assume_devices: AssumeDevicesOption = False,
-    driver_args: DriverArgsOption = "",
-    ephemeral_storage: EphemeralStorageOption = "",
-    memory: MemoryOption = "",
-    skip_api_server: SkipApiServerOption = False,
-    include_completed: IncludeCompletedOption = False,
     timeline: TimelineOption = "",
     html: PageOption = "",
     force: ForceOption = False,
@@ -120,22 +95,10 @@ def report(
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pictures = Pictures.asked({HTML: html}, style, replace=force)
-    planning_inputs = PlanningInputs(
-        filenames=filename,
-        templates=template,
-        machine=machine,
-        kubelet=_read_once(kubelet_inputs(context)),
-        state=state,
-        pods=pods,
-        ephemeral_storage=ephemeral_storage,
-        memory=memory,
-        skip_api_server=skip_api_server,
-        include_completed=include_completed,
-        node=NodeOptions(devices, assume_devices, driver_args),
-    )
+    planned = planning_inputs(context)
     inputs = ReportInputs(
-        name=node_name(machine) or "node",
-        planning=planning_inputs,
+        name=node_name(planned.machine) or "node",
+        planning=replace(planned, kubelet=config_read(planned.kubelet)),
         pod_resources=pod_resources,
         timeline=timeline,
         now=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -146,13 +109,6 @@ def report(
     _write(document, pictures, style)
     if not exit_zero and not is_clean(document["summary"]):
         raise typer.Exit(EXIT_NO)
-
-
-def _read_once(kubelet: "KubeletInputs") -> "KubeletInputs":
-    """Read a configuration from standard input here: several checks want it."""
-    from cpuctl.documents.files import STDIN, read_input
-
-    return replace(kubelet, config_data=read_input(STDIN)) if kubelet.config == STDIN else kubelet
 
 
 def _write(document: "Report", pictures: Pictures, style: Style) -> None:

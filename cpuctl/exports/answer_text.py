@@ -9,6 +9,7 @@ from cpuctl.cpuset import CPUSet
 if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import CPUHolder, MemoryHolder, Owner
     from cpuctl.answers.start import KubeletPolicies
+    from cpuctl.answers.values import NamespacedName
 
 
 def mark_of(place: int) -> str:
@@ -25,6 +26,11 @@ GUESSED = "a guess by maximum frequency"
 """Said of performance and efficiency cores that no kernel has named."""
 
 WHOLE_POD = "(whole pod)"
+
+
+def full_name(each: NamespacedName) -> str:
+    """Write ``namespace/name``."""
+    return f"{each['namespace']}/{each['name']}"
 
 
 def pod_name(owner: Owner) -> str:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.answer_text import holder_name, kubelet_text
+from cpuctl.exports.answer_text import full_name, holder_name, kubelet_text
 from cpuctl.exports.outcomes import pod_counts_text, start_sentence, what_if_sentence
 from cpuctl.exports.text_width import bounded
 from cpuctl.phrases import byte_text, counted
@@ -254,7 +254,7 @@ def _plan_lines(plan: StartedPlan | NotStartedPlan) -> Iterator[str]:
 def _refusals(pods: Sequence[Pod]) -> Iterator[str]:
     refused = [pod for pod in pods if pod["outcome"] != "Admitted"]
     for pod in refused[:_REFUSALS_SHOWN]:
-        name = f"{pod['namespace']}/{pod['name']}"
+        name = full_name(pod)
         yield f"not admitted: {name} ({pod.get('reason') or pod.get('fault') or 'undetermined'})"
     if (more := len(refused) - _REFUSALS_SHOWN) > 0:
         yield f"not admitted: {more} more"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from cpuctl.diagnostics import SEVERITIES
 from cpuctl.exports.answer_text import pod_name
 from cpuctl.exports.outcomes import is_served, pod_counts_text
 from cpuctl.exports.page import StyledText, Tone
@@ -220,12 +221,9 @@ def _replayed(replay: Replay) -> StyledText:
     return StyledText(text, "bad" if failures else "good")
 
 
-_SEVERITIES = ("error", "warning", "note")
-
-
 def findings_of(report: Report) -> list[PlacedFinding]:
     """Collect the findings of all parts, the worst first."""
-    return sorted(_findings(report), key=lambda each: _SEVERITIES.index(each.finding["severity"]))
+    return sorted(_findings(report), key=lambda each: SEVERITIES.index(each.finding["severity"]))
 
 
 def _findings(report: Report) -> Iterator[PlacedFinding]:

@@ -12,6 +12,7 @@ from cpuctl.answering.metrics import gauge
 from cpuctl.answering.node_checks import audit_node, check_configuration, verify_state
 from cpuctl.answers.fleet import FleetCheckName
 from cpuctl.audit.check_names import CHECK_NAMES
+from cpuctl.diagnostics import SEVERITIES
 from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.fleet.asking import KubeletFiles, assumed_of
 from cpuctl.fleet.facts import content_digest
@@ -275,7 +276,6 @@ def _without_source(text: str, source: str) -> str:
 Node: TypeAlias = "CheckedNode | UnreadableNode"
 
 VARIES = "..."
-_SEVERITIES = ("error", "warning", "note")
 _NAMES = re.compile(r"""[^\s"'(),;:]*[0-9/][^\s"'(),;]*[^\s"'(),;:]|[0-9]""")
 """What a single node may have of its own: numbers, and names that a number or a slash gives away."""
 _LISTED = re.compile(r"\.\.\.(?:(?:, ?| )(?:and )?\.\.\.)+(?: more)?")
@@ -344,7 +344,7 @@ def same_findings(findings: Iterable[tuple[str, NodeFinding]]) -> list[FleetFind
         key = (each["check"], each["severity"], each["code"], *texts)
         found.setdefault(key, []).append((node, each))
     answers = (_together(members) for members in found.values())
-    return sorted(answers, key=lambda each: (_SEVERITIES.index(each["severity"]), -len(each["nodes"])))
+    return sorted(answers, key=lambda each: (SEVERITIES.index(each["severity"]), -len(each["nodes"])))
 
 
 def _together(members: Sequence[tuple[str, NodeFinding]]) -> FleetFinding:

@@ -231,6 +231,13 @@ def configuration_text(
     return None, ""
 
 
+def config_read(inputs: KubeletInputs) -> KubeletInputs:
+    """Read a configuration on standard input now, for all who want it later; raise InputError for none."""
+    from cpuctl.documents.files import STDIN, read_input
+
+    return replace(inputs, config_data=read_input(STDIN)) if inputs.config == STDIN else inputs
+
+
 def of_other_tools(
     main: tuple[bytes | str, str], arguments: tuple[str, ...], sources: Sources
 ) -> tuple[tuple[bytes | str, str], tuple[str, ...], PlacedText | None]:

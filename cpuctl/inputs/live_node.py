@@ -420,9 +420,6 @@ def _delays(options: Mapping[str, str], gates: FeatureGates) -> bool:
 
 
 def _is_on(options: Mapping[str, str], name: str) -> bool:
-    from cpuctl.golang.conversions import parse_bool
+    from cpuctl.golang.conversions import reads_true
 
-    try:
-        return parse_bool(options.get(name, "false"))
-    except ValueError:
-        return False
+    return reads_true(options.get(name, "false"))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.diagnostics import Severity
-from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document
 from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, TrialNode, lint_pod
 from cpuctl.errors import InputError
@@ -21,7 +20,6 @@ from cpuctl.pods.validation.objects import ManifestObject, objects_of, refuses_p
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
-    from cpuctl.documents.document import Value
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
 
@@ -48,7 +46,7 @@ def kubevirt_context(
     Raise InputError for what cannot be read of it.
     """
     objects = [
-        KubeVirtObject(item.kind, _cursor(document, item))
+        KubeVirtObject(item.kind, item.cursor(document))
         for document in documents
         for item in objects_of(document)
         if isinstance(item, ManifestObject) and decides_on_machines(item.kind, item.group)
@@ -64,7 +62,7 @@ def machine_findings(
     """Report why a virtual machine makes no pods, or what there is to say about them, each text once."""
     place = FieldPath(item.place.path, "")
     try:
-        made = around.pods_of(KubeVirtObject(item.kind, _cursor(document, item)))
+        made = around.pods_of(KubeVirtObject(item.kind, item.cursor(document)))
     except InputError as error:
         yield place.rejected("bad-virtual-machine", str(error), fix=error.hint)
         return
@@ -115,7 +113,3 @@ def _container(pod: Pod, path: tuple[str | int, ...]) -> str:
         return ""
     group = pod.containers if path[0] == "containers" else pod.init_containers
     return f"container {group[path[1]].name} of its launcher pod"
-
-
-def _cursor(document: Document, item: ManifestObject) -> Cursor:
-    return Cursor(document, cast("Value", item.value), item.place.path)

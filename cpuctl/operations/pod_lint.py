@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.diagnostics import Component
-from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.positions import Position
 from cpuctl.engine.pod_lints import PodLintSubject, lint_pod
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpuctl.capture.collected import Progress
-    from cpuctl.documents.document import Value
     from cpuctl.engine.pod_lints import KubeletView, TrialNode
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.kubelet.kubelet import Kubelet
@@ -155,7 +153,7 @@ def governing_objects(documents: Iterable[Document]) -> GoverningObjects:
     found = []
     for document, item in _governing(documents):
         try:
-            found.append(decode_namespace_object(_cursor(document, item), item.kind))
+            found.append(decode_namespace_object(item.cursor(document), item.kind))
         except InputError:
             continue
     return GoverningObjects(*by_kind(found))
@@ -169,7 +167,7 @@ def governing_findings(document: Document, item: ManifestObject) -> Iterator[Fin
     if not is_governing(item):
         return
     try:
-        read = decode_namespace_object(_cursor(document, item), item.kind)
+        read = decode_namespace_object(item.cursor(document), item.kind)
     except InputError as error:
         yield item.place.rejected(f"bad-{_code(item.kind)}", str(error), fix=error.hint)
         return
@@ -224,7 +222,7 @@ def _pods(document: Document, item: ManifestObject) -> Iterable[Pod]:
     from cpuctl.pods.reading.pods import decode_pod
     from cpuctl.pods.reading.workloads import decode_workload
 
-    cursor = _cursor(document, item)
+    cursor = item.cursor(document)
     try:
         if item.template is not None:
             return pods_of_template(cursor, item.template, item.kind, item.group)
@@ -240,10 +238,6 @@ def _governing(documents: Iterable[Document]) -> Iterator[tuple[Document, Manife
         for item in objects_of(document):
             if isinstance(item, ManifestObject) and is_governing(item):
                 yield document, item
-
-
-def _cursor(document: Document, item: ManifestObject) -> Cursor:
-    return Cursor(document, cast("Value", item.value), item.place.path)
 
 
 def _code(kind: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
+from cpuctl.cli.fleet.common import FleetSelection, ask_fleet
 from cpuctl.cli.fleet.options import FleetOutput
 from cpuctl.cli.output import Style
 from cpuctl.cli.render.layouts.fleetlist import fact_value
@@ -320,7 +320,7 @@ def test_what_no_node_could_use_is_an_error_before_any_is_read(
     def nobody(*_: object) -> None:
         raise AssertionError("nodes are asked")
 
-    monkeypatch.setattr("cpuctl.cli.fleet.asking.ask", nobody)
+    monkeypatch.setattr("cpuctl.cli.fleet.common.ask", nobody)
     verb, *rest = words
     result = cpuctl("fleet", verb, str(fleet), *(word.format(fleet=fleet) for word in rest))
     assert (result.code in (2, 4), result.out) == (True, "")

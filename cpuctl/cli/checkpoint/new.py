@@ -5,28 +5,22 @@ import typer
 from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import CommitOptions, answering_unloaded, commit
 from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteStateOption
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.options import (
-    AssumeDevicesOption,
-    DevicesOption,
-    DriverArgsOption,
     ForceStateOption,
-    MachineOption,
-    MemoryOption,
     NoColorOption,
     OutputOption,
-    PodFilesOption,
     QuietOption,
-    TemplateOption,
 )
 from cpuctl.cli.output import Output, Style
+from cpuctl.cli.planning_options import EmptyNodeCommand, planning_inputs
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import require_version
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.plan_inputs import NodeOptions, Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 from cpuctl.operations.state_writing import changing
+from cpuctl.records import replace
 
 app = command_group()
 
@@ -49,16 +43,9 @@ be said or undone.
 """
 
 
-@app.command(name="new", help=HELP, cls=about(Subject.PODS, KubeletCommand))
+@app.command(name="new", help=HELP, cls=about(Subject.PODS, EmptyNodeCommand))
 def new(
     context: typer.Context,
-    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
-    template: TemplateOption = [],  # noqa: B006
-    machine: MachineOption = "live",
-    devices: DevicesOption = "",
-    assume_devices: AssumeDevicesOption = False,
-    driver_args: DriverArgsOption = "",
-    memory: MemoryOption = "",
     root: RootOption = "/",
     write_state: WriteStateOption = "",
     force: ForceStateOption = False,
@@ -76,18 +63,9 @@ def new(
         in_place=False,
     )
     writing.check()
-    if machine == LIVE_MACHINE and root != "/":
-        machine = root
-    inputs = PlanningInputs(
-        filenames=filename,
-        templates=template,
-        machine=machine,
-        memory=memory,
-        node=NodeOptions(devices, assume_devices, driver_args),
-        kubelet=kubelet_inputs(context),
-        state="",
-        pods="",
-    )
+    inputs = planning_inputs(context)
+    if inputs.machine == LIVE_MACHINE and root != "/":
+        inputs = replace(inputs, machine=root)
     with changing(write_state):
         _new(inputs, writing, Style(output, color=not no_color, quiet=quiet))
 

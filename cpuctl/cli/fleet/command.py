@@ -8,11 +8,11 @@ Nodes are recordings (cpuctl capture): files, directories or patterns.
 """
 
 VERBS = {
-    "list": "fleet.listing",
-    "check": "fleet.checking",
-    "diff": "fleet.comparing",
-    "plan": "fleet.planning",
-    "report": "fleet.reporting",
+    "list": "fleet.list",
+    "check": "fleet.check",
+    "diff": "fleet.diff",
+    "plan": "fleet.plan",
+    "report": "fleet.report",
 }
 
 app = verb_group("fleet", HELP, VERBS)

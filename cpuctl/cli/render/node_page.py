@@ -15,7 +15,7 @@ from cpuctl.cli.render.page_parts import page_parts
 from cpuctl.cli.render.tables.checkpoint import cpu_table
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.memory import memory_table
-from cpuctl.exports.answer_text import kubelet_text, pod_of_cpus, shared_sentence
+from cpuctl.exports.answer_text import full_name, kubelet_text, pod_of_cpus, shared_sentence
 from cpuctl.exports.cpu_map import owner_look
 from cpuctl.exports.machine_facts import dump_facts, topology_facts
 from cpuctl.exports.outcomes import rejection_text
@@ -202,7 +202,7 @@ def _explained(document: Explanation) -> Fold:
     if "pod" not in document:
         return Fold(StyledText("The kubelet would not start", "bad"), parts)
     pod = document["pod"]
-    name = f"{pod['namespace']}/{pod['name']}"
+    name = full_name(pod)
     return Fold(StyledText(f"{name}: {rejection_text(pod)}", "bad"), parts, name)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.engine.masks import NO_NODES
 from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.phrases import counted
 from cpuctl.records import Record
 
 if TYPE_CHECKING:
@@ -140,5 +141,4 @@ def walks(info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates) 
 def _duration(seconds: int) -> str:
     """Write the largest whole unit: ``4 hours``."""
     name, size = next(each for each in _UNITS if seconds >= each[1] or each[1] == 1)
-    number = seconds // size
-    return f"{number} {name}{'s' if number != 1 else ''}"
+    return counted(seconds // size, name)

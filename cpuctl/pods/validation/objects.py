@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from cpuctl.diagnostics import Component, Severity
 from cpuctl.documents.cursor import Cursor
@@ -24,6 +24,9 @@ from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.raw import mapping_of, member_of, text_of
 from cpuctl.records import replace
+
+if TYPE_CHECKING:
+    from cpuctl.documents.document import Value
 
 _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _MOST_TEXT = 64 << 20
@@ -128,6 +131,10 @@ class ManifestObject(NamedTuple):
     spec_steps: tuple[str, ...] = ()
     template: PodTemplate | None = None
     number: int = 0
+
+    def cursor(self, document: Document) -> Cursor:
+        """Return what reads the object, which stands in *document*."""
+        return Cursor(document, cast("Value", self.value), self.place.path)
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.exports.answer_text import full_name
 from cpuctl.phrases import few
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def claims_table(pods: Iterable[Pod], *, wide: bool) -> Table:
     """Show a row a claim of pods that have been decided on."""
     return _table(
         [
-            _row(f"{pod['namespace']}/{pod['name']}", each, "red" if "claimProblem" in pod else "", wide=wide)
+            _row(full_name(pod), each, "red" if "claimProblem" in pod else "", wide=wide)
             for pod in pods
             for each in pod.get("claims", ())
         ]

@@ -11,7 +11,7 @@ from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.answer_text import shared_sentence
+from cpuctl.exports.answer_text import full_name, shared_sentence
 from cpuctl.exports.outcomes import PODS, RESIZES, what_if_sentence
 from cpuctl.phrases import byte_text, counted
 
@@ -88,7 +88,7 @@ def _verdict(document: ExplainedDecision) -> Table:
     """Say what was decided by which rule, and what else there is to know, under the pod's name."""
     pod = document["pod"]
     rows = tuple((Cell(word), cell) for word, cell in _facts(document))
-    return Table((Column("POD"), Column(f"{pod['namespace']}/{pod['name']}")), rows)
+    return Table((Column("POD"), Column(full_name(pod))), rows)
 
 
 def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.fleetlist import problems_of
+from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection_text, what_if_sentence
 from cpuctl.phrases import counted, few
 
@@ -94,7 +95,7 @@ def _differs(pod: FleetPod) -> str:
 def _trouble(pods: Sequence[FleetPod]) -> Iterator[Cell]:
     first = pods[0]
     look = _LOOKS[first["outcome"]]
-    yield Cell(f"{few([_name(pod) for pod in pods])}: {_why(first)}", look.style)
+    yield Cell(f"{few([full_name(pod) for pod in pods])}: {_why(first)}", look.style)
     if differs := _differs(first):
         yield Cell(f"  {differs}")
     if first["replacement"]:
@@ -118,16 +119,11 @@ def _daemon_set(daemon_set: FleetDaemonSet) -> Iterator[Cell]:
         if names:
             parts.append(f"{len(names)} {words} ({few(names)})")
     yield Cell(
-        f"DaemonSet {daemon_set['namespace']}/{daemon_set['name']}, "
-        f"{counted(sum(counts.values()), 'node')}: {', '.join(parts)}"
+        f"DaemonSet {full_name(daemon_set)}, {counted(sum(counts.values()), 'node')}: {', '.join(parts)}"
     )
     for share in daemon_set["shares"]:
         if share["outcome"] != "Admitted":
             yield Cell(f"  {few(share['nodes'])}: {_reason(share)}", _LOOKS[share["outcome"]].style)
-
-
-def _name(pod: FleetPod) -> str:
-    return f"{pod['namespace']}/{pod['name']}"
 
 
 def _table(pods: Sequence[FleetPod]) -> Table:
@@ -145,7 +141,7 @@ def _row(pod: FleetPod) -> tuple[Cell, ...]:
     cpus = ", ".join(filter(None, (cpus, *claims)))
     if "claimProblem" in pod:
         word, look = "does not start", _LOOKS["Rejected"]
-    cells = Cell(_name(pod)), Cell(pod["node"] or "-"), Cell(word, look.style), Cell(cpus or "-")
+    cells = Cell(full_name(pod)), Cell(pod["node"] or "-"), Cell(word, look.style), Cell(cpus or "-")
     return (*cells, _plugin_cell(pod))
 
 
@@ -169,7 +165,7 @@ def _closing(document: FleetPlan, *, wide: bool) -> Iterator[Cell]:
         yield Cell(f"... and {counted(left, 'pod')} more (-o wide)")
     if repeat := document.get("repeat"):
         stop = repeat["stop"]
-        end = f", then {_name(stop)} {_why(stop)}" if stop else ""
+        end = f", then {full_name(stop)} {_why(stop)}" if stop else ""
         yield Cell(f"{counted(repeat['copies'], 'copy').replace('copys', 'copies')} admitted{end}")
     alone = not any(node["source"] for node in document["nodes"])
     if alone:

@@ -13,7 +13,7 @@ from cpuctl.cli.render.tables.downward import pods_downward_table
 from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.answer_text import shared_sentence
+from cpuctl.exports.answer_text import full_name, shared_sentence
 from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text, what_if_sentence
 from cpuctl.phrases import counted, few
 
@@ -77,7 +77,7 @@ def claims_blocks(pods: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
         from cpuctl.cli.render.layouts.claimallocation import claims_table
 
         yield claims_table(pods, wide=wide)
-        counted = ((_full_name(pod), pod["accounting"]) for pod in pods if "accounting" in pod)
+        counted = ((full_name(pod), pod["accounting"]) for pod in pods if "accounting" in pod)
         if lines := [
             f"{name} comes to {each['footprint']} CPUs, {each['claims']} of them by its claims"
             for name, each in counted
@@ -89,7 +89,7 @@ def _downward_items(pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[Downwar
     """Yield the pods that read something of their resources, and what."""
     for pod in pods:
         if "downwardAPI" in pod:
-            yield _full_name(pod), pod["downwardAPI"]
+            yield full_name(pod), pod["downwardAPI"]
 
 
 def node_lines(node: Node, kubelet: KubeletPolicies, *, driver: bool = False) -> Iterator[str]:
@@ -141,7 +141,7 @@ def claimed_cpus(pod: Pod, container: str) -> str:
 
 
 def _pod_rows(pod: Pod, *, reached: bool) -> Iterator[dict[str, Cell]]:
-    name = Cell(_full_name(pod))
+    name = Cell(full_name(pod))
     for container in pod["containers"]:
         yield {
             "POD": name,
@@ -197,7 +197,7 @@ def notes(warnings: Iterable[PlanWarning], pods: Iterable[Pod], explain: str | N
     refusals: dict[Cell, list[str]] = {}
     sharing: dict[str, list[str]] = {}
     for pod, reached in _reached(pods):
-        name = _full_name(pod)
+        name = full_name(pod)
         if "evicted" in pod:
             yield Cell(f"{name}: the policy evicts {few(pod['evicted'])} for it", "yellow")
         if pod["outcome"] != "Admitted":
@@ -226,10 +226,6 @@ def _policy_fix(document: StartedPlan) -> Iterator[Cell]:
     )
     if document["node"]["cpuManagerPolicy"] == "none" and guaranteed:
         yield Cell("  exclusive CPUs need cpuManagerPolicy: static (next: cpuctl config reserve)")
-
-
-def _full_name(pod: Pod) -> str:
-    return f"{pod['namespace']}/{pod['name']}"
 
 
 def _refusal(pod: Pod, *, reached: bool) -> Cell:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.start import remedy_cells
+from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, rejection_text, start_sentence, what_if_sentence
 from cpuctl.phrases import counted, few
 
@@ -83,7 +84,7 @@ def _pods(pods: Sequence[ComparedPod]) -> Table:
 
 def _pod(pod: ComparedPod) -> Iterator[tuple[Cell, ...]]:
     """Show one row a container, or one for a pod that has none on either side."""
-    name = Cell(f"{pod['namespace']}/{pod['name']}")
+    name = Cell(full_name(pod))
     if not pod["containers"]:
         yield (name, Cell(""), *(_runs(pod[side], None) for side in _SIDES), Cell(""), Cell(""), Cell(""))
     for container in pod["containers"]:
@@ -127,9 +128,9 @@ def _refusals(document: PlanComparison) -> Iterator[Cell]:
         for pod in document["pods"]:
             verdict = pod[side]
             if verdict is not None and verdict["outcome"] != "Admitted":
-                reasons.setdefault(rejection_text(verdict), []).append(f"{pod['namespace']}/{pod['name']}")
+                reasons.setdefault(rejection_text(verdict), []).append(full_name(pod))
             elif "claimProblems" in pod and (problem := pod["claimProblems"][side]):
-                reasons.setdefault(problem, []).append(f"{pod['namespace']}/{pod['name']}")
+                reasons.setdefault(problem, []).append(full_name(pod))
         for why, names in reasons.items():
             yield Cell(f"{side.upper()}: {few(names)}: {why}", "red")
 

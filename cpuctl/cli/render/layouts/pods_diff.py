@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.exports.answer_text import full_name
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _alike(pods: Sequence[ComparedPod]) -> list[list[ComparedPod]]:
 def _pod(pods: Sequence[ComparedPod], *, wide: bool) -> Iterator[Block]:
     pod = pods[0]
     more = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
-    name = f"{pod['namespace']}/{pod['name']}{more}"
+    name = f"{full_name(pod)}{more}"
     yield Lines((Cell(f"{name}: {pod['status']}", _STYLE.get(pod["status"], "bold")),))
     if rows := tuple(_rows(pod["changes"], wide=wide)):
         yield Table(tuple(Column(name) for name in ("WHAT", "ITEM", "BEFORE", "AFTER")), rows)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.downward import downward_table
+from cpuctl.exports.answer_text import full_name
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _title(alike: Sequence[Pod]) -> Iterator[Cell]:
     pod = alike[0]
     more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
     of = f" of {pod['owner']}" if pod["owner"] else ""
-    yield Cell(f"{pod['namespace']}/{pod['name']}{more}{of}", "bold")
+    yield Cell(f"{full_name(pod)}{more}{of}", "bold")
     yield Cell(f"QoS class {pod['qosClass']}: {pod['qosReason']}")
     for text in pod["apiServer"]["refusals"]:
         yield Cell(f"The API server rejects it: {text}", "red")
@@ -182,14 +183,14 @@ def _read_amount(reading: Read) -> Cell:
 def _limit_range_problems(limit_ranges: Sequence[LimitRange]) -> Iterator[Cell]:
     for each in limit_ranges:
         for problem in each["problems"]:
-            text = f"The API server rejects LimitRange {each['namespace']}/{each['name']}: {problem}"
+            text = f"The API server rejects LimitRange {full_name(each)}: {problem}"
             yield Cell(text, "red")
 
 
 def _quotas(quotas: Sequence[Quota]) -> Table:
     rows = []
     for quota in quotas:
-        name = f"{quota['namespace']}/{quota['name']}"
+        name = full_name(quota)
         for resource, hard in quota["hard"].items():
             before = (quota["usedBefore"] or {}).get(resource, "0")
             used = quota["used"].get(resource, "0")
@@ -203,7 +204,7 @@ def _eviction(ranking: Sequence[Evicted]) -> Table:
     rows = tuple(
         (
             Cell(str(place)),
-            Cell(f"{each['namespace']}/{each['name']}"),
+            Cell(full_name(each)),
             Cell("?" if each["usage"] is None else each["usage"]["quantity"]),
             Cell(each["request"]["quantity"]),
             Cell(each["reason"] + (", never evicted: critical" if each["spared"] else "")),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import STYLES
+from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, brief_rejection, start_word
 from cpuctl.exports.report_words import PARTS, PlacedFinding, findings_of, standings, verdict
 
@@ -61,5 +62,5 @@ def _finding(found: PlacedFinding, *, wide: bool) -> Iterator[Cell]:
 def _refused(document: Report) -> Iterator[Cell]:
     for pod in document["plan"]["pods"] if "plan" in document else ():
         if pod["outcome"] != "Admitted":
-            name = f"{pod['namespace']}/{pod['name']}"
+            name = full_name(pod)
             yield Cell(f"{name}: {PODS[pod['outcome']].word}: {brief_rejection(pod)}", "red")

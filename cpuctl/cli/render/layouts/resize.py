@@ -12,6 +12,7 @@ from cpuctl.cli.render.layouts.plan import node_lines
 from cpuctl.cli.render.tables.downward import changed_table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
+from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import RESIZES
 from cpuctl.phrases import byte_text, counted
 
@@ -75,7 +76,7 @@ def _verdict(pod: ResizedPod) -> Iterator[Cell]:
     """Say what becomes of it, and in whose words why."""
     word, style = RESIZES[pod["outcome"]]
     again = f", after {pod['attempts']} attempts" if pod["attempts"] > 1 else ""
-    yield Cell(f"{pod['namespace']}/{pod['name']}: {word}{again}", style)
+    yield Cell(f"{full_name(pod)}: {word}{again}", style)
     if pod["message"]:
         yield Cell(reason_text(pod), style)
     if pod["fix"]:

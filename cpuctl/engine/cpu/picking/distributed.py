@@ -15,6 +15,7 @@ from cpuctl.engine.cpu.picking.packed import V1_36, PickerRules, Spread, not_eno
 from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
 from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined
+from cpuctl.phrases import counted
 from cpuctl.records import Record
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class _Dealer:
             self._take_from(nodes[position], split.share)
         width = len(split.positions)
         where = "one NUMA node" if width == 1 else f"each of {width} NUMA nodes"
-        steps = [PickStep(f"{split.share} CPU{'' if split.share == 1 else 's'} from {where}", self.taken)]
+        steps = [PickStep(f"{counted(split.share, 'CPU')} from {where}", self.taken)]
         if split.remainder:
             shared = self.taken
             if not self._deal_remainder(split.remainder, [nodes[position] for position in split.extra]):

@@ -6,7 +6,7 @@ import typer
 
 from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.asking import (
+from cpuctl.cli.fleet.common import (
     FleetSelection,
     ask_fleet,
     fleet_inputs,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpuctl.answers.fleet import FleetCheckName
-    from cpuctl.cli.fleet.asking import FleetAnswers
+    from cpuctl.cli.fleet.common import FleetAnswers
     from cpuctl.fleet.asking import Question
     from cpuctl.inputs.configuration import KubeletInputs
 

@@ -6,7 +6,7 @@ import typer
 
 from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs, tell_assumed
+from cpuctl.cli.fleet.common import FleetSelection, ask_fleet, fleet_inputs, tell_assumed
 from cpuctl.cli.fleet.options import (
     FleetPodsOption,
     JobsOption,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.asking import (
+from cpuctl.cli.fleet.common import (
     FleetSelection,
     ask_fleet,
     fleet_inputs,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpuctl.answers.fleet import CheckedNode, FleetCheckName
-    from cpuctl.cli.fleet.asking import FleetAnswers
+    from cpuctl.cli.fleet.common import FleetAnswers
     from cpuctl.fleet.topology_check import PublishedNodes
     from cpuctl.pods.model import Pod
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.fleet.asking import (
+from cpuctl.cli.fleet.common import (
     FleetSelection,
     ask_fleet,
     fleet_inputs,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpuctl.answers.fleet import FleetList
-    from cpuctl.cli.fleet.asking import FleetAnswers
+    from cpuctl.cli.fleet.common import FleetAnswers
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.operations.plan_inputs import PlanningInputs

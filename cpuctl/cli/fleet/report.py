@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.asking import (
+from cpuctl.cli.fleet.common import (
     FleetSelection,
     ask_fleet,
     fleet_inputs,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from cpuctl.answers.fleet import NodeFinding
     from cpuctl.answers.report import FleetReport, ReportedNode
-    from cpuctl.cli.fleet.asking import FleetAnswers
+    from cpuctl.cli.fleet.common import FleetAnswers
     from cpuctl.fleet.collection import Recording
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.pods import GivenPods

@@ -11,7 +11,6 @@ from cpuctl.cli.kubelet_options import kubelet_inputs
 from cpuctl.cli.output import Style, note, takes_every_character
 from cpuctl.cli.process import noted
 from cpuctl.cli.progress import ProgressBar
-from cpuctl.documents.files import STDIN, read_input
 from cpuctl.errors import UsageError, unreadable
 from cpuctl.fleet.asking import (
     NOTHING_KNOWN,
@@ -24,12 +23,11 @@ from cpuctl.fleet.asking import (
     processors,
 )
 from cpuctl.fleet.collection import collect
-from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.configuration import KubeletInputs, config_read
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.phrases import counted, few
-from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -133,8 +131,7 @@ def fleet_inputs(context: Context, *names: str) -> KubeletInputs:
     """
     inputs = kubelet_inputs(context)
     refuse_stdin_twice(inputs.config, *names)
-    if inputs.config == STDIN:
-        inputs = replace(inputs, config_data=read_input(STDIN))
+    inputs = config_read(inputs)
     if inputs != KubeletInputs():
         with suppress(ConfigRefusedError):  # what no kubelet would load is an answer
             load_kubelet(inputs, Sources(), machine=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -13,9 +14,9 @@ from cpuctl.answers.topology import PicturedCPU
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import mark_of
 from cpuctl.exports.machine_facts import CPU, CPUOwner, CPUUse, MachineFacts, plan_facts
-from cpuctl.exports.machine_picture import MOST_OWNERS, machine_svg
+from cpuctl.exports.machine_picture import MOST_OWNERS, Core, Nested, TopologyDomain, machine_svg, nested
 from cpuctl.visible_text import printable
-from tests.support.drawn_rows import cpu_row, machines
+from tests.support.drawn_rows import cpu_row, machines, rows
 from tests.support.pictures import Picture, letters, tooltip
 
 BOXES = ("fr", "k")
@@ -154,3 +155,24 @@ def test_a_kubelet_that_does_not_start_leaves_a_machine_without_owners() -> None
     assert facts.title == "The kubelet does not start"
     assert facts.lines == ("The kubelet would not start (CPU Manager): no CPUs are reserved",)
     assert facts.having(CPUUse.OFFLINE) == CPUSet.of([1])
+
+
+def cpus_in(
+    content: Iterable[Nested], place: dict[str, int | None]
+) -> Iterator[tuple[int, dict[str, int | None]]]:
+    for each in content:
+        match each:
+            case Core(rows=found):
+                yield from ((row["cpu"], place) for row in found)
+            case TopologyDomain(level=level, number=number, inside=inside):
+                yield from cpus_in(inside, {**place, level: number})
+
+
+@given(rows())
+def test_every_cpu_is_in_its_places_and_nowhere_else(drawn: list[PicturedCPU]) -> None:
+    nowhere: dict[str, int | None] = dict.fromkeys(("socket", "node", "l3"))
+    found = list(cpus_in(nested(drawn), nowhere))
+    assert sorted(cpu for cpu, _ in found) == sorted(row["cpu"] for row in drawn)
+    by_number: dict[int, Mapping[str, object]] = {row["cpu"]: row for row in drawn}
+    for cpu, place in found:
+        assert place == {key: by_number[cpu][key] for key in place}

@@ -3,9 +3,30 @@
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
 
-from cpuctl.exports.page import Figure, Grid, Heading, Markup, Section, Sentences, StyledText, as_bytes, page
-from cpuctl.exports.sheet import Drawing, Sheet
+import pytest
+from hypothesis import given
+
+from cpuctl.exports.page import (
+    Figure,
+    Grid,
+    Heading,
+    Markup,
+    Section,
+    Sentences,
+    StyledText,
+    as_bytes,
+    element,
+    joined,
+    leaf,
+    page,
+    text,
+)
+from cpuctl.exports.sheet import Drawing, LegendItem, Sheet
+from cpuctl.visible_text import printable
+from tests.support.drawn_rows import HOSTILE
 
 
 def example() -> str:
@@ -50,3 +71,70 @@ def test_short_lists_of_cpus_stay_in_one_line() -> None:
     assert f"<td><bdi>{long}</bdi></td>" in text
     assert "<td><bdi>4 CPUs</bdi></td>" in text
     assert ".s { white-space: nowrap; }" in text
+
+
+@given(HOSTILE)
+def test_text_comes_back_as_it_was(value: str) -> None:
+    parsed = ET.fromstring(as_bytes(element("a", {"b": value}, text(value))))  # noqa: S314
+    assert (parsed.text or "") == printable(value)
+    assert parsed.attrib["b"] == printable(value)
+
+
+@given(HOSTILE)
+def test_sheets_are_well_formed_whatever_they_say(value: str) -> None:
+    item = LegendItem("sh", "", value, "", value)
+    sheet = Sheet(title=value, lines=[value], legend=[item], notes=[value], description=value)
+    root = ET.fromstring(as_bytes(sheet.around(Drawing(Markup(""), 10, 10))))  # noqa: S314
+    known = {"svg", "title", "desc", "style", "defs", "pattern", "path", "rect", "g", "text"}
+    assert {each.tag.partition("}")[2] for each in root.iter()} <= known
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.attributes: dict[str, list[str]] = {}
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.add(tag)
+        for name, value in attrs:
+            self.attributes.setdefault(name, []).append(value or "")
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def tags(markup: Markup) -> _Tags:
+    parser = _Tags()
+    parser.feed(as_bytes(markup).decode("ascii"))
+    parser.close()
+    return parser
+
+
+@given(HOSTILE)
+def test_pages_hold_no_element_that_a_name_brings(value: str) -> None:
+    figure = Figure(element("svg", {}, text(value)))
+    grid = Grid(
+        (Heading(value), Heading("N", numbers=True)), ((StyledText(value), StyledText(value, "bad")),)
+    )
+    found = tags(
+        page(value, StyledText(value), [Section(value, (figure, grid, Sentences((StyledText(value),))))])
+    )
+    known = "html head meta title style body header h1 p bdi main section h2 figure svg div table thead tr th"
+    assert found.found <= {*known.split(), "tbody", "td", "footer"}
+    assert set(found.attributes) <= {"lang", "charset", "http-equiv", "content", "name", "class", "scope"}
+    if value.strip():
+        assert printable(value) in "".join(found.texts)
+
+
+@pytest.mark.parametrize(
+    ("number", "want"), [(1, "1"), (1.0, "1"), (0.5, "0.5"), (1 / 3, "0.33"), (10.0, "10"), (1e6, "1000000")]
+)
+def test_numbers_are_short(number: float, want: str) -> None:
+    assert leaf("a", {"b": number}) == f'<a b="{want}"/>'
+
+
+def test_files_are_ascii_whatever_the_locale() -> None:
+    name = "\u6f22/\N{GRINNING FACE}"
+    assert as_bytes(joined([text(name)])) == b"&#28450;/&#128512;"

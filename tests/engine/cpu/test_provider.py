@@ -9,16 +9,22 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.manager import StaticPolicy
-from cpuctl.engine.cpu.provider import CPUAnswer, container_hints, pod_count, pod_hints
+from cpuctl.engine.cpu.metrics import CPUMetrics
+from cpuctl.engine.cpu.provider import CPUAnswer, CPUProvider, container_hints, pod_count, pod_hints
 from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.masks import NodeMask
-from cpuctl.engine.outcome import KubeletFault
+from cpuctl.engine.outcome import KubeletFault, PickStep, Rejected
+from cpuctl.engine.placement import ExclusiveClaim, Placement, PoolWarning
+from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules
+from cpuctl.engine.provider import Candidate
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.qos import pod_qos
 from tests.support.changed import changed
-from tests.support.pods import stored
+from tests.support.pods import app, pod, resources, stored
 from tests.support.topologies import mask, regular
 
 APP, INIT, SIDECAR = ContainerKind.APP, ContainerKind.INIT, ContainerKind.SIDECAR
@@ -138,3 +144,212 @@ def test_alignment_by_socket_goes_with_the_policy() -> None:
     assert isinstance(answer, dict)
     assert isinstance(answer["cpu"], CPUHints)
     assert answer["cpu"].prefers(NodeMask(0b11))
+
+
+CORES_OF_TWO_NODES = regular(sockets=2, cores=4)
+ANYWHERE = Hint(None, preferred=True)
+DIVIDES = PodLevelRules(managers=True)
+RESTORES = PodLevelRules(managers=True, restores_cpus=True)
+
+
+def provider(rules: PodLevelRules = NEVER_DIVIDED) -> CPUProvider:
+    """Set up a manager with CPU 0 reserved."""
+    reserved = CPUReservation(1, CPUSet.parse("0"))
+    static = StaticPolicy.construct(CORES_OF_TWO_NODES, CPUPolicyOptions(), reserved, behaviours(36))
+    return CPUProvider(static, CORES_OF_TWO_NODES, rules)
+
+
+def whole(cpus: int, name: str = "main") -> Container:
+    amounts = f"cpu={cpus} memory=1Gi"
+    return app(amounts, amounts, name=name)
+
+
+def candidate(*containers: Container, uid: str = "pod", total: int = 0) -> Candidate:
+    """Ask for a pod; with a *total* of CPUs as a whole."""
+    amounts = f"cpu={total} memory=4Gi"
+    given = pod(*containers, pod_level=resources(amounts, amounts) if total else None)._replace(uid=uid)
+    return Candidate(given, pod_qos(given), divided=total > 0)
+
+
+def allocated(manager: CPUProvider, asked: Candidate) -> Placement:
+    placed = manager.allocate(asked, ANYWHERE, Placement(container=asked.pod.containers[0]))
+    assert isinstance(placed, Placement), placed
+    return placed
+
+
+def divided(manager: CPUProvider, asked: Candidate) -> list[Placement]:
+    placed = manager.allocate_pod(
+        asked, ANYWHERE, [Placement(container=each) for each in asked.pod.containers]
+    )
+    assert isinstance(placed, list), placed
+    return placed
+
+
+def test_a_placement_tells_what_a_container_is_due_and_has_got() -> None:
+    asked = candidate(whole(2))
+    assert allocated(provider(), asked) == Placement(
+        container=asked.pod.containers[0],
+        claim=ExclusiveClaim(2),
+        cpus=mask("1-2"),
+        exclusive=True,
+        steps=(PickStep("whole cores", mask("1-2")),),
+    )
+
+
+def test_a_placement_tells_why_a_container_shares() -> None:
+    asked = candidate(app())
+    why = "the pod is BestEffort, not Guaranteed: no container requests or limits cpu or memory"
+    assert allocated(provider(), asked) == Placement(
+        container=asked.pod.containers[0], claim=ExclusiveClaim(0, why)
+    )
+
+
+def test_placements_in_a_pod_that_is_divided() -> None:
+    asked = candidate(whole(2, name="own"), app(name="shared"), total=3)
+    why = "its own requests of cpu and memory do not equal its limits"
+    assert divided(provider(DIVIDES), asked) == [
+        Placement(
+            container=asked.pod.containers[0],
+            claim=ExclusiveClaim(2),
+            cpus=mask("1-2"),
+            exclusive=True,
+            steps=(PickStep("whole cores", mask("1-2")),),
+        ),
+        Placement(
+            container=asked.pod.containers[1],
+            claim=ExclusiveClaim(0, why),
+            cpus=mask("3"),
+            in_pod_pool=True,
+        ),
+    ]
+
+
+def test_what_is_counted() -> None:
+    manager = provider(DIVIDES)
+    before = manager.copy()
+    allocated(manager, candidate(whole(2), uid="one"))
+    divided(manager, candidate(whole(1, name="own"), app(name="shared"), uid="two", total=2))
+    too_large = candidate(whole(4), uid="three", total=9)
+    assert isinstance(manager.allocate_pod(too_large, ANYWHERE, [Placement(container=whole(4))]), Rejected)
+    counted = manager.metrics
+    assert (counted.pinning_requests, counted.pinning_errors) == (2, 1)
+    assert (counted.exclusive, counted.shared_millicores) == (4, 3000)
+    assert before.metrics == provider(DIVIDES).metrics
+
+
+def test_what_a_container_gives_back_is_counted() -> None:
+    manager = provider()
+    allocated(manager, candidate(whole(2), uid="one"))
+    allocated(manager, candidate(whole(1), uid="two"))
+    manager.remove_container("one", "main")
+    assert (manager.metrics.exclusive, manager.metrics.shared_millicores) == (1, 6000)
+    manager.keep_only({})
+    assert (manager.metrics.exclusive, manager.metrics.shared_millicores) == (0, 7000)
+    assert manager.state.default == CORES_OF_TWO_NODES.cpus
+
+
+def test_what_a_container_gives_up_after_its_delay_is_counted() -> None:
+    manager = provider()
+    allocated(manager, candidate(whole(3)))
+    manager.state.postpone("pod", "main", mask("1"))
+    assert manager.settle("pod", "main") == mask("2-3")
+    assert (manager.metrics.exclusive, manager.metrics.shared_millicores) == (1, 6000)
+    assert manager.settle("pod", "main") == 0
+
+
+def test_the_state_file_tells_baselines_and_pods_only_where_the_kubelet_keeps_them() -> None:
+    for manager in (provider(), provider(DIVIDES)):
+        allocated(manager, candidate(whole(2)))
+        manager.state.pod_entries = {"other": mask("3")}
+        saved = manager.state_file()
+        assert saved.entries == {"pod": {"main": CPUSet.parse("1-2")}}
+        assert (bool(saved.pod_entries), bool(saved.baselines)) == (manager.rules.managers, False)
+        manager.keeps_baselines = True
+        assert manager.state_file().baselines == saved.entries
+
+
+# What it tells the Topology Manager about a pod that is divided
+
+DIVIDED = candidate(whole(2, name="own"), app(name="shared"), total=3)
+OTHER_TOTAL = candidate(whole(2, name="own"), app(name="shared"), total=4)
+NO_POOL = candidate(whole(3, name="own"), app(name="shared"), total=3)
+
+
+def shown_placement(manager: CPUProvider, asked: Candidate) -> str:
+    """Show the nodes of every hint for a pod, ``T`` for preferred."""
+    answer = manager.hints(asked, None)
+    assert isinstance(answer, dict)
+    return " ".join(f"{CPUSet(hint.nodes or 0)}{'T' if hint.preferred else ''}" for hint in answer["cpu"])
+
+
+@pytest.mark.parametrize(("asked", "want"), [(DIVIDED, "0T 1T 0-1"), (OTHER_TOTAL, "1T 0-1"), (NO_POOL, "")])
+def test_hints_are_for_the_pods_own_request(asked: Candidate, want: str) -> None:
+    """Node 0 has three CPUs that are not reserved; a pod without a CPU for its pool fits nowhere."""
+    assert shown_placement(provider(DIVIDES), asked) == want
+
+
+@pytest.mark.parametrize(("rules", "want"), [(DIVIDES, ""), (RESTORES, "0T 0-1")])
+def test_a_pod_that_holds_cpus_has_hints_where_releases_restore_them(rules: PodLevelRules, want: str) -> None:
+    """Kubernetes issue 140989: before, what its shared containers have is not what they ask for."""
+    manager = provider(rules)
+    divided(manager, DIVIDED)
+    assert shown_placement(manager, DIVIDED) == want
+
+
+def test_a_pod_that_holds_another_number_of_cpus_fits_nowhere() -> None:
+    manager = provider(RESTORES)
+    divided(manager, DIVIDED)
+    assert shown_placement(manager, OTHER_TOTAL) == ""
+
+
+def test_what_a_pod_holds_is_free_for_it_where_it_makes_no_sense() -> None:
+    """Another container has to be allocated again, and CPU 1 is in the shared pool, too."""
+    manager = provider(RESTORES)
+    divided(manager, DIVIDED)
+    manager.state.default = mask("0-1,4-5")
+    assert shown_placement(manager, DIVIDED) == "0T 0-1"
+
+
+# The policy ``none``
+
+
+def test_without_a_policy_all_cpus_are_shared() -> None:
+    manager = CPUProvider(None, CORES_OF_TWO_NODES)
+    asked = candidate(whole(2))
+    placed = Placement(container=asked.pod.containers[0])
+    assert manager.state.default == CORES_OF_TWO_NODES.cpus
+    assert manager.hints(asked, None) is None
+    assert manager.allocate(asked, ANYWHERE, placed) == placed
+    assert manager.allocate_pod(asked, ANYWHERE, [placed]) == [placed]
+    assert manager.metrics == CPUMetrics()
+    assert manager.pool_warning(0) is None
+
+
+# The shared pool, and whose CPUs they are
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "want"),
+    [
+        ("0-7", "0-3", None),
+        ("0-3", "0", PoolWarning.ONLY_RESERVED),
+        ("0", "0", None),
+        ("0-3", "", PoolWarning.EMPTY),
+    ],
+)
+def test_a_pool_that_gets_too_small_is_worth_a_warning(
+    before: str, after: str, want: PoolWarning | None
+) -> None:
+    manager = provider()
+    manager.state.default = mask(after)
+    assert manager.pool_warning(mask(before)) is want
+
+
+def test_cpus_that_a_pod_has_taken_from_others() -> None:
+    """CPU 0 is reserved, CPUs 2 and 6 are another pod's, CPU 3 nobody's, CPU 4 was in the shared pool."""
+    manager = provider()
+    manager.state.assignments = {"one": {"main": mask("0,2-4,6")}, "two": {"main": mask("2")}}
+    manager.state.pod_entries = {"three": mask("6-7")}
+    assert CPUSet(manager.taken_from_others("one", mask("0,4-5"))) == CPUSet.parse("0,2,6")
+    assert manager.taken_from_others("two", mask("1-4")) == 0
+    assert CPUProvider(None, CORES_OF_TWO_NODES).taken_from_others("one", 0) == 0

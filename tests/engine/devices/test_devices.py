@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.alignment import devices_aligned
+from cpuctl.engine.devices.allocation import DeviceHints
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import Admitted, Rejected, Undetermined
+from cpuctl.engine.placement import DeviceGrant
 from cpuctl.pods.model import Container, ContainerKind, ResourceRequirements, StoredPod
 from tests.engine.node.test_node import named
 from tests.support.devices import (
@@ -22,6 +27,7 @@ from tests.support.devices import (
     with_cpus,
 )
 from tests.support.pods import amounts
+from tests.support.topologies import mask, regular
 
 # What is not known is never plainly admitted
 
@@ -211,3 +217,57 @@ def test_a_million_devices_are_given_one_by_one() -> None:
         pod: StoredPod = named(f"p{number}", asking(5, resource="x.com/fuse"))
         assert isinstance(node.admit(pod).verdict, Admitted)
     assert left(node, "x.com/fuse") == {"": 999_900}
+
+
+ONE_EACH = {NodeMask(nodes): 1 for nodes in range(3)}
+
+
+def test_reusable_devices_that_lie_nowhere_exclude_no_set() -> None:
+    hints = DeviceHints.generate(
+        NodeMask(0b11), ONE_EACH, {NodeMask(1): 1, NodeMask(2): 1}, {NodeMask(0): 1}, 1
+    )
+    assert list(hints) == [
+        Hint(NodeMask(0b01), preferred=True),
+        Hint(NodeMask(0b10), preferred=True),
+        Hint(NodeMask(0b11), preferred=False),
+    ]
+
+
+def test_a_place_without_reusable_devices_excludes_no_set() -> None:
+    hints = DeviceHints.generate(NodeMask(0b11), ONE_EACH, {NodeMask(2): 1}, {NodeMask(1): 0}, 1)
+    assert list(hints) == [Hint(NodeMask(0b10), preferred=True), Hint(NodeMask(0b11), preferred=False)]
+
+
+def test_no_hint_is_as_wide_as_a_request_that_nothing_serves() -> None:
+    hints = DeviceHints.generate(NodeMask(0b11), ONE_EACH, {NodeMask(1): 1, NodeMask(2): 1}, {}, 3)
+    assert (list(hints), hints.narrowest, hints.width) == ([], 0, 0)
+
+
+THREE_NODES = regular(sockets=3, cores=4)  # CPUs 0-3, 4-7 and 8-11
+
+
+@pytest.mark.parametrize(
+    ("places", "cpus", "aligned"),
+    [
+        (["0"], "", True),
+        (["1"], "4-5", True),
+        (["1"], "3-4", False),
+        (["1"], "0-1", False),
+        (["2"], "4-7", False),
+        (["0", "1"], "", False),
+        (["0-1", "1-2"], "", True),
+        (["0-1", "1-2"], "6", True),
+        (["0-1", "1-2"], "8", False),
+        (["0-1", "2"], "", False),
+        (["0-2"], "0-11", False),
+        (["2", ""], "", True),
+        ([""], "0-3", None),
+        ([], "0-3", None),
+    ],
+)
+def test_one_node_next_to_everything(places: list[str], cpus: str, aligned: bool | None) -> None:
+    """``places`` are the nodes next to each group of devices; nothing is known of those without any."""
+    grants = [DeviceGrant(resource="x.com/gpu", by_nodes={NodeMask(mask(nodes)): 1}) for nodes in places]
+    together = DeviceGrant(resource="x.com/gpu", by_nodes={NodeMask(mask(nodes)): 1 for nodes in places})
+    assert devices_aligned(THREE_NODES, grants, mask(cpus)) is aligned
+    assert devices_aligned(THREE_NODES, [together], mask(cpus)) is aligned

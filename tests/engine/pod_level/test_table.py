@@ -11,13 +11,15 @@ from itertools import product
 import pytest
 
 from cpuctl.engine.pod_facts import NodeOfPods, PodFacts, pod_facts
+from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, guaranteed_equivalent, pod_level_cpus
 from cpuctl.engine.pod_rules import node_rules, server_rules
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.cgroups.files import CgroupHost, WeightFormula, v2_files
 from cpuctl.pods.cgroups.values import CgroupValues
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.qos import Qos
 from cpuctl.pods.rules import PodRules
-from tests.support.pods import app, manifest, resources
+from tests.support.pods import app, manifest, pod, resources
 
 GI = 1 << 30
 NODE = NodeOfPods(memory=100 * GI)
@@ -184,3 +186,62 @@ def test_empty_pod_level_resources(case: Empty) -> None:
     assert facts.qos.qos_class == case.qos
     assert WeightFormula.LINEAR.weight(facts.cgroup.shares) == case.pod_weight
     assert facts.rejected is None
+
+
+DIVIDING = {"PodLevelResources": True, "PodLevelResourceManagers": True}
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "rules"),
+    [
+        (36, {}, (False, False, False)),
+        (36, DIVIDING, (True, False, False)),
+        (36, DIVIDING | {"PodLevelResources": False}, (False, False, False)),
+        (36, DIVIDING | {"PodLevelResourceManagers": False}, (False, False, False)),
+        (37, DIVIDING, (True, False, False)),
+        (38, DIVIDING, (True, True, True)),
+    ],
+)
+def test_rules_of_a_release(minor: int, gates: dict[str, bool], rules: tuple[bool, bool, bool]) -> None:
+    found = PodLevelRules.of(FeatureGates(minor, gates))
+    assert (found.managers, found.restores_cpus, found.restores_memory) == rules
+
+
+def test_only_pods_with_resources_of_their_own_are_divided() -> None:
+    own, empty = pod(app(), pod_level=resources("cpu=1")), pod(app(), pod_level=resources())
+    managing = PodLevelRules(managers=True)
+    assert [managing.divides(each) for each in (own, empty, pod(app()))] == [True, False, False]
+    assert not NEVER_DIVIDED.divides(own)
+    assert (managing.restores_cpus, managing.restores_memory) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits", "guaranteed"),
+    [
+        ("cpu=1 memory=1Gi", "cpu=1 memory=1Gi", True),
+        ("cpu=1 memory=1Gi", "cpu=1000m memory=1024Mi", True),
+        ("cpu=1 memory=1Gi", "cpu=2 memory=1Gi", False),
+        ("cpu=1 memory=1Gi", "cpu=1 memory=2Gi", False),
+        ("cpu=1 memory=1Gi", "cpu=1", False),
+        ("cpu=1", "cpu=1", False),
+        ("cpu=0 memory=1Gi", "cpu=0 memory=1Gi", False),
+        ("", "", False),
+    ],
+)
+def test_a_container_like_a_guaranteed_pod(requests: str, limits: str, guaranteed: bool) -> None:
+    assert guaranteed_equivalent(app(requests, limits)) == guaranteed
+
+
+@pytest.mark.parametrize(
+    ("own", "qos", "cpus"),
+    [
+        ("cpu=3 memory=1Gi", QosClass.GUARANTEED, 3),
+        ("cpu=3 memory=1Gi", QosClass.BURSTABLE, 0),
+        ("cpu=2500m memory=1Gi", QosClass.GUARANTEED, 0),
+        ("memory=1Gi", QosClass.GUARANTEED, 0),
+        (None, QosClass.GUARANTEED, 0),
+    ],
+)
+def test_cpus_of_a_pod_as_a_whole(own: str | None, qos: QosClass, cpus: int) -> None:
+    told = pod(app(), pod_level=None if own is None else resources(own, own))
+    assert pod_level_cpus(told, Qos(qos, "")) == cpus

@@ -10,6 +10,7 @@ from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
+from cpuctl.engine.state_checks.findings import StateFinding, StatePlace, limited
 from cpuctl.engine.state_checks.memory_findings import DriftKind, replayed
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
@@ -276,3 +277,26 @@ def test_memory_of_a_node_that_is_gone() -> None:
     verdict = verify(CPU_STATE, replace(MEMORY_STATE, machine_state=nodes, entries=held))
     assert codes(verdict) == {("error", "memory-changed"), ("error", "memory-misfit")}
     assert "NUMA node 2 is gone" in {finding.message for finding in verdict.findings}
+
+
+ONE = StateFinding(Severity.WARNING, "held-twice", StatePlace("a"), "text", fix="fix it")
+REST = StateFinding(Severity.WARNING, "held-twice", StatePlace("a"), "")
+
+
+@pytest.mark.parametrize(
+    ("count", "rest"),
+    [
+        (50, []),
+        (51, [replace(REST, message="1 more of the same kind")]),
+        (199, [replace(REST, message="149 more of the same kind")]),
+    ],
+)
+def test_one_kind_does_not_bury_the_others(count: int, rest: list[StateFinding]) -> None:
+    """Findings are alike where file, code and severity are the same."""
+    others = [replace(ONE, severity=Severity.ERROR), ONE.at(StatePlace("b")), replace(ONE, code="other")]
+    assert [*limited([*[ONE] * count, *others])] == [*[ONE] * 50, *others, *rest]
+
+
+def test_findings_stay_in_their_order() -> None:
+    mixed = [replace(ONE, code=str(number % 3), message=str(number)) for number in range(12)]
+    assert [*limited(mixed)] == mixed

@@ -15,6 +15,7 @@ from cpuctl.errors import InputError
 from cpuctl.machine.devices.inventory import DeviceGroup, HeldDevices
 from cpuctl.machine.devices.reading import ReadDevices, read_devices
 from cpuctl.schemas import schema_text
+from tests.support.devices import group, inventory
 from tests.support.schemas import follow_schema
 
 HEAD = "apiVersion: cpuctl/v1alpha1\nkind: Devices\n"
@@ -220,3 +221,20 @@ def test_two_pods_cannot_hold_one_device(tool: Spelling) -> None:
     pods = [tool.listed(name, tool.devices("g0", [0])) for name in ("p", "q")]
     with pytest.raises(InputError, match="default/p/main also holds"):
         read(answers(*pods, {"devices": [tool.devices("g0", [0])]}))
+
+
+@pytest.mark.parametrize(("total", "healthy", "free"), [(1, 2, 0), (2, 1, 2), (1, 1, -1)])
+def test_counts_that_contradict_each_other_are_no_group(total: int, healthy: int, free: int) -> None:
+    with pytest.raises(ValueError, match="expected free <= healthy <= total"):
+        DeviceGroup(numa_nodes=CPUSet(), total=total, healthy=healthy, free=free)
+
+
+def test_nobody_holds_more_than_is_in_use() -> None:
+    holder = HeldDevices(namespace="d", pod="p", container="c", count=2)
+    with pytest.raises(ValueError, match="more than are in use"):
+        DeviceGroup(numa_nodes=CPUSet(), total=2, healthy=2, free=1, held=(holder,))
+
+
+def test_an_inventory_is_bounded() -> None:
+    with pytest.raises(ValueError, match="more than 1000000"):
+        inventory(gpu=[group("0", 600_000), group("1", 600_000)])

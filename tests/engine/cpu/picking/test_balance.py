@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from cpuctl.engine.cpu.picking.balance import Search, Split
+from cpuctl.engine.cpu.picking.balance import Search, Split, effective_combination
 from cpuctl.engine.cpu.picking.packed import picker_rules
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.kubelet.releases.behaviours import behaviours
@@ -124,3 +124,38 @@ def test_a_resized_container_stays_where_a_better_balance_is_elsewhere() -> None
     rules = picker_rules(behaviours(36))
     search = Search(free=(4, 1, 4, 6), sockets=(), need=3, group=1, rules=rules, held=(0, 1, 0, 0))
     assert search.run(2, 2) == Split(positions=(1, 3), share=1, remainder=1, extra=(3,))
+
+
+ENTRIES_KEPT = {1: 1, 2: 2, 3: 3, 4: 3, 5: 5, 6: 5, 7: 5, 8: 5, 9: 9, 10: 9, 16: 9, 17: 17, 18: 17, 33: 33}
+
+
+@pytest.mark.parametrize(("size", "own"), ENTRIES_KEPT.items())
+def test_entries_that_a_combination_keeps(size: int, own: int) -> None:
+    """Go's append doubles an array once it is full: what fits into spare room is shared with later ones."""
+    total = 100
+    want = (*range(own), *range(total - size + own, total))
+    assert effective_combination(tuple(range(size)), total) == want
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A combination of 0..7 at which enumeration stops, and what is stored in the end."""
+
+    name: str
+    combination: tuple[int, ...]
+    want: tuple[int, ...]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Stopped("the next one shares the kept entries", (0, 1, 2, 3), (0, 1, 2, 4)),
+        Stopped("the next one has a kept entry of its own", (0, 1, 2, 7), (0, 1, 2, 7)),
+        Stopped("nothing is overwritten in a kept size", (0, 1, 2), (0, 1, 2)),
+        Stopped("two entries move", (0, 1, 2, 3, 4, 5, 7), (0, 1, 2, 3, 4, 6, 7)),
+        Stopped("the last one has no next", (4, 5, 6, 7), (4, 5, 6, 7)),
+    ],
+    ids=lambda case: case.name,
+)
+def test_a_perfect_balance_stops_the_overwriting(case: Stopped) -> None:
+    assert effective_combination(case.combination, 8, stopped=True) == case.want

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.picking.packed import Spread, lowest_bits, numa_order, picker_rules, take_packed
+from cpuctl.engine.cpu.picking.packed import (
+    Orders,
+    Spread,
+    lowest_bits,
+    numa_order,
+    picker_rules,
+    take_packed,
+)
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, Picked
 from cpuctl.kubelet.releases.behaviours import behaviours
@@ -252,3 +259,12 @@ def test_numa_order_repeats_a_node_that_reaches_across_sockets() -> None:
 @pytest.mark.parametrize(("count", "want"), [(0, ""), (1, "1"), (2, "1,5"), (3, "1,5,64"), (9, "1,5,64")])
 def test_lowest_bits(count: int, want: str) -> None:
     assert str(CPUSet(lowest_bits(mask("1,5,64"), count))) == want
+
+
+def test_what_the_container_is_on_comes_before_what_is_fuller() -> None:
+    """It has CPU 13, of core 5 on node 2; core 4 there and nodes 0 and 1 have as much free, or less."""
+    orders = Orders(FOUR_NODES, FOUR_NODES.cpus & ~mask("2,4,13"), mask("13"))
+    assert orders.sockets == [1, 0]
+    assert orders.numa_nodes == [2, 3, 1, 0]
+    assert orders.cores_within(FOUR_NODES.numa_nodes[2]) == [5, 4]
+    assert orders.cores == [5, 4, 6, 7, 2, 3, 0, 1]

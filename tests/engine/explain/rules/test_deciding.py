@@ -8,6 +8,7 @@ import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.explanation import Explanation, explain
+from cpuctl.engine.explain.rules import blocked_by_devices
 from cpuctl.engine.explain.scenario import Replay
 from cpuctl.engine.explain.searches.changes import ChangeKind
 from cpuctl.engine.memory.manager import AllocationFailure
@@ -236,3 +237,23 @@ def test_a_hint_against_groups_is_told_only_where_there_was_one() -> None:
     )
     assert asked.startswith("the hint NUMA node 0 has nodes that are used")
     assert unasked.startswith("the hint has nodes that are used")
+
+
+@pytest.mark.parametrize(
+    ("error", "rule"),
+    [
+        ("requested number of devices unavailable for a/b. Requested: 2, Available: 1", Rule.NOT_ENOUGH),
+        ("no healthy devices present; cannot allocate unhealthy devices a/b", Rule.UNHEALTHY_DEVICES),
+        (
+            "previously allocated devices are no longer healthy; cannot allocate unhealthy devices a/b",
+            Rule.UNHEALTHY_DEVICES,
+        ),
+        ('pod "a" container "c" changed request for resource "a/b" from 1 to 2', Rule.OTHER_ASSIGNMENT),
+    ],
+)
+def test_errors_of_the_device_manager(error: str, rule: Rule) -> None:
+    message = f"Allocate failed due to {error}, which is unexpected"
+    refused = Rejected(reason=RejectionReason.UNEXPECTED_ADMISSION, message=message)
+    assert blocked_by_devices(refused) == (rule, error)
+    assert blocked_by_devices(Rejected(refused.reason, "Allocate failed due to not enough cpus")) is None
+    assert blocked_by_devices(Rejected(RejectionReason.SMT_ALIGNMENT, refused.message)) is None

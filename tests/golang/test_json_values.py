@@ -8,6 +8,7 @@ import pytest
 
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import MAX_DEPTH, MAX_VALUES, GoJsonError, parsed_json, syntax_complaint
+from cpuctl.golang.state_types import Field, GoType, Integer, ListOf, MapOf, Struct, Text
 
 END = "unexpected end of JSON input"
 COMPLAINTS = [
@@ -83,3 +84,25 @@ def test_json_that_is_nested_too_deeply_for_us_but_not_for_go_is_an_input_error(
 def test_values_are_counted_before_they_fill_the_memory() -> None:
     with pytest.raises(InputError, match="holds more than 250,000 values"):
         parsed_json("[" + "[]," * MAX_VALUES)
+
+
+FIELDS = (Field("a", "A", Text()), Field("b", "B", Text(), omit_empty=True))
+
+
+@pytest.mark.parametrize(
+    ("type_", "shown", "written"),
+    [
+        (ListOf("[]string", Text()), "<nil>", "null"),
+        (MapOf("map[string]string", Text()), "<nil>", "null"),
+        (Integer("int"), "0", "0"),
+        (Text(), "", '""'),
+        (
+            Struct("S", (Field("a", "A", Text()), Field("b", "B", Text(), omit_empty=True))),
+            "{A:(string) B:(string)}",
+            '{"a":""}',
+        ),
+    ],
+    ids=lambda each: getattr(each, "name", ""),
+)
+def test_a_value_that_was_never_set(type_: GoType, shown: str, written: str) -> None:
+    assert (type_.shown(type_.zero()), type_.written(type_.zero())) == (shown, written)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 # A guess takes about a millisecond, and a file with more unknown names than this is something else.
-MOST_TOLD = 100
+MOST_LISTED = 100
 
 
 _A_TYPO = 0.85

@@ -19,13 +19,15 @@ from cpuctl.watching.things import WatchedFile, WatchedPod
 
 if TYPE_CHECKING:
     from cpuctl.answers import watch as answers
-    from cpuctl.operations.watch import Look, Seen
+    from cpuctl.operations.watch import Look, Observation
 
 SpeltOut = Callable[[str], str]
 """What lets a proposed command ask with the options that were given."""
 
 
-def watch_events(observation: Seen, moment: float, spelt_out: SpeltOut) -> Iterator[answers.WatchEvent]:
+def watch_events(
+    observation: Observation, moment: float, spelt_out: SpeltOut
+) -> Iterator[answers.WatchEvent]:
     """Yield all that is new at a *moment*, in seconds since 1970."""
     time = _time(moment)
     if observation.failure:
@@ -33,7 +35,7 @@ def watch_events(observation: Seen, moment: float, spelt_out: SpeltOut) -> Itera
     if observation.remark:
         yield _event("Sampling", time, observation.remark)
     for change in observation.changes:
-        yield _TOLD[change.thing.kind](change, time, spelt_out)
+        yield _EVENTS[change.thing.kind](change, time, spelt_out)
 
 
 def watching_event(look: Look, moment: float) -> answers.WatchEvent:
@@ -145,7 +147,7 @@ def _gap(change: Change, time: str, _spelt_out: SpeltOut) -> answers.WatchEvent:
     return {**event, "unchecked": {"missing": gap.missing, "checks": list(gap.checks)}}
 
 
-_TOLD: Mapping[Kind, Callable[[Change, str, SpeltOut], answers.WatchEvent]] = {
+_EVENTS: Mapping[Kind, Callable[[Change, str, SpeltOut], answers.WatchEvent]] = {
     Kind.FINDING: _finding,
     Kind.POD: _pod,
     Kind.STATE_FILE: _state_file,

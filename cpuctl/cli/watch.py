@@ -25,7 +25,7 @@ from cpuctl.errors import NodeAccessError, UsageError, unwritable
 
 if TYPE_CHECKING:
     from cpuctl.answers.watch import WatchEvent
-    from cpuctl.operations.watch import Look, Seen, WatchInputs
+    from cpuctl.operations.watch import Look, Observation, WatchInputs
 
 app = command_group()
 
@@ -224,35 +224,35 @@ class _Teller:
         self._line = _json_line if style.output is WatchOutput.JSONL else _line_for_readers()
         self.ends = False
 
-    def begin(self, seen: "Seen") -> None:
+    def begin(self, observation: "Observation") -> None:
         """Report that the watch has begun, and what there is from the start."""
         from cpuctl.answering.node_checks import audit_commands
         from cpuctl.answering.watch_events import watching_event
 
-        look = seen.look
+        look = observation.look
         assert look is not None
         print_sources(look.sources, self._style)
         print_doubts(look.node, self._style)
         self._spelt_out = audit_commands(self._inputs.node, look.sources)
         self._write_metrics(look)
         self._write(watching_event(look, time.time()))
-        self.tell(seen._replace(look=None))
+        self.tell(observation._replace(look=None))
         tell_manager("READY=1")
 
-    def tell(self, seen: "Seen") -> None:
+    def tell(self, observation: "Observation") -> None:
         """Write what is new, and the metrics where the node was looked at."""
         from cpuctl.answering.watch_events import watch_events
 
         tell_manager("WATCHDOG=1")
-        if seen.look:
+        if observation.look:
             try:
-                self._write_metrics(seen.look)
+                self._write_metrics(observation.look)
                 self._unwritten = ""
             except NodeAccessError as error:  # a full disk, say: changes are reported even so
                 if str(error) != self._unwritten:
                     complain(f"warning: {error}")
                 self._unwritten = str(error)
-        for event in watch_events(seen, time.time(), self._spelt_out):
+        for event in watch_events(observation, time.time(), self._spelt_out):
             self._write(event)
             if event["event"] in ("Found", "Changed") and event["finding"]["severity"] in self._ending:
                 self.ends = True

@@ -36,7 +36,7 @@ class Card(NamedTuple):
     """How one part of a report stands, in a word and a sentence; ``link`` is where there is more of it."""
 
     title: str
-    told: StyledText
+    status: StyledText
     link: str
 
 
@@ -231,9 +231,9 @@ def _cards(cards: Sequence[Card]) -> Markup:
             {},
             element(
                 "a",
-                {"href": f"#{card.link}", "class": card.told.tone},
+                {"href": f"#{card.link}", "class": card.status.tone},
                 element("b", {}, text(card.title)),
-                _marked(card.told),
+                _marked(card.status),
             ),
         )
         for card in cards

@@ -58,7 +58,7 @@ class Standing(NamedTuple):
 
     part: str
     title: str
-    told: StyledText
+    status: StyledText
 
 
 def verdict(report: Report) -> StyledText:
@@ -128,16 +128,16 @@ def standings(report: Report) -> Iterator[Standing]:
         yield _standing(report, "timeline", _replayed(report["timeline"]))
 
 
-def _standing(report: Report, part: ReportPart, told: StyledText | None) -> Standing:
+def _standing(report: Report, part: ReportPart, status: StyledText | None) -> Standing:
     """Say of a part that something of it is not known, unless it has worse to tell."""
     unknown = sum(each["part"] == part for each in report["unknown"])
-    if told is None:
+    if status is None:
         why = next((each["what"] for each in report["unknown"] if each["part"] == part), "not known")
-        told = StyledText(why, "unknown")
+        status = StyledText(why, "unknown")
     elif unknown:
-        tone: Tone = min(told.tone, "unknown", key=_WORST.index)
-        told = StyledText(f"{told.text}{_not_known(unknown, '; ')}", tone)
-    return Standing(part, PARTS[part], told)
+        tone: Tone = min(status.tone, "unknown", key=_WORST.index)
+        status = StyledText(f"{status.text}{_not_known(unknown, '; ')}", tone)
+    return Standing(part, PARTS[part], status)
 
 
 def machine_text(topology: Topology) -> str:

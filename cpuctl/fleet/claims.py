@@ -34,7 +34,7 @@ _PREFERS_SINCE = 35
 """The first minor whose scheduler prefers nodes for the alternatives that claims get there."""
 _MOST_ALTERNATIVES = 8
 """The most alternatives of one request (resource/v1, FirstAvailableDeviceRequestMaxSize)."""
-_MOST_TOLD = 5
+_MOST_LISTED = 5
 _Pool: TypeAlias = tuple[str, str]
 
 
@@ -141,7 +141,7 @@ class FleetClaims:
 
     def explain(self, pod: Pod, node: Node, name: str) -> None:
         """Remember in numbers why a pod that waits gets no claims on a node."""
-        found = _served(node).copy().allocate(pod) if len(self._why) < _MOST_TOLD else None
+        found = _served(node).copy().allocate(pod) if len(self._why) < _MOST_LISTED else None
         if isinstance(found, Pending):
             self._why[pod.full_name] = f"{name}: {found.message}"
 
@@ -151,7 +151,7 @@ class FleetClaims:
 
     def doubts(self) -> Iterator[str]:
         """Say what is worth a warning about nodes, and why pods get no claims on the first of them."""
-        for text, names in list(self._found.items())[:_MOST_TOLD]:
+        for text, names in list(self._found.items())[:_MOST_LISTED]:
             yield f"{few(names)}: {text}"
         yield from (f"{pod} on {why}" for pod, why in self._why.items())
 

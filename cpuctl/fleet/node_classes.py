@@ -11,7 +11,7 @@ from cpuctl.fleet.topology_check import compared, publisher_of
 from cpuctl.fleet.topology_plugin import Topologies, plugin_refusal, with_reserved
 from cpuctl.operations.topology_publishing import Publisher, publish_node
 from cpuctl.pods.identity import with_uids
-from cpuctl.scheduler.model import HOSTNAME, ZONE, Load, NodeObject, Place, Siblings
+from cpuctl.scheduler.model import HOSTNAME, ZONE, Domain, Load, NodeObject, Siblings
 from cpuctl.scheduler.node_topology import topology_settings
 from cpuctl.scheduler.topology_match import TopologyRequest, TopologyScore, score_topology
 
@@ -81,10 +81,10 @@ def newcomer(pod: StoredPod, kubelet: Node) -> StoredPod:
     return with_uids([pod._replace(uid="")], known)[0] if pod.uid in known else pod
 
 
-def place_of(node_class: NodeClass, siblings: Siblings) -> Place:
+def domain_of(node_class: NodeClass, siblings: Siblings) -> Domain:
     """Return what the spread of a pod goes by."""
     labels = node_class.node.labels
-    return Place(
+    return Domain(
         len(node_class.members), node_class.siblings.get(siblings, 0), labels.get(ZONE), HOSTNAME in labels
     )
 

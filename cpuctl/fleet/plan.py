@@ -16,7 +16,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.fleet.claims import ClaimFit, FleetClaims, ServedClaims, served
 from cpuctl.fleet.collection import Recording, file_digest
-from cpuctl.fleet.node_classes import ClassTopologies, NodeClass, best, first, load_of, newcomer, place_of
+from cpuctl.fleet.node_classes import ClassTopologies, NodeClass, best, domain_of, first, load_of, newcomer
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.fleet.topology_plugin import PluginView, Topologies, WronglyFiltered, why_filtered, why_passed
 from cpuctl.inputs.sources import Sources
@@ -320,13 +320,13 @@ class FleetPlanner:
             return None
         taken = set(classes)
         others = (
-            place_of(each, siblings)
+            domain_of(each, siblings)
             for each in self._classes
             if each not in taken
             and siblings in each.siblings
             and needs.selection.selects(each.node.name, each.node.labels)
         )
-        return spread_scores([place_of(each, siblings) for each in classes], others)
+        return spread_scores([domain_of(each, siblings) for each in classes], others)
 
     def _filtered(
         self, needs: PodNeeds

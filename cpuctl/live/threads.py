@@ -72,7 +72,7 @@ class ForeignThread(NamedTuple):
     seconds: float
 
 
-class _Seen:
+class _ThreadState:
     """A thread as it was when it was last looked at; ``ran`` are nanoseconds of CPU time, None before that.
 
     ``at`` is when that was, or else the last moment at which it was not there; None where nobody knows.
@@ -109,7 +109,7 @@ class ForeignThreads:
     def __init__(self, files: CounterFiles, share: int) -> None:
         self._files = files
         self._share = share
-        self._threads: dict[int, _Seen] = {}
+        self._threads: dict[int, _ThreadState] = {}
         self._tasks: dict[int, tuple[int, ...]] = {}
         self._groups: dict[int, str] = {}
         self._listed: dict[int, float] = {}
@@ -160,7 +160,7 @@ class ForeignThreads:
         absent = self._listed.get(pid, self._last)
         for tid in tids:
             if tid not in self._threads:
-                self._threads[tid] = _Seen(pid, absent)
+                self._threads[tid] = _ThreadState(pid, absent)
         self._listed[pid] = now
 
     def _forget(self, pid: int) -> None:

@@ -15,7 +15,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.placement import cpuset_mems
-from cpuctl.nri.model import SHARES, Place, RuntimeContainer
+from cpuctl.nri.model import SHARES, Assignment, RuntimeContainer
 from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
@@ -159,14 +159,14 @@ class AllocatedPlaces:
             self._forget_pods()
             self._save()
 
-    def place(self, container: RuntimeContainer) -> Place:
+    def place(self, container: RuntimeContainer) -> Assignment:
         """Return where a container runs."""
         uid, name = _key(container)
         if self._held.get((uid, name)) != container.id:
-            return Place(self.pool)
+            return Assignment(self.pool)
         mems = _mems(self._node, uid, name)
         own = self._node.state.assigned(uid, name)
-        return Place(self.pool, mems) if own is None else Place(CPUSet(own), mems, own=True)
+        return Assignment(self.pool, mems) if own is None else Assignment(CPUSet(own), mems, own=True)
 
     def _release(self, key: ContainerKey) -> None:
         del self._held[key]

@@ -114,7 +114,7 @@ class Answer(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Place(NamedTuple):
+class Assignment(NamedTuple):
     """Where a container is to run: on CPUs of its own, or in the pool that moves; ``why`` is for the log.
 
     ``cpus`` is None for one that is left alone.
@@ -141,7 +141,7 @@ class Placer(Protocol):
     def pod_gone(self, sandbox: str) -> None:
         """Learn that a pod (by its runtime's ID) has ended, with all its containers."""
 
-    def place(self, container: RuntimeContainer) -> Place:
+    def place(self, container: RuntimeContainer) -> Assignment:
         """Return where a container that is there runs now."""
 
 

@@ -12,7 +12,7 @@ from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.nri.model import Place, RuntimeContainer
+from cpuctl.nri.model import Assignment, RuntimeContainer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -109,24 +109,24 @@ class PlannedPlaces:
         for each in [each for each in self._there.values() if each.pod.id == sandbox]:
             del self._there[each.id]
 
-    def place(self, container: RuntimeContainer) -> Place:
+    def place(self, container: RuntimeContainer) -> Assignment:
         """Return where a container runs by the plan; one that it does not know is in the pool."""
         pod = self._plan.pods.get(_pod(container))
         planned = pod.containers.get(container.name) if pod else None
         if self._plan.pool is None:
-            return Place(None, planned.mems if planned else "")
+            return Assignment(None, planned.mems if planned else "")
         if planned is None:
             return self._stranger(container)
         if planned.cpus is None:
-            return Place(self.pool, planned.mems)
-        return Place(planned.cpus, planned.mems, own=True)
+            return Assignment(self.pool, planned.mems)
+        return Assignment(planned.cpus, planned.mems, own=True)
 
-    def _stranger(self, container: RuntimeContainer) -> Place:
+    def _stranger(self, container: RuntimeContainer) -> Assignment:
         """Leave one alone that has CPUs which the plan does not speak of: it was there when it was made."""
         now = container.setting.cpu_set
         if now and not now & self._touched:
-            return Place(None, why=f"is left on CPUs {now}, which the plan does not give away")
-        return Place(self.pool, why="is not in the plan, and runs in the pool")
+            return Assignment(None, why=f"is left on CPUs {now}, which the plan does not give away")
+        return Assignment(self.pool, why="is not in the plan, and runs in the pool")
 
     def _running(self, sandbox: str) -> set[str]:
         return {each.name for each in self._there.values() if each.pod.id == sandbox}

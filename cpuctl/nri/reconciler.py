@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.nri.model import SHARES, Answer, Place, Placer, RuntimeContainer, Setting, Update
+from cpuctl.nri.model import SHARES, Answer, Assignment, Placer, RuntimeContainer, Setting, Update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -150,7 +150,7 @@ def _uprooted(containers: Sequence[RuntimeContainer], updates: Sequence[Update])
             yield f"{each.full_name} ran on CPUs {had}, and is moved to CPUs {now}"
 
 
-def _setting(place: Place, present: Setting = _NOTHING) -> Setting | None:
+def _setting(place: Assignment, present: Setting = _NOTHING) -> Setting | None:
     """Return what is to be said of a place, if anything is, to who has some of that at *present*."""
     cpus, mems = str(place.cpus or ""), place.mems
     setting = Setting("" if cpus == present.cpus else cpus, "" if mems == present.mems else mems)

@@ -153,7 +153,7 @@ def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
     assert node is not None
     # Whether pods fit has been decided elsewhere: they are here.
     node.allocatable = None
-    _put_in_place(inputs.policy, node, source, kubelet)
+    _attach_policy(inputs.policy, node, source, kubelet)
     return AllocatedPlaces(LeftNode(node, held), rules_of_pods(kubelet), store)
 
 
@@ -174,7 +174,7 @@ def _started(
     raise InputError(f"the policy would not start: {why}", where=option_names.POLICY, hint=hint)
 
 
-def _put_in_place(policy: str, node: Node, source: MachineSource, kubelet: Kubelet) -> None:
+def _attach_policy(policy: str, node: Node, source: MachineSource, kubelet: Kubelet) -> None:
     """Let another policy choose; ``static`` is the kubelet's own, which chooses already."""
     if policy == _STATIC:
         return

@@ -120,7 +120,7 @@ class Planning(Record):
             if self.claims is not None:
                 node.claims = self.claims.copy()
             if self.policy is not None:
-                self._put_in_place(self.policy, node, kubelet, sources)
+                self._attach_policy(self.policy, node, kubelet, sources)
         return node
 
     def with_pods(self, given: GivenPods) -> Planning:
@@ -144,7 +144,7 @@ class Planning(Record):
             planning = replace(planning, claims=_claims(planning, given))
         return planning
 
-    def _put_in_place(self, policy: ChosenPolicy, node: Node, kubelet: Kubelet, sources: Sources) -> None:
+    def _attach_policy(self, policy: ChosenPolicy, node: Node, kubelet: Kubelet, sources: Sources) -> None:
         from cpuctl.operations.policies import NOT_ASKED
 
         policy.attach(node, self.source, kubelet)

@@ -10,7 +10,7 @@ from cpuctl import option_names
 from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.policies.answering import Question, Server, constructed, option_defaults
 from cpuctl.policies.catalogue import Plugin, find, known
-from cpuctl.policies.what_if import Description, PolicyInPlace, Setting, describe
+from cpuctl.policies.what_if import Description, Setting, SubstitutePolicy, describe
 from cpuctl.policies.worker import BUDGET, Worker
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class ChosenPolicy(NamedTuple):
         """Put it in the kubelet's place on a node."""
         setting = Setting.of(node.topology, source.info, source.machine.core_kinds, kubelet)
         as_kubelet = self.plugin.as_kubelet
-        PolicyInPlace(self.worker, self.description, setting, as_kubelet=as_kubelet).attach(node)
+        SubstitutePolicy(self.worker, self.description, setting, as_kubelet=as_kubelet).attach(node)
 
 
 class KnownPolicy(NamedTuple):

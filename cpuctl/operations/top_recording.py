@@ -27,7 +27,7 @@ _MOST_PASSED_OVER = 1 << 30
 """Bytes of lines that are too long, all together: a file that has more is no recording."""
 _MOST_KEPT = 512 << 20
 """Bytes that a recording takes in memory, compressed line by line, when it is played."""
-_MOST_TOLD = 10
+_MOST_LISTED = 10
 _PIECE = 1 << 16
 _SCHEMA = "top"
 _COMPRESSED = b"\x1f\x8b"
@@ -170,7 +170,7 @@ def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]
             too_long, passed_over = too_long + 1, passed_over + line.length
             if passed_over > _MOST_PASSED_OVER:
                 raise InputError(f"its lines are too long, {_EXPECTED}", where=f"{name}:{number}")
-            if too_long <= _MOST_TOLD:
+            if too_long <= _MOST_LISTED:
                 most = byte_text(_LONGEST_LINE)
                 remarks.append(f"line {number} has {line.length} bytes, more than {most}, and is left out")
             continue
@@ -183,8 +183,8 @@ def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]
     else:
         if text.flaw:
             remarks.append(text.flaw)
-    if too_long > _MOST_TOLD:
-        remarks.append(f"{too_long - _MOST_TOLD} more lines are too long, and are left out")
+    if too_long > _MOST_LISTED:
+        remarks.append(f"{too_long - _MOST_LISTED} more lines are too long, and are left out")
     return tuple(lines), tuple(remarks)
 
 

@@ -76,7 +76,7 @@ class Look(NamedTuple):
     sources: Sources
 
 
-class Seen(NamedTuple):
+class Observation(NamedTuple):
     """What is to be reported now: changes, a look where there was one, or why there was none, and remarks.
 
     ``failure`` is why the node could not be looked at, empty where that was reported already.
@@ -116,7 +116,7 @@ class Watch:
         self._failure = self._problem = ""
         self._retry = math.inf
 
-    def begin(self) -> Seen:
+    def begin(self) -> Observation:
         """Look at the node for the first time; raise CpuctlError where that is not possible at all."""
         started = time.process_time()
         look = look_at(self._inputs)
@@ -126,7 +126,7 @@ class Watch:
         self._ledger.begin(known)
         return self._taken_in(look, started)
 
-    def wait(self, until: float) -> Seen | None:
+    def wait(self, until: float) -> Observation | None:
         """Wait for what is to be reported; None at the moment *until*, or when the waker ends it.
 
         What is returned is empty most of the time: it says that the watch is alive.
@@ -143,7 +143,7 @@ class Watch:
             if now >= self._next_sample:
                 if self._sample_differs(now):
                     self._pace.noticed(now)
-                return Seen()
+                return Observation()
         return None
 
     def close(self) -> None:
@@ -164,7 +164,7 @@ class Watch:
         self._next_sample = now + self._pace.pause(self._inputs.every, time.process_time() - started)
         return (before, pods) != (self._sample, self._pods_file)
 
-    def _look_again(self) -> Seen:
+    def _look_again(self) -> Observation:
         started = time.process_time()
         # Sampled before, so that what changes while the node is looked at is a reason to look again.
         self._sample_differs(time.monotonic())
@@ -174,9 +174,9 @@ class Watch:
             self._pace.looked(time.monotonic(), time.process_time() - started)
             self._retry = time.monotonic() + self._inputs.settle
             said, self._failure = self._failure, str(error)
-            return Seen(failure=self._failure if self._failure != said else "")
+            return Observation(failure=self._failure if self._failure != said else "")
 
-    def _taken_in(self, look: Look, started: float) -> Seen:
+    def _taken_in(self, look: Look, started: float) -> Observation:
         now = time.monotonic()
         if (texts := _checksums(look)) != self._texts:
             self._texts, self._written = texts, now
@@ -196,7 +196,7 @@ class Watch:
         if unheard:
             # What has happened there since the node was looked at has not been reported.
             self._pace.noticed(time.monotonic())
-        return Seen(changes, look, remark=remark)
+        return Observation(changes, look, remark=remark)
 
     def _things(self, look: Look) -> list[Thing]:
         period = look.node.kubelet.config.cpu_manager_reconcile_period / 1e9

@@ -116,7 +116,7 @@ def describe(worker: Worker) -> Description:
     return Description(doc, source, alignment, own, plain)
 
 
-class PolicyInPlace:
+class SubstitutePolicy:
     """A policy that chooses in the kubelet's place on one node and on copies of it."""
 
     def __init__(

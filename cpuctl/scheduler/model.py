@@ -77,7 +77,7 @@ def siblings_of(pod: Pod) -> Siblings | None:
     return None if own else (pod.namespace, owner)
 
 
-class Place(NamedTuple):
+class Domain(NamedTuple):
     """So many nodes, each with so many siblings of a pod; the zone as their labels have it.
 
     ``named`` tells whether they have a label with their host's name: without, siblings there do not count.
@@ -89,7 +89,7 @@ class Place(NamedTuple):
     named: bool = True
 
 
-def spread_scores(candidates: Sequence[Place], others: Iterable[Place]) -> list[int]:
+def spread_scores(candidates: Sequence[Domain], others: Iterable[Domain]) -> list[int]:
     """Score nodes that passed the filter, 100 being best; *others* count for their zones."""
     zones = dict.fromkeys((each.zone or "" for each in candidates), 0)
     for each in (*candidates, *others):
@@ -97,7 +97,7 @@ def spread_scores(candidates: Sequence[Place], others: Iterable[Place]) -> list[
             zones[zone] += each.siblings * each.nodes
     by_name, by_zone = log(sum(each.nodes for each in candidates) + 2), log(len(zones) + 2)
 
-    def crowd(place: Place) -> int:
+    def crowd(place: Domain) -> int:
         score = 0.0
         if place.named:
             score += place.siblings * by_name + (_NAMED_SKEW - 1)

@@ -19,7 +19,7 @@ from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.policies.answering import Server
 from cpuctl.policies.model import Policy
-from cpuctl.policies.what_if import PolicyInPlace, Setting, describe, elements_of
+from cpuctl.policies.what_if import Setting, SubstitutePolicy, describe, elements_of
 from cpuctl.policies.worker import Worker
 
 POD = stored_pod(Pod(name="web", uid="web", containers=(Container(name="app"),)), PodRules())
@@ -42,13 +42,13 @@ def worker_of(make: Callable[[], Policy], *, budget: float = 10.0, as_kubelet: b
 
 def in_place(
     worker: Worker, topology: CPUTopology, settings: Mapping[str, str], *, as_kubelet: bool = False
-) -> PolicyInPlace:
+) -> SubstitutePolicy:
     setting = Setting(elements_of(topology), tuple(sorted(settings.items())))
-    return PolicyInPlace(worker, describe(worker), setting, as_kubelet=as_kubelet)
+    return SubstitutePolicy(worker, describe(worker), setting, as_kubelet=as_kubelet)
 
 
 def choose(
-    asked: PolicyInPlace,
+    asked: SubstitutePolicy,
     topology: CPUTopology,
     offered: CPUMask,
     number: int,

@@ -22,7 +22,7 @@ from cpuctl.machine.sources import read_machine
 from cpuctl.policies import worker as workers
 from cpuctl.policies.answering import Question, Server
 from cpuctl.policies.model import CPU, ContainerView, Elements, PodView, Policy, View
-from cpuctl.policies.what_if import PolicyInPlace
+from cpuctl.policies.what_if import SubstitutePolicy
 from cpuctl.policies.worker import Worker
 from tests.policies.asking import in_place, worker_of
 from tests.policies.nodes import node_with, pod
@@ -155,7 +155,7 @@ def node() -> Iterator[Node]:
     assert isinstance(node.admit(pod("first", 2)).verdict, Admitted)
     yield node
     if node.what_if is not None:
-        assert isinstance(node.what_if, PolicyInPlace)
+        assert isinstance(node.what_if, SubstitutePolicy)
         node.what_if.worker.stop()
 
 
@@ -261,7 +261,7 @@ def test_processes_that_a_policy_forks_and_lets_return_do_not_answer(node: Node)
 def test_a_policy_that_has_failed_is_asked_anew(node: Node) -> None:
     with pytest.raises(PolicyError):
         admit_with(node, hostile(lambda _scores, view: 1 // len(view.holders[1:]) and [view.kubelet]))
-    assert isinstance(node.what_if, PolicyInPlace)
+    assert isinstance(node.what_if, SubstitutePolicy)
     node.what_if.worker.stop()
     node.what_if.worker._load = lambda: Server(Policy())
     assert isinstance(node.admit(pod("second", 2)).verdict, Admitted)

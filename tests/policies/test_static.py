@@ -15,7 +15,7 @@ from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.machine.sources import MachineSource, read_machine
 from cpuctl.policies.static import Rules, Static
-from cpuctl.policies.what_if import PolicyInPlace, Setting, describe
+from cpuctl.policies.what_if import Setting, SubstitutePolicy, describe
 from cpuctl.policies.worker import Worker
 from tests.conformance.corpus import corpus_files
 from tests.conformance.through_policies import AsRecorded, run_through_policies
@@ -81,7 +81,7 @@ def lives(machine: MachineSource, chance: Random, worker: Worker | None) -> list
     node = node_with(machine, told)
     if worker is not None:
         setting = Setting.of(node.topology, machine.info, machine.machine.core_kinds, told)
-        PolicyInPlace(worker, describe(worker), setting, as_kubelet=True).attach(node)
+        SubstitutePolicy(worker, describe(worker), setting, as_kubelet=True).attach(node)
     admissions = []
     for number in range(12):
         cpus = [chance.randint(1, 7) for _ in range(chance.randint(1, 2))]

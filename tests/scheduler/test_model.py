@@ -9,32 +9,32 @@ from typing import Any
 import pytest
 
 from cpuctl.pods.reading.manifest_files import read_manifests
-from cpuctl.scheduler.model import Place, siblings_of, spread_scores
+from cpuctl.scheduler.model import Domain, siblings_of, spread_scores
 
 
 def test_siblings_on_nodes_without_zones_count_as_upstream() -> None:
     """Four, three, two and one: ``system defaulting`` in ``podtopologyspread/scoring_test.go`` of 1.36."""
-    assert spread_scores([Place(1, siblings) for siblings in (4, 3, 2, 1)], []) == [44, 66, 77, 100]
+    assert spread_scores([Domain(1, siblings) for siblings in (4, 3, 2, 1)], []) == [44, 66, 77, 100]
 
 
 def test_zones_count_with_nodes_that_the_filter_keeps_out() -> None:
     """Two on a node of either zone, 3 and 6 in the zones: 2 ln 4 + 2 + 3 ln 4 + 4 = 13, and 17 with 6."""
-    candidates = [Place(1, 2, "zone1"), Place(1, 2, "zone2")]
-    others = [Place(1, 1, "zone1"), Place(1, 4, "zone2"), Place(1, 9, "zone3")]
+    candidates = [Domain(1, 2, "zone1"), Domain(1, 2, "zone2")]
+    others = [Domain(1, 1, "zone1"), Domain(1, 4, "zone2"), Domain(1, 9, "zone3")]
     assert spread_scores(candidates, others) == [100, 100 * 13 // 17]
 
 
 def test_alike_nodes_count_as_often_as_they_are() -> None:
-    apart = [Place(1, 1, "a"), Place(1, 1, "a"), Place(1, 0, "b"), Place(1, 0, None)]
-    together = [Place(2, 1, "a"), Place(1, 0, "b"), Place(1, 0, None)]
+    apart = [Domain(1, 1, "a"), Domain(1, 1, "a"), Domain(1, 0, "b"), Domain(1, 0, None)]
+    together = [Domain(2, 1, "a"), Domain(1, 0, "b"), Domain(1, 0, None)]
     alone = spread_scores(apart, [])
     assert alone[0] == alone[1]
     assert spread_scores(together, []) == alone[1:]
 
 
 def test_a_node_without_the_name_of_its_host_counts_none_there() -> None:
-    assert spread_scores([Place(1, 5, named=False), Place(1, 0, named=False)], []) == [100, 100]
-    assert spread_scores([Place(1, 5, named=False), Place(1, 0)], []) == [100, 0]
+    assert spread_scores([Domain(1, 5, named=False), Domain(1, 0, named=False)], []) == [100, 100]
+    assert spread_scores([Domain(1, 5, named=False), Domain(1, 0)], []) == [100, 0]
     assert spread_scores([], []) == []
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def node_page(report: Report) -> Markup:
     """Write the page about a node."""
-    cards = [Card(each.title, each.told, each.part) for each in standings(report)]
+    cards = [Card(each.title, each.status, each.part) for each in standings(report)]
     found = findings_of(report)
     if found:
         cards.insert(0, Card("Findings", StyledText(counted(len(found), "finding")), "findings"))

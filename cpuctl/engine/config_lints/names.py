@@ -28,7 +28,7 @@ from cpuctl.kubelet.policy_options import (
     parse_scale_delay,
 )
 from cpuctl.kubelet.validation.rules import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
-from cpuctl.spelling import MOST_TOLD, nearest, nearest_spelling
+from cpuctl.spelling import MOST_LISTED, nearest, nearest_spelling
 
 _DRIVERS = ("systemd", "cgroupfs")
 _DRIVER_GATE = "KubeletCgroupDriverFromCRI"
@@ -256,7 +256,7 @@ def lint_gates(subject: LintSubject) -> Iterator[Lint]:
             continue
         if subject.gates.stage(name) is None:
             unknown += 1
-            if unknown <= MOST_TOLD:
+            if unknown <= MOST_LISTED:
                 yield _unknown_gate(name, subject.gates)
         elif not subject.gates.verified(name):
             message = f"the stage of gate {name} in kubelet 1.{minor} is announced but not verified"

@@ -10,7 +10,7 @@ from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.outcome import Rejected
 from cpuctl.records import Record
 
-_SEEN = "OutOf"
+_SHARED_CHECKS = "OutOf"
 """How reasons begin that a scheduler sees, too: it adds up the same requests."""
 _AT_ONCE = frozenset({"Deployment", "ReplicaSet", "ReplicationController"})
 _GUEST = "VirtualMachineInstance.kubevirt.io"
@@ -49,7 +49,7 @@ def replacement_of(
     None where the scheduler sees what the kubelet rejects the pod for, and for static pods, which it never
     sees.
     """
-    if owner is None or static or rejected.reason.startswith(_SEEN):
+    if owner is None or static or rejected.reason.startswith(_SHARED_CHECKS):
         return None
     if decision.rule is Rule.UNHEALTHY_DEVICES or (
         decision.rule is Rule.NOT_ENOUGH and decision.provider == "devices"

@@ -49,7 +49,7 @@ from cpuctl.kubelet.configuration.type_meta import (
     read_config_object,
 )
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.spelling import MOST_TOLD
+from cpuctl.spelling import MOST_LISTED
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
@@ -171,7 +171,7 @@ def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Layer:
 
 
 def _layer(settings: Settings, warnings: list[ConfigRemark], files: list[str], source: DropInSource) -> Layer:
-    left_out = [_left_out(path, why) for path, why in islice(source.left_out(), MOST_TOLD)]
+    left_out = [_left_out(path, why) for path, why in islice(source.left_out(), MOST_LISTED)]
     return Layer(settings, (*warnings, *left_out), tuple(files))
 
 

@@ -11,7 +11,7 @@ from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, S
 from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, path_name
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
 from cpuctl.records import Record
-from cpuctl.spelling import MOST_TOLD, nearest
+from cpuctl.spelling import MOST_LISTED, nearest
 
 _Unknown = tuple[Setting, Path, Iterable[str]]
 
@@ -47,8 +47,8 @@ def without_effect(
 def unknown_fields(settings: Settings, minor: int) -> tuple[Settings, tuple[ConfigRemark, ...]]:
     """Drop what kubelet 1.*minor* does not know of a configuration, and say so."""
     known, unknown = _known(settings, ROOT_TYPE, ())
-    warnings = [*starmap(_unknown, unknown[:MOST_TOLD]), *_newer(known, minor)]
-    if more := unknown[MOST_TOLD:]:
+    warnings = [*starmap(_unknown, unknown[:MOST_LISTED]), *_newer(known, minor)]
+    if more := unknown[MOST_LISTED:]:
         message = f"{len(more)} more unknown fields are ignored"
         warnings.append(without_effect("unknown-field", more[0][0].origin.place, message))
     kept = {

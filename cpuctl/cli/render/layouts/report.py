@@ -23,7 +23,8 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
     overall = verdict(document)
     yield Lines((Cell(f"{document['node']}: {overall.text}", TONE_STYLES[overall.tone]),))
     rows = tuple(
-        (Cell(each.title), Cell(each.told.text, TONE_STYLES[each.told.tone])) for each in standings(document)
+        (Cell(each.title), Cell(each.status.text, TONE_STYLES[each.status.tone]))
+        for each in standings(document)
     )
     yield Table((Column("PART"), Column("STANDING")), rows)
     yield from _start(document)

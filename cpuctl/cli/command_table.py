@@ -35,7 +35,7 @@ _NODE = {
     "top": Entry("top", "Show the load on exclusive CPUs, and who disturbs them."),
     "report": Entry("report", "Write everything known of a node on one page, to hand on."),
     "watch": Entry("watch", "Watch a node, and report every finding and change."),
-    "cgroups": Entry("cgroups.command", "Show the kubelet's control groups, and correct their CPU sets."),
+    "cgroups": Entry("cgroups", "Show the kubelet's control groups, and correct their CPU sets."),
     "nri": Entry("nri", "Set the CPUs of containers from the container runtime (NRI)."),
     "dra": Entry("dra", "Show CPUs as devices (DRA), and dry-run resource claims."),
     "capture": Entry("capture", "Record a node in one archive that every command reads."),

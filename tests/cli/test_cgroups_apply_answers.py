@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from cpuctl.cli import cgroups
 from cpuctl.cli.app import run
-from cpuctl.cli.cgroups import apply
 from cpuctl.cli.output import Document, Style, emit_after_change
 from tests.cli.group_node import Node, node_of_groups, real_kernel, wait_until
 
@@ -92,7 +92,7 @@ def test_a_signal_after_the_last_look_comes_too_late(
         os.kill(os.getpid(), number)
         emit_after_change(document, style, *words)
 
-    monkeypatch.setattr(apply, "emit_after_change", interrupted)
+    monkeypatch.setattr(cgroups, "emit_after_change", interrupted)
     heard: list[int] = []
     before = signal.signal(number, lambda came, _frame: heard.append(came))
     try:

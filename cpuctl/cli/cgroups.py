@@ -1,4 +1,4 @@
-"""``cpuctl cgroups apply``: give containers the CPUs that they are due, without breaking one that runs."""
+"""``cpuctl cgroups``: the kubelet's control groups on a node."""
 
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -6,21 +6,25 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from cpuctl import option_names
-from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.app import EXIT_NO, verb_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
-from cpuctl.cli.notes import print_sources
+from cpuctl.cli.notes import observe, print_doubts, print_sources
 from cpuctl.cli.options import (
+    ExitCodeOption,
     NoColorOption,
     NodeMachineOption,
     NodeStateOption,
     OutputOption,
+    PodsOutputOption,
     QuietOption,
     RootOption,
     RunningPodsOption,
+    RuntimeOption,
 )
-from cpuctl.cli.output import Output, Style, emit, emit_after_change
+from cpuctl.cli.output import ListOutput, Output, Style, emit, emit_after_change
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.progress import ProgressBar
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
@@ -28,9 +32,64 @@ if TYPE_CHECKING:
     from cpuctl.cgroups.applying import Outcome
     from cpuctl.operations.cgroups.preparation import ApplyInputs, Preparation
 
-app = command_group()
+HELP = """Look at the kubelet's control groups, and change their CPUs."""
 
-HELP = """Write CPU sets to control groups, in a safe order.
+app = verb_group("cgroups", HELP)
+
+
+SHOW_HELP = """Show the tree of kubepods, expected beside actual values.
+
+CPUs, memory nodes, weights and quotas. Expected CPUs come from the kubelet's state; other values from the
+pods' resources (--pods; see cpuctl pods show) and, for kubepods and QoS classes, from what the kubelet
+reserves. Differences are listed below the tree; -o wide also lists memory and huge pages. Without --pods,
+pods are shown by UID, and containers by id or by the name in the kubelet's log links.
+
+Examples:
+
+\b
+  cpuctl cgroups show
+  cpuctl cgroups show --pods running.json --oci-runtime runc-1.2.6
+  cpuctl cgroups show -m node7.tar.gz -o wide
+  cpuctl cgroups show --root /host --exit-code       # in a debugging pod
+
+Exit codes: 0 shown, 3 with --exit-code where something differs or no group is there, 2 usage, 4 unusable
+input.
+"""
+
+
+@app.command(name="show", help=SHOW_HELP, cls=about(Subject.MACHINE, KubeletCommand))
+def show(
+    context: typer.Context,
+    machine: NodeMachineOption = "live",
+    root: RootOption = "",
+    state: NodeStateOption = "",
+    pods: RunningPodsOption = "",
+    oci_runtime: RuntimeOption = "",
+    exit_code: ExitCodeOption = False,
+    output: PodsOutputOption = ListOutput.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Read the node's groups, and show them."""
+    from cpuctl.answering.cgroups_answer import show_document
+    from cpuctl.inputs.live_node import NodeInputs, load_node
+    from cpuctl.operations.cgroups.rules import group_rules
+
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    inputs = NodeInputs(machine=machine, root=root, kubelet=kubelet_inputs(context), state=state, pods=pods)
+    node = load_node(inputs, sources)
+    rules = group_rules(node, oci_runtime, sources)
+    node, picture, _ = observe(node, style)
+    document = show_document(picture, rules, sources.entries, node.files.unreadable)
+    print_sources(sources, style)
+    print_doubts(node, style)
+    emit(document, style)
+    summary = document["summary"]
+    if exit_code and (summary["differing"] or not summary["groups"]):
+        raise typer.Exit(EXIT_NO)
+
+
+APPLY_HELP = """Write CPU sets to control groups, in a safe order.
 
 The order never breaks a running container. Without a file or containers, every container gets the CPUs of the
 kubelet's state. The file is the output of plan -o json or audit -o plan, or a cpu_manager_state. Shows a diff
@@ -93,13 +152,13 @@ ForceReservedOption = Annotated[bool, typer.Option("--force-reserved", help="Wri
 ForceExclusiveOption = Annotated[
     bool, typer.Option("--force-exclusive", help="Write CPUs that are exclusive to another container.")
 ]
-ExitCodeOption = Annotated[
+UnwrittenExitCodeOption = Annotated[
     bool,
     typer.Option("--exit-code", help="Exit 3 if a dry run has something to write.", rich_help_panel=OUTPUT),
 ]
 
 
-@app.command(name="apply", help=HELP, cls=KubeletCommand)
+@app.command(name="apply", help=APPLY_HELP, cls=KubeletCommand)
 def apply(
     context: typer.Context,
     containers: ContainersArgument = [],  # noqa: B006  # typer copies it
@@ -111,7 +170,7 @@ def apply(
     force_offline: ForceOfflineOption = False,
     force_reserved: ForceReservedOption = False,
     force_exclusive: ForceExclusiveOption = False,
-    exit_code: ExitCodeOption = False,
+    exit_code: UnwrittenExitCodeOption = False,
     machine: NodeMachineOption = "live",
     root: RootOption = "",
     state: NodeStateOption = "",

@@ -1,1 +1,0 @@
-"""``cpuctl cgroups``: show the control groups, set them right."""

@@ -279,7 +279,7 @@ def test_claims_come_with_pods(tmp_path: Path) -> None:
     assert node.admit(large).outcome == "Pending"
     assert [each["cpus"] for each in node.admit(db).answer["claims"]] == ["3,19"]
     node.restart()
-    assert "have the capacity left" in node.admit(large).message
+    assert "have enough capacity left" in node.admit(large).message
     assert node.explain(large).rule == "resourceClaims"
     node.remove("web")
     copied = node.copy()

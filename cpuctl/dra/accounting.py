@@ -191,8 +191,8 @@ def advice(pod: Pod, cpus: Mapping[str, int], *, counts: bool, raises: bool) -> 
     if own is not None and not counts and own.nano < given * _ONE:
         rest = pod_requests(pod._replace(resources=None), overhead=False).get(CPU, Quantity())
         yield (
-            f"as a whole it requests {own} CPUs, and claims give it {given}: the scheduler counts on CPUs "
-            f"that are taken (its containers request {rest})"
+            f"the pod requests {own} CPUs as a whole, but its claims allocate {given}: the scheduler "
+            f"counts CPUs as free that are not (its containers request {rest})"
         )
     for container in pod.all_containers:
         count = cpus.get(container.name, 0)
@@ -205,11 +205,13 @@ def _of_requests(container: Container, count: int, *, counts: bool, pod_level: b
     request = container.resources.requests.get(CPU)
     name, given = f"container {container.name}", count * _ONE
     if counts and request is not None and request.nano >= given:
-        yield f"{name} requests {request} CPUs beside the {count} of its claims: they count twice"
+        yield (
+            f"{name} requests {request} CPUs in addition to the {count} of its claims: they are counted twice"
+        )
     if not counts and not pod_level and (request.nano if request else 0) != given:
         yield (
-            f"{name} requests {request or 'no'} CPUs, and claims give it {count}: the scheduler counts only "
-            f"what is requested (request {count}, or give the pod resources of its own)"
+            f"{name} requests {request or 'no'} CPUs, but its claims allocate {count}: the "
+            f"scheduler only counts requests (request {count}, or set pod-level resources)"
         )
 
 
@@ -219,13 +221,13 @@ def _of_limits(container: Container, count: int, *, raises: bool) -> Iterator[st
         return
     if raises:
         yield (
-            f"container {container.name} has a CPU limit, so that a quota stays on the CPUs of its claims: "
-            "leave it out (kubernetes issue 70585)"
+            f"container {container.name} has a CPU limit, so the CPUs of its claims are throttled by a "
+            "quota: remove the limit (kubernetes issue 70585)"
         )
     elif limit.nano < count * _ONE:
         yield (
-            f"container {container.name} is throttled at {limit} of the {count} CPUs of its claims: leave "
-            "its CPU limit out"
+            f"container {container.name} is throttled at {limit} of the {count} CPUs of its claims: "
+            "remove its CPU limit"
         )
 
 

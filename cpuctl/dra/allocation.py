@@ -170,10 +170,11 @@ def _need(
     label = f"{parent}/{request.name}" if parent else request.name
     if request.unsupported:
         raise SelectorUnknownError(
-            f"request {label} of claim {claim.full_name} has {request.unsupported}, which is not looked at"
+            f"request {label} of claim {claim.full_name} has {request.unsupported}, which cpuctl does not "
+            "support"
         )
     if (device_class := inventory.classes.get(request.class_name)) is None:
-        why = f"could not retrieve device class {request.class_name}: it is not there"
+        why = f"could not retrieve device class {request.class_name}: not found"
         raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
     if request.all_devices and (pool := next(iter((*inventory.incomplete, *inventory.invalid)), "")):
         is_ = "currently being updated" if pool in inventory.incomplete else "currently invalid"
@@ -190,11 +191,13 @@ def _need(
         pool, reason = next(iter(inventory.invalid.items()))
         why = f"pool {pool} is invalid: {reason}"
         if inventory.of_whole_pools(matching):
-            raise SelectorUnknownError(f"{why}: the scheduler stops there, and takes pools in no order")
+            raise SelectorUnknownError(
+                f"{why}: the scheduler stops at this pool, and the order of pools is random"
+            )
         raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
     if odd := next((each for each in matching if each.unsupported), None):
         raise SelectorUnknownError(
-            f"device {odd.name} of {odd.driver} has {odd.unsupported}, which is not looked at"
+            f"device {odd.name} of {odd.driver} has {odd.unsupported}, which cpuctl does not support"
         )
     if request.all_devices:
         matching = tuple(each for each in matching if _fits(request, each, Books()))
@@ -348,10 +351,10 @@ class _Search:
         if len(free) < len(need.matching):
             parts.append(f"{len(free)} of these are free")
         if len(enough) < len(free):
-            parts.append(f"{len(enough)} have the capacity left ({_capacities(need, free, self.books)})")
+            parts.append(f"{len(enough)} have enough capacity left ({_capacities(need, free, self.books)})")
         names = [each.attribute for each in self.claims[number].constraints if _concerns(each, need)]
         if names and own + able < len(enough):
-            parts.append(f"{own + able} keep the constraint on {', '.join(names)}")
+            parts.append(f"{own + able} satisfy the constraint on {', '.join(names)}")
         return ", ".join(parts)
 
 
@@ -390,7 +393,7 @@ def _capacities(need: _Need, devices: Sequence[Device], books: Books) -> str:
     """Say what is asked of each device, and the most that is left on one."""
     names = (name for device in devices for name in device.capacity)
     shortages = (
-        f"{each.name}: {each.asked} asked, at most {number_text(each.most)} left on one"
+        f"{each.name}: {each.asked} requested, at most {number_text(each.most)} left on one device"
         for each in capacities_left(need.request, devices, books, names)
     )
     lacking = [name for name in need.request.capacity if not any(name in each.capacity for each in devices)]

@@ -43,8 +43,8 @@ def conflicts(
         yield Conflict(
             "driver-claim-limit",
             "",
-            f"a claim has at most {MAX_RESULTS} devices: no container gets more of these individual CPUs, "
-            "though a NUMA node has more",
+            f"a claim can have at most {MAX_RESULTS} devices, so no container can get more individual CPUs, "
+            "although a NUMA node has more",
         )
 
 
@@ -54,8 +54,8 @@ def static_conflict(kubelet: KubeletConfiguration) -> Iterator[Conflict]:
         yield Conflict(
             "driver-static-policy",
             "cpuManagerPolicy",
-            "the kubelet's CPU Manager policy is static: it and the driver know nothing of each other, and "
-            "give away the same CPUs; set cpuManagerPolicy: none, and remove cpu_manager_state",
+            "the kubelet's CPU Manager policy is static: it and the driver do not know about each other "
+            "and assign the same CPUs; set cpuManagerPolicy: none, and remove cpu_manager_state",
             breaks=True,
         )
 
@@ -74,14 +74,14 @@ def _reservations(
         yield Conflict(
             "driver-reserves-others",
             "reservedSystemCPUs",
-            f"the kubelet reserves CPUs {listed}, the driver {own or 'none'}: claims get CPUs that are kept "
-            "for the system, or nobody runs on some",
+            f"the kubelet reserves CPUs {listed}, the driver {own or 'none'}: claims get CPUs that are "
+            "reserved for the system, or some CPUs stay unused",
         )
     milli = sum(-(-each.nano // 10**6) for each in amounts if each is not None)
     if listed is None and milli != 1000 * len(own):
         yield Conflict(
             "driver-reserves-others",
             "kubeReserved" if "cpu" in kubelet.kube_reserved else "systemReserved",
-            f"the kubelet keeps {milli / 1000:g} CPUs from pods (kubeReserved and systemReserved), the "
-            f"driver {len(own)}: the scheduler counts on CPUs that are not there, or leaves some unused",
+            f"the kubelet reserves {milli / 1000:g} CPUs (kubeReserved and systemReserved), the driver "
+            f"{len(own)}: the scheduler counts CPUs that are not available, or leaves some unused",
         )

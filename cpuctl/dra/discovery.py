@@ -54,7 +54,7 @@ def _pcie_roots(tree: Tree) -> dict[str, CPUSet]:
             path = f"sys/devices/{name}/pci_bus/{found[1]}/cpulistaffinity"
             near = files.cpu_list(path)
             if near is None:
-                raise InputError("is not there: the driver does not start without it", where=path)
+                raise InputError("does not exist: the driver does not start without it", where=path)
             roots[name] = near
     return roots
 

@@ -194,11 +194,11 @@ class NodeClaims(Copied):
             try:
                 key, claim = self._claim(pod, each)
             except _UnknownError as error:
-                self.untold = self.untold or f"pod {pod.full_name} runs: {error}"
+                self.untold = self.untold or f"pod {pod.full_name} is running: {error}"
                 continue
             if (held := self.held.get(key)) is None:
                 if claim.results is None:
-                    text = f"pod {pod.full_name} runs, and its claim {claim.full_name} is not allocated"
+                    text = f"pod {pod.full_name} is running, but its claim {claim.full_name} is not allocated"
                     self.untold = (
                         self.untold or f"{text} among the manifests (kubectl get resourceclaims -o yaml)"
                     )
@@ -228,11 +228,11 @@ class NodeClaims(Copied):
     def _of_static_pod(self, pod: Pod) -> Pending | None:
         """Return what becomes of a pod that no scheduler sees: nobody allocates its claims."""
         if not (words := self.kubelet.static_claims):
-            problem = "its claims are reserved for no pod: no scheduler sees a static one"
+            problem = "its claims cannot be allocated: the scheduler does not handle static pods"
             self.pods[pod.uid] = PodClaims(pod, problem=problem)
             return None
         first = pod.resource_claims[0]
-        refused = f"the kubelet does not take the pod's manifest: {words}"
+        refused = f"the kubelet rejects the static pod: {words}"
         why = Unsatisfied(f"{pod.namespace}/{first.claim or first.name}", "", refused)
         self.pods[pod.uid] = PodClaims(pod, why=why)
         return Pending(why.text)
@@ -315,13 +315,16 @@ class NodeClaims(Copied):
     def _understood(self, claim: Claim) -> Claim:
         """Return a claim as an API server stores it that drops what it does not know."""
         if not self.rules.alternatives and (odd := next((r for r in claim.requests if r.alternatives), None)):
-            why = "no API server stores this claim: firstAvailable is dropped while DRAPrioritizedList is off"
+            why = (
+                "the API server rejects this claim: firstAvailable is dropped while DRAPrioritizedList "
+                "is disabled"
+            )
             raise _ElsewhereError(claim, odd.name, why)
         if self.rules.consumable:
             return claim
         if any(each.distinct for each in claim.constraints):
-            why = "distinctAttribute is dropped while DRAConsumableCapacity is off"
-            raise _ElsewhereError(claim, "", f"no API server stores this claim: {why}")
+            why = "distinctAttribute is dropped while DRAConsumableCapacity is disabled"
+            raise _ElsewhereError(claim, "", f"the API server rejects this claim: {why}")
         return claim._replace(requests=tuple(map(_without_capacity, claim.requests)))
 
     def _check(self, key: Key, claim: Claim) -> None:
@@ -329,12 +332,14 @@ class NodeClaims(Copied):
         for each in claim.results or ():
             if each.driver not in self._drivers:
                 raise _UnknownError(
-                    f"claim {claim.full_name} has device {each.device}, and no ResourceSlice tells of the "
+                    f"claim {claim.full_name} has device {each.device}, but no ResourceSlice lists the "
                     f"devices of its driver {each.driver}"
                 )
             device = f"device {each.device} of {each.driver}"
             if key not in self.held:
-                raise _ElsewhereError(claim, each.request, f"it has {device} in pool {each.pool}: not here")
+                raise _ElsewhereError(
+                    claim, each.request, f"it is allocated elsewhere: {device} in pool {each.pool}"
+                )
 
     def prepare(self, pod: Pod) -> None:
         """Let the driver prepare the claims of a pod that starts, where it has any."""
@@ -354,7 +359,11 @@ class NodeClaims(Copied):
         if held.holder:
             # The driver ties a claim to the first container that starts with it.
             mine = held.holder_uid == pod.uid
-            return "" if mine else f"claim {name} is {held.holder}'s already: a claim is one container's"
+            return (
+                ""
+                if mine
+                else f"claim {name} is already in use by {held.holder}: only one container can use a claim"
+            )
         prepared = self.driver.prepare(name, held.grants, held.claim.configs)
         self.held[outcome.key] = held._replace(
             prepared=prepared, holder=f"pod {pod.full_name}", holder_uid=pod.uid
@@ -363,8 +372,8 @@ class NodeClaims(Copied):
             return prepared.error
         if isinstance(prepared, Prepared) and len(outcome.containers) > 1:
             return (
-                f"claim {name} is named by containers {', '.join(outcome.containers)}: a claim is one "
-                "container's, and only the first of them starts"
+                f"claim {name} is referenced by containers {', '.join(outcome.containers)}, but only one "
+                "container can use a claim: only the first one starts"
             )
         return ""
 
@@ -448,14 +457,17 @@ class NodeClaims(Copied):
         return next(filter(None, (self._stranger(claim, name) for claim, name in asked)), "")
 
     def _stranger(self, claim: Claim, name: str) -> str:
-        asked = f"claim {claim.full_name} asks for devices of class {name}"
+        asked = f"claim {claim.full_name} requests devices of class {name}"
         if name not in self.inventory.classes:
-            return f"{asked}, and there is no such DeviceClass among the manifests"
+            return f"{asked}, but this DeviceClass is not among the manifests"
         drivers = self.selectors.drivers(self.inventory.classes[name].selectors)
         if unsure := ", ".join(sorted((drivers or self.unknown) & self.unknown)):
-            return f"{asked}, and whether slices of {unsure} are for this node hangs on labels of the node"
+            return (
+                f"{asked}, but whether slices of {unsure} are for this node depends on the node's "
+                "labels, which are unknown"
+            )
         if missing := ", ".join(sorted(drivers - self._drivers)):
-            return f"{asked}, and no ResourceSlice tells of the devices of its driver {missing}"
+            return f"{asked}, but no ResourceSlice lists the devices of its driver {missing}"
         return ""
 
 

@@ -61,8 +61,8 @@ class Driver(Copied):
         """Pick the CPUs of a claim for the devices that it was given, and keep them from others."""
         if self.untold:
             other, why = next(iter(self.untold.items()))
-            self.untold = {**self.untold, claim: f"it came while those of {other} were not"}
-            return Undetermined(f"which CPUs claim {other} has is not known: {why}")
+            self.untold = {**self.untold, claim: f"it was prepared while the CPUs of {other} were unknown"}
+            return Undetermined(f"the CPUs of claim {other} are unknown: {why}")
         ours = [each for each in grants if each.device.driver == DRIVER]
         found = (
             self._named(claim, ours)
@@ -88,7 +88,7 @@ class Driver(Copied):
             ours = [each for each in grants if each.device.driver == DRIVER]
             named = self._named(claim, ours) if self.settings.mode is DeviceMode.INDIVIDUAL else None
             if not isinstance(named, CPUSet):
-                why = f"the node's /var/run/cdi/{DRIVER}.json tells it"
+                why = f"they are recorded in the node's /var/run/cdi/{DRIVER}.json"
                 self.untold = {**self.untold, claim: why}
                 return None
             cpus = named

@@ -51,17 +51,20 @@ def differences(published: Sequence[Device], own: Sequence[Device]) -> Iterator[
     """Say what is *published* and differs from what a driver would publish of its *own*."""
     there, due = ({each.name: each for each in devices} for devices in (published, own))
     if unknown := [name for name in there if name not in due]:
-        yield f"{some_of(unknown, _FEW)}: the driver has no such device, and prepares no claim for it"
+        yield (
+            f"{some_of(unknown, _FEW)}: the driver does not have this device, so it cannot prepare "
+            "claims for it"
+        )
     if missing := [name for name in due if name not in there]:
         yield f"{some_of(missing, _FEW)}: not published"
     both = [(there[name], due[name]) for name in there if name in due]
     for one, other in both:
         have, should = (_count(each) for each in (one, other))
         if have != should:
-            yield f"{one.name}: {have} CPUs are published, {should} it would be"
+            yield f"{one.name}: published with {have} CPUs, expected {should}"
     yield from _odd_attributes(both)
     if [one.name for one, _ in both] != [name for name in due if name in there]:
-        yield "the devices are in another order, and the scheduler takes the first that fit"
+        yield "the devices are in a different order, and the scheduler takes the first ones that fit"
 
 
 def _odd_attributes(both: Sequence[tuple[Device, Device]]) -> Iterator[str]:
@@ -72,7 +75,7 @@ def _odd_attributes(both: Sequence[tuple[Device, Device]]) -> Iterator[str]:
             if _value(one.attributes.get(name)) != _value(other.attributes.get(name)):
                 odd.setdefault(name, []).append(one.name)
     for name, names in odd.items():
-        yield f"{some_of(names, _FEW)}: another {name}"
+        yield f"{some_of(names, _FEW)}: different {name}"
 
 
 def _count(device: Device) -> str | None:

@@ -435,7 +435,7 @@ def _attribute(cursor: Cursor) -> Attribute:
                 return tuple(each.boolean() for each in value.items())
             case _:
                 continue
-    raise cursor.expected("int, bool, string or version, or several of these")
+    raise cursor.expected("int, bool, string, version or a list of these")
 
 
 def _capacity(cursor: Cursor) -> Capacity:

@@ -75,7 +75,7 @@ def _shown(expression: str) -> str:
 def _compiled(expression: str) -> Callable[[Device], bool]:
     if len(expression.encode(errors="surrogatepass")) > _LONGEST:
         raise SelectorUnknownError(
-            f"no API server stores a selector of more than {_LONGEST} bytes: {_shown(expression)}"
+            f"the API server rejects selectors longer than {_LONGEST} bytes: {_shown(expression)}"
         )
     try:
         import celpy
@@ -98,7 +98,7 @@ def _compiled(expression: str) -> Callable[[Device], bool]:
         except RecursionError:
             raise SelectorUnknownError(f"the selector {_shown(expression)} is nested too deeply") from None
         if not isinstance(result, celpy.celtypes.BoolType):
-            raise SelectorUnknownError(f"the selector {_shown(expression)} is no condition")
+            raise SelectorUnknownError(f"the selector {_shown(expression)} does not evaluate to a boolean")
         return bool(result)
 
     return run

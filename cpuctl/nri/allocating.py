@@ -108,7 +108,7 @@ class AllocatedPlaces:
         known, trial.sources_ready = trial.copy(), True
         verdict, why = trial.admit_once(pod).verdict, ""
         if not isinstance(verdict, Admitted):
-            why = f", though: {_reason(verdict)}"
+            why = f", although the policy would not allow it: {_reason(verdict)}"
         elif container.setting.mems not in ("", _mems(trial, pod.uid, container.name)):
             why = f", with its memory on nodes {container.setting.mems}"
         if why:
@@ -116,7 +116,7 @@ class AllocatedPlaces:
             trial = known
             trial.active[pod.uid] = pod
         self._node, self._held[_key(container)] = trial, container.id
-        yield f"{container.full_name} runs on CPUs {has} already, and keeps them as its own{why}"
+        yield f"{container.full_name} already runs on CPUs {has}, and keeps them exclusively{why}"
 
     def arrive(self, container: RuntimeContainer) -> Iterator[str]:
         """Give a container that comes what it is due, if it is there."""
@@ -138,7 +138,7 @@ class AllocatedPlaces:
             self._held[_key(container)] = container.id
             return
         why = _reason(admission.verdict)
-        yield f"{container.full_name} gets no CPUs of its own, and runs in the pool: {why}"
+        yield f"{container.full_name} gets no exclusive CPUs and runs in the shared pool: {why}"
 
     def leave(self, container: RuntimeContainer) -> None:
         """Take back what a container holds."""

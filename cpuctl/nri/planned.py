@@ -125,8 +125,8 @@ class PlannedPlaces:
         """Leave one alone that has CPUs which the plan does not speak of: it was there when it was made."""
         now = container.setting.cpu_set
         if now and not now & self._touched:
-            return Assignment(None, why=f"is left on CPUs {now}, which the plan does not give away")
-        return Assignment(self.pool, why="is not in the plan, and runs in the pool")
+            return Assignment(None, why=f"stays on CPUs {now}, which the plan does not assign")
+        return Assignment(self.pool, why="is not in the plan, and runs in the shared pool")
 
     def _running(self, sandbox: str) -> set[str]:
         return {each.name for each in self._there.values() if each.pod.id == sandbox}

@@ -201,10 +201,10 @@ class Plugin:
     def _failed(self, caller: Caller, each: Call | Reply, why: str, level: Level) -> None:
         """Let pass what cannot be answered: an error would fail what the runtime is at."""
         if isinstance(each, Reply):
-            self._journal.say(level, f"a reply of the runtime: {why}")
+            self._journal.say(level, f"reply from the runtime: {why}")
             return
         passes = caller.owes(each) and each.method not in _MUST_BE_READ
-        self._journal.say(level, f"{each.method}: {why}" + (": it passes untouched" if passes else ""))
+        self._journal.say(level, f"{each.method}: {why}" + (": passed through unchanged" if passes else ""))
         if passes:
             caller.answer(each, messages()["Empty"]())
             self._put_right_later()
@@ -230,11 +230,11 @@ class Plugin:
         self._budget = timeout * _SHARE
         caller.answer(call, messages()["ConfigureResponse"](events=_HEARD_MASK))
         runtime = f"{request.runtime_name} {request.runtime_version}".strip() or "a runtime"
-        usual = "" if request.request_timeout > 0 else " if it is as most are"
+        usual = "" if request.request_timeout > 0 else " by default"
         self._journal.say(
             Level.INFO,
-            f"registered as {self._identity.priority}-{self._identity.name} with {runtime}, which waits"
-            f" {timeout:g} s{usual}: answers come within {self._budget:g} s",
+            f"registered as {self._identity.priority}-{self._identity.name} with {runtime}, whose timeout"
+            f" is {timeout:g} s{usual}: answering within {self._budget:g} s",
         )
 
     def _synchronize(self, caller: Caller, call: Call) -> None:
@@ -259,7 +259,7 @@ class Plugin:
 
     def _shutdown(self, caller: Caller, call: Call) -> None:
         caller.answer(call, messages()["Empty"]())
-        self._journal.say(Level.INFO, "the runtime says that it shuts down")
+        self._journal.say(Level.INFO, "the runtime is shutting down")
 
     def _state_change(self, caller: Caller, call: Call) -> None:
         request = parsed("StateChangeEvent", call.payload)
@@ -355,14 +355,15 @@ class Plugin:
             future.add_done_callback(self._tell_late)
             self._journal.say(
                 Level.WARNING,
-                f"{name}: no answer within {self._budget:g} s: it passes untouched, and is put right later",
+                f"{name}: no answer within {self._budget:g} s: passed through unchanged, to be corrected "
+                "later",
             )
             self._put_right_later()
             return Answer(), "Late"
         try:
             return future.result(), "Answered"
         except Exception as error:  # noqa: BLE001  # a defect of ours must not keep containers from running
-            self._journal.say(Level.ERROR, f"{name}: {_internal(error)}: it passes untouched")
+            self._journal.say(Level.ERROR, f"{name}: {_internal(error)}: passed through unchanged")
         self._put_right_later()
         return Answer(), "Failed"
 
@@ -396,7 +397,7 @@ class Plugin:
         answer = self._asked.pop(reply.stream, None)
         if reply.error:
             self._unsettled = True
-            self._journal.say(Level.ERROR, f"the runtime rejects it: {reply.error}")
+            self._journal.say(Level.ERROR, f"the runtime rejected the request: {reply.error}")
         elif answer is not None:
             failed = [each.container_id for each in parsed("UpdateContainersResponse", reply.payload).failed]
             if failed:

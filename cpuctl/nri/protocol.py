@@ -99,7 +99,7 @@ class PieceReader:
         while len(self._buffer) >= _MUX.size:
             connection, length = _MUX.unpack_from(self._buffer)
             if length > LONGEST_PAYLOAD:
-                raise FramingError(f"a piece has {length} bytes, at most {LONGEST_PAYLOAD} can be")
+                raise FramingError(f"a frame has {length} bytes, expected at most {LONGEST_PAYLOAD}")
             payload = _taken(self._buffer, _MUX.size, length)
             if payload is None:
                 return
@@ -118,7 +118,7 @@ class MessageReader:
         while len(self._buffer) >= _MESSAGE.size:
             length, stream, kind, flags = _MESSAGE.unpack_from(self._buffer)
             if length > LONGEST_MESSAGE:
-                raise FramingError(f"a message has {length} bytes, at most {LONGEST_MESSAGE} can be")
+                raise FramingError(f"a message has {length} bytes, expected at most {LONGEST_MESSAGE}")
             payload = _taken(self._buffer, _MESSAGE.size, length)
             if payload is None:
                 return
@@ -187,7 +187,7 @@ def messages() -> Mapping[str, Any]:
     try:
         return described(_TABLE, "cpuctl.nri")
     except ImportError:
-        raise UsageError("protobuf is needed, and not installed", where=_COMMAND, hint=INSTALL) from None
+        raise UsageError("protobuf is required but not installed", where=_COMMAND, hint=INSTALL) from None
 
 
 def described(table: str, package: str) -> Mapping[str, Any]:
@@ -324,7 +324,7 @@ def parsed(name: str, payload: bytes) -> Any:  # noqa: ANN401
     try:
         return messages()[name].FromString(payload)
     except (DecodeError, UnicodeDecodeError) as error:
-        raise FramingError(f"{len(payload)} bytes are no {name}: {error}") from None
+        raise FramingError(f"{len(payload)} bytes do not form a valid {name}: {error}") from None
 
 
 def _reply(message: Message) -> Reply:

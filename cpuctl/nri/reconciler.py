@@ -49,11 +49,11 @@ class Reconciler:
         if place.why:
             notes.append(f"{container.full_name} {place.why}")
         if place.cpus == CPUSet():
-            notes.append(f"nothing is left of the pool for {container.full_name}: it keeps the CPUs it has")
+            notes.append(f"the shared pool is empty: {container.full_name} keeps its current CPUs")
         if place.cpus is not None and container.setting.cpus:
             notes.append(
-                f"{container.full_name} comes with CPUs {container.setting.cpus} that somebody else has"
-                " chosen: a node has the kubelet's static policy, or this plug-in"
+                f"{container.full_name} is created with CPUs {container.setting.cpus} set by someone else: "
+                "use either the kubelet's static policy or this plug-in on a node, not both"
             )
         return Answer(container, adjust, place.own, tuple(self._differences()), tuple(notes))
 
@@ -65,7 +65,7 @@ class Reconciler:
         self._settings[known.id] = wanted.over(self._settings[known.id])
         updates = tuple(self._differences())
         notes = tuple(
-            f"{known.full_name} is asked to run on CPUs {wanted.cpus} and stays on {each.setting.cpus}"
+            f"{known.full_name}: update to CPUs {wanted.cpus} requested, but it stays on {each.setting.cpus}"
             for each in updates
             if wanted.cpus and each.container.id == known.id
         )
@@ -147,7 +147,7 @@ def _uprooted(containers: Sequence[RuntimeContainer], updates: Sequence[Update])
         had, now = each.setting.cpu_set, setting.over(each.setting).cpu_set
         looks_own = not had & twice or len(had) * SHARES == each.shares
         if had and looks_own and now - had:
-            yield f"{each.full_name} ran on CPUs {had}, and is moved to CPUs {now}"
+            yield f"{each.full_name} is moved from CPUs {had} to CPUs {now}"
 
 
 def _setting(place: Assignment, present: Setting = _NOTHING) -> Setting | None:

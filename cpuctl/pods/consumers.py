@@ -61,10 +61,10 @@ def _scheduler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
     asked, compared = pod_requests(effective), pod_requests(_with_minimum(effective))
     for resource, minimum in _MINIMUM.items():
         amount, more = asked.get(resource, _ZERO), compared[resource]
-        yield ConsumedAmount("scheduler", f"{resource} request", "what the pod must find room for", amount)
+        yield ConsumedAmount("scheduler", f"{resource} request", "what must be free on the node", amount)
         if amount < more:
-            rule = f"compares nodes with room: {minimum} for each container without a request"
-            yield ConsumedAmount("scheduler", f"{resource} to compare nodes", rule, more)
+            rule = f"for scoring nodes, containers without a request count as {minimum}"
+            yield ConsumedAmount("scheduler", f"{resource} for scoring", rule, more)
 
 
 def _with_minimum(pod: Pod) -> Pod:
@@ -94,7 +94,7 @@ def _hpa(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
 def _hpa_by_pod(pod: Pod, resource: str) -> ConsumedAmount:
     amount = pod_requests(pod).get(resource)
     error = "" if amount is not None else f"missing pod-level request for {resource} in Pod {pod.name}"
-    rule = "the pod's requests, as it has pod-level ones"
+    rule = "the pod's requests, as it sets pod-level ones"
     return ConsumedAmount(reader="HPA", item=f"{resource} request", rule=rule, amount=amount, error=error)
 
 
@@ -103,7 +103,7 @@ def _hpa_by_containers(pod: Pod, resource: str, minor: int) -> ConsumedAmount:
     if minor >= _SIDECARS_IN_HPA:
         counted += [each for each in pod.init_containers if each.kind is ContainerKind.SIDECAR]
     lists = [_hpa_of_container(pod, container, resource) for container in counted]
-    rule = "the requests of app containers and sidecars added up"
+    rule = "the sum of the requests of app containers and sidecars"
     for reading in lists:
         if reading.error:
             return reading._replace(container="", rule=rule)
@@ -127,7 +127,7 @@ def _hpa_of_container(pod: Pod, container: Container, resource: str) -> Consumed
 
 
 def _vpa(pod: Pod) -> Iterator[ConsumedAmount]:
-    rule = "recommends for containers only, and keeps the ratio of limit to request"
+    rule = "recommends only for containers, and keeps the ratio of limit to request"
     for container in pod.containers:
         for side, amounts in (
             ("request", container.resources.requests),
@@ -146,7 +146,11 @@ def _vpa(pod: Pod) -> Iterator[ConsumedAmount]:
 
 def _cluster_autoscaler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
     knows = rules.pod_level and rules.minor >= _POD_LEVEL_IN_AUTOSCALER
-    rule = "as the scheduler" if knows else "the containers' requests and overhead: it passes over the pod's"
+    rule = (
+        "same as the scheduler"
+        if knows
+        else "the containers' requests and overhead; pod-level requests are ignored"
+    )
     for resource, amount in pod_requests(pod if knows else pod._replace(resources=None)).items():
         item = f"{resource} request"
         yield ConsumedAmount(reader="cluster autoscaler", item=item, rule=rule, amount=amount)

@@ -17,7 +17,7 @@ from cpuctl.pods.rules import ASSIGNED_CPUSET, ServerRules
 from cpuctl.quantity import Quantity
 from cpuctl.records import Record, replace
 
-REQUEST_FROM_LIMIT = "its limit, as no request is given"
+REQUEST_FROM_LIMIT = "from its limit"
 """The rule by which a container's request follows from its limit."""
 _FROM_CONTAINERS = ("cpu", "memory")
 
@@ -176,8 +176,10 @@ _DROP = Step("dropped by the API server", lambda pod: pod._replace(resources=Non
 _DROP_CLAIMS = Step("dropped by the API server", _without_claims)
 _DROP_ASSIGNED = Step("dropped by the API server", _without_assigned)
 _CONTAINERS = Step(REQUEST_FROM_LIMIT, _container_requests)
-_HUGEPAGES = Step("the containers' limits added up", _pod_level(_hugepage_limits))
-_LIMITS = Step("the containers' limits added up, as each has one", _pod_level(_limits_of_containers))
-_REQUESTS = Step("the containers' requests added up", _pod_level(_requests_of_containers))
-_OWN_LIMITS = Step("the pod-level limit, as no request is given", _pod_level(_requests_of_limits))
-_ROUNDING = Step("rounded up to thousandths", _in_milli)
+_HUGEPAGES = Step("the sum of the containers' limits", _pod_level(_hugepage_limits))
+_LIMITS = Step(
+    "the sum of the containers' limits, as every container has one", _pod_level(_limits_of_containers)
+)
+_REQUESTS = Step("the sum of the containers' requests", _pod_level(_requests_of_containers))
+_OWN_LIMITS = Step("from the pod-level limit", _pod_level(_requests_of_limits))
+_ROUNDING = Step("rounded up to whole millicores", _in_milli)

@@ -17,7 +17,7 @@ HUGE_PAGES = "hugepages-"
 _POD_LEVEL_SINCE = 34
 _DEFAULTED = ("cpu", "memory", "ephemeral-storage")
 _NOTHING, _ONE = Quantity(), Quantity.from_value(1)
-_NO_LIMIT = "0, as there is no limit"
+_NO_LIMIT = "0, as no limit is set"
 
 
 class DownwardContext(Record):
@@ -56,7 +56,7 @@ def downward_value(pod: Pod, ref: ResourceFieldRef, context: DownwardContext) ->
         return DownwardValue(error=unsupported_inside(ref.resource))
     if side == "requests":
         given = container.resources.requests.get(resource)
-        rule = "0, as there is no request" if given is None else "the container's request"
+        rule = "0, as no request is set" if given is None else "the container's request"
         return _in_units(DownwardValue(rule, given or _NOTHING), ref)
     if side == "limits":
         return _in_units(_limit(pod, container, ref, context), ref)
@@ -94,13 +94,15 @@ def _limit(pod: Pod, container: Container, ref: ResourceFieldRef, context: Downw
         # Huge pages are never overcommitted, so that nothing stands in for a limit.
         return DownwardValue(_NO_LIMIT, _NOTHING)
     if not ref.in_file and ref.container and container.kind is not ContainerKind.APP:
-        return DownwardValue("0: a variable that names an init container knows its own limit only", _NOTHING)
+        return DownwardValue(
+            "0: a variable that refers to an init container only uses the container's own limit", _NOTHING
+        )
     own = pod.resources.limits.get(resource, _NOTHING) if pod.resources else _NOTHING
     by_pod = own.sign and is_pod_level_resource(resource) and context.minor >= _POD_LEVEL_SINCE
     if by_pod and not ref.in_file:
-        return DownwardValue("the pod-level limit, in variables", own)
+        return DownwardValue("the pod-level limit (variables only)", own)
     amount = context.allocatable.get(resource) if context.allocatable else None
-    why = "volumes do not know the pod-level one" if by_pod else "there is no limit"
+    why = "volumes ignore the pod-level limit" if by_pod else "there is no limit"
     return DownwardValue(f"the node's allocatable, as {why}", amount)
 
 

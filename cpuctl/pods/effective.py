@@ -16,7 +16,7 @@ from cpuctl.records import Record
 _ZERO = Quantity()
 _Amounts = Mapping[str, Quantity]
 _OVERHEAD = ", plus overhead"
-_NO_BOUND = "; no bound, as not every container has a limit"
+_NO_BOUND = "; unlimited, as not every container has a limit"
 
 
 class Effective(Record):
@@ -68,7 +68,7 @@ def _rule(pod: Pod, name: str, own: _Amounts, inside: Mapping[str, _Amounts]) ->
         before = needed if container.kind is ContainerKind.SIDECAR else before
     if peak:
         return peak
-    return "app containers and sidecars added up" if sidecars else "app containers added up"
+    return "sum of app containers and sidecars" if sidecars else "sum of app containers"
 
 
 def _sum(amounts: _Amounts, containers: Iterable[str]) -> Quantity:

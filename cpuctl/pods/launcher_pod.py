@@ -30,7 +30,7 @@ MOST_DEVICES = 1000
 GO_NAMES = {"x86_64": "amd64", "aarch64": "arm64", "s390x": "s390x"}
 """What Go, and KubeVirt, call the architectures that a kernel names."""
 COMPUTE = "compute"
-RULE = f"KubeVirt {RELEASE} computes it"
+RULE = f"computed by KubeVirt {RELEASE}"
 
 _MEBI = 1 << 20
 _PROCESSES = 220

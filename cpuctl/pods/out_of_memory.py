@@ -45,14 +45,14 @@ def oom_score(
     if qos_class is QosClass.BEST_EFFORT:
         return OomScore(_FIRST, "BestEffort pods go first")
     remainder = _remainder(pod)
-    rule = "by its memory request" + (" and its part of what only the pod requests" if remainder else "")
+    rule = "by its memory request" + (", plus its share of what only the pod requests" if remainder else "")
     if not memory:
         return OomScore(None, rule)
     score = _score(_memory_request(pod, container) + remainder, memory)
     if lowers_sidecars and container.kind is ContainerKind.SIDECAR:
         least = min((_memory_request(pod, each) for each in pod.containers), default=0)
         if (apps := _score(least + remainder, memory)) < score:
-            score, rule = apps, "as the app container with the least memory request"
+            score, rule = apps, "same as the app container with the smallest memory request"
     # Beyond 1000, which only pods get that the API server refuses, a kubelet corrects nothing.
     return OomScore(_FIRST - 1 if score == _FIRST else max(score, _LEAST), rule)
 
@@ -109,7 +109,7 @@ class Ranked(Record):
     def reason(self) -> str:
         """What decides on its place."""
         if self.usage is None:
-            return "no usage is known: such pods come first"
+            return "usage is unknown: such pods are evicted first"
         side = "more" if self.exceeds else "no more"
         return f"uses {side} than it requests, priority {self.priority}"
 

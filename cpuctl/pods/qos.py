@@ -28,7 +28,7 @@ def pod_qos(pod: Pod, *, pod_level: bool = True) -> Qos:
     present, even empty ones (up to 1.36); else the sums over app, init and sidecar containers do.
     """
     if pod.qos_class is not None:
-        return Qos(pod.qos_class, "the status of the pod says so")
+        return Qos(pod.qos_class, "from the pod's status")
     if pod_level and pod.resources is not None:
         return _pod_level_qos(pod.resources)
     return _container_qos(pod.all_containers)

@@ -323,7 +323,9 @@ def refusals(guest: Guest, cluster: Cluster) -> Iterator[Refusal]:
             "the policy supplementalPool needs at least one thread",
         )
     if guest.reserves_overhead and not cluster.enabled("ReservedOverheadMemlock"):
-        yield Refusal(("domain", "memory", "reservedOverhead"), "the gate ReservedOverheadMemlock is off")
+        yield Refusal(
+            ("domain", "memory", "reservedOverhead"), "feature gate ReservedOverheadMemlock is disabled"
+        )
     if cluster.permitted_devices is not None:
         for device in (*guest.gpus, *guest.host_devices):
             if not device.claim and device.resource not in cluster.permitted_devices:
@@ -349,7 +351,7 @@ def _cpu_refusals(guest: Guest) -> Iterator[Refusal]:
     if guest.realtime and not guest.numa_passthrough:
         yield Refusal((*cpu, "realtime"), "needs numa.guestMappingPassthrough")
     if guest.max_sockets and guest.topology.sockets > guest.max_sockets:
-        why = f"{guest.topology.sockets} sockets are more than maxSockets, {guest.max_sockets}"
+        why = f"{guest.topology.sockets} sockets exceed maxSockets, which is {guest.max_sockets}"
         yield Refusal((*cpu, "sockets"), why)
     if guest.architecture == "arm64" and guest.dedicated and guest.topology.threads > 1:
         yield Refusal((*cpu, "threads"), "expected one thread per core for arm64")
@@ -360,14 +362,14 @@ def _memory_refusals(guest: Guest) -> Iterator[Refusal]:
     for side, amounts in (("requests", guest.requests), ("limits", guest.limits)):
         for name in ("cpu", "memory"):
             if amounts.get(name, _NOTHING).sign < 0:
-                yield Refusal((*resources, side, name), f"{amounts[name]} is negative")
+                yield Refusal((*resources, side, name), f"must not be negative, found {amounts[name]}")
     for name in ("cpu", "memory"):
         request, limit = guest.requests.get(name, _NOTHING), guest.limits.get(name, _NOTHING)
         if limit.sign > 0 and limit < request:
-            yield Refusal((*resources, "requests", name), f"{request} is more than the limit, {limit}")
+            yield Refusal((*resources, "requests", name), f"{request} exceeds the limit of {limit}")
     memory = guest.requests.get("memory", _NOTHING)
     if memory.sign > 0 and memory < _LEAST_MEMORY:
-        yield Refusal((*resources, "requests", "memory"), f"{memory} is less than 1M")
+        yield Refusal((*resources, "requests", "memory"), f"expected at least 1M, found {memory}")
     if guest.page_size:
         yield from _page_refusals(guest)
 
@@ -375,24 +377,24 @@ def _memory_refusals(guest: Guest) -> Iterator[Refusal]:
 def _page_refusals(guest: Guest) -> Iterator[Refusal]:
     page, where = page_bytes(guest), ("domain", "memory", "hugepages", "pageSize")
     if page is None or page.value <= 0:
-        yield Refusal(where, f"{guest.page_size} is no size of a page")
+        yield Refusal(where, f"{guest.page_size} is not a valid page size")
         return
     sizes = (guest.requests.get("memory"), guest.memory, guest.limits.get("memory"))
     memory = next((each for each in sizes if each is not None and each.value), _NOTHING)
     if memory.value % page.value:
-        yield Refusal(where, f"the memory, {memory}, is not a multiple of {guest.page_size}")
+        yield Refusal(where, f"the memory of {memory} is not a multiple of {guest.page_size}")
 
 
 def _pinning_refusals(guest: Guest) -> Iterator[Refusal]:
     where, vcpus = ("domain", "cpu", "dedicatedCpuPlacement"), guest.topology.vcpus
     given = [side["cpu"] for side in (guest.requests, guest.limits) if side.get("cpu", _NOTHING).value > 0]
     if any(each.value * 1000 != each.milli_value for each in given):
-        yield Refusal(where, "cpu in resources is no whole number")
+        yield Refusal(where, "cpu in resources is not a whole number")
     elif len({each.value for each in given}) > 1:
         yield Refusal(where, "cpu differs between resources.requests and resources.limits")
     elif given and vcpus and vcpus not in {each.value for each in given}:
         yield Refusal(
-            where, f"cpu in resources is {given[0]}, and cpu.cores, sockets and threads make {vcpus}"
+            where, f"cpu in resources is {given[0]}, but cpu.cores, sockets and threads result in {vcpus}"
         )
     memory = {
         side["memory"] for side in (guest.requests, guest.limits) if side.get("memory", _NOTHING).value > 0

@@ -30,7 +30,7 @@ def test_a_row_a_claim_and_why_pods_do_not_get_theirs(cpuctl: Cpuctl, manifest: 
     result = cpuctl("dra", "allocate", manifest, *MACHINE, "-q")
     assert result.code == 3
     *rows, blank, why, _, advice, _, rest = result.out.splitlines()
-    assert advice.startswith("warning: pod default/web: container four requests no CPUs, and claims give")
+    assert advice.startswith("warning: pod default/web: container four requests no CPUs, but its claims")
     assert [line.split() for line in rows] == [
         ["POD", "CLAIM", "CONTAINER", "DEVICES", "CPUS", "COUNT", "NODE"],
         ["default/web", "four", "four", "cpudevnuma000(4)", "0-1,16-17", "4", "0"],
@@ -39,7 +39,7 @@ def test_a_row_a_claim_and_why_pods_do_not_get_theirs(cpuctl: Cpuctl, manifest: 
     assert (blank, rest) == ("", "CPUs of containers without a claim: 2-15,18-31")
     assert why == (
         "default/big: not satisfied: claim default/many, request cpus: asks for 1 device, 2 match, 0 have "
-        "the capacity left (dra.cpu/cpu: 17 asked, at most 16 left on one)"
+        "enough capacity left (dra.cpu/cpu: 17 requested, at most 16 left on one device)"
     )
     assert cpuctl("dra", "allocate", manifest, *MACHINE, "--exit-zero").code == 0
 

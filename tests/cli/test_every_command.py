@@ -313,7 +313,7 @@ def test_a_table_of_kubectl_is_told_to_be_json(path: str, option: str, node: str
     result = run(cpuctl, path, *words, option, "-", stdin=TABLE)
     assert (result.code, result.out) == (4, "")
     assert result.err.splitlines()[-2:] == [
-        "error: <stdin>: this is a table of kubectl's, expected manifests",
+        "error: <stdin>: found a kubectl table, expected manifests",
         "hint: add -o json to kubectl",
     ]
 

@@ -179,7 +179,7 @@ def test_the_journal_is_told_what_matters(plan: Path, runtime: FakeRuntime, tmp_
         log.seek(0)
         lines = log.read().splitlines()
     assert lines[0].startswith("<6>registered as 10-cpuctl with fake 1.0")
-    assert "<4>default/z/z is not in the plan, and runs in the pool" in lines
+    assert "<4>default/z/z is not in the plan, and runs in the shared pool" in lines
 
 
 def test_a_signal_is_noticed_whichever_thread_it_comes_to(plan: Path, runtime: FakeRuntime) -> None:

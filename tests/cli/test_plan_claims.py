@@ -17,7 +17,7 @@ from tests.machine.sysfs_writer import small_machine
 from tests.support.schemas import follow_schema
 
 MACHINE = ("-m", "synthetic:2n16c2t")
-BIG = "claim default/big, request cpus: asks for 1 device, 2 match, 0 have the capacity left"
+BIG = "claim default/big, request cpus: asks for 1 device, 2 match, 0 have enough capacity left"
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_a_driver_that_nobody_tells_of_is_named(cpuctl: Cpuctl, tmp_path: Path) 
     document = answer(cpuctl, "plan", "-f", written(tmp_path, both), *MACHINE)
     assert document["pods"][0]["outcome"] == "Undetermined"
     assert document["pods"][0]["why"].endswith(
-        "no ResourceSlice tells of the devices of its driver gpu.example.com"
+        "no ResourceSlice lists the devices of its driver gpu.example.com"
     )
     told = written(tmp_path, both + gpu_slice("gpu0"))
     words = ("plan", "-f", told, *MACHINE, "--driver-args", "--hostname-override node-a")
@@ -145,7 +145,7 @@ def test_a_pod_that_is_admitted_and_does_not_start_is_no_success(cpuctl: Cpuctl,
     manifest = written(tmp_path, claim("c", cpus(4)) + pod("a", "c") + pod("b", "c"))
     result = cpuctl("plan", "-f", manifest, *MACHINE)
     assert result.code == 3
-    problem = "claim default/c is pod default/a's already: a claim is one container's"
+    problem = "claim default/c is already in use by pod default/a: only one container can use a claim"
     assert f"warning: pod default/b is admitted but does not start: {problem}" in result.out
     explained = answer(cpuctl, "explain", "b", "-f", manifest, *MACHINE, schema="explanation")
     assert explained["pod"]["claimProblem"] == problem
@@ -154,7 +154,7 @@ def test_a_pod_that_is_admitted_and_does_not_start_is_no_success(cpuctl: Cpuctl,
 def test_what_does_not_go_together_is_said_before_it_happens(cpuctl: Cpuctl, manifest: str) -> None:
     kubelet = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0,16")
     result = cpuctl("plan", "-f", manifest, *MACHINE, *kubelet)
-    assert "the kubelet's CPU Manager policy is static: it and the driver know nothing" in result.err
+    assert "the kubelet's CPU Manager policy is static: it and the driver do not know" in result.err
     assert "the kubelet reserves CPUs 0,16, the driver none" in result.err
     without = cpuctl("plan", "-T", "web=2/2,1Gi", *MACHINE, *kubelet)
     assert "driver" not in without.err
@@ -188,13 +188,13 @@ def test_a_running_pods_claim_counts(cpuctl: Cpuctl, tmp_path: Path) -> None:
     unknown = answer(cpuctl, "plan", "-f", written(tmp_path, new), *words)
     assert (
         unknown["pods"][0]["why"]
-        == "pod default/p runs: ResourceClaim default/old is not among the manifests"
+        == "pod default/p is running: ResourceClaim default/old is not among the manifests"
     )
     old = allocated("old", "cpudevnuma000", consumed=4, users="u", pool="node")
     known = answer(cpuctl, "plan", "-f", written(tmp_path, new + old), *words)
     (taken,) = known["pods"][0]["claims"]
     assert [each["device"] for each in taken["devices"]] == ["cpudevnuma001"]
-    assert taken["whyUnknown"].startswith("which CPUs claim default/old has is not known")
+    assert taken["whyUnknown"].startswith("the CPUs of claim default/old are unknown")
     for command in ("plan", "explain"):
         assert cpuctl(command, "-f", written(tmp_path, new + old), *words).code == 3
     assert cpuctl("dra", "allocate", written(tmp_path, new + old), *MACHINE).code == 3
@@ -269,7 +269,7 @@ def test_a_comparison_is_no_success_where_a_pod_does_not_start(cpuctl: Cpuctl, t
     manifest = written(tmp_path, claim("c", cpus(4)) + pod("a", "c") + pod("b", "c"))
     result = cpuctl("plan", "-f", manifest, *MACHINE, "--compare", ".", ".")
     assert result.code == 3
-    assert "A: default/b: claim default/c is pod default/a's already" in result.out
+    assert "A: default/b: claim default/c is already in use by pod default/a" in result.out
 
 
 def test_an_entry_that_names_no_claim_is_no_pods(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_a_copy_that_does_not_start_does_not_fit(cpuctl: Cpuctl, tmp_path: Path,
     manifest = written(tmp_path, claim("c", cpus(4)) + pod("a", "c"))
     words = ("plan", "-f", manifest, *MACHINE)
     found = answer(cpuctl, *words, "--repeat", rounds)["repeat"]
-    problem = "claim default/c is pod default/a's already: a claim is one container's"
+    problem = "claim default/c is already in use by pod default/a: only one container can use a claim"
     assert (found["fitted"], found["stop"]["pod"]) == (1, "default/a-2")
     assert found["stop"]["message"] == f"it is admitted but does not start: {problem}"
     assert problem in cpuctl(*words, "--repeat", rounds, "-q").out
@@ -355,7 +355,7 @@ def test_more_copies_fit_where_they_get_claims_of_their_own(cpuctl: Cpuctl, tmp_
 def test_a_static_pod_with_claims_never_comes(cpuctl: Cpuctl, tmp_path: Path) -> None:
     static = pod("a", "c").replace("{name: a}", "{name: a, annotations: {kubernetes.io/config.source: file}}")
     document = answer(cpuctl, "plan", "-f", written(tmp_path, claim("c", cpus(2)) + static), *MACHINE)
-    refusal = "the kubelet does not take the pod's manifest: static pods may not reference resourceclaims"
+    refusal = "the kubelet rejects the static pod: static pods may not reference resourceclaims"
     (found,) = document["pods"]
     assert (found["outcome"], found["message"]) == ("Pending", f"claim default/c: {refusal}")
     assert "claims" not in found

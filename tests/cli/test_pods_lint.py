@@ -330,7 +330,7 @@ def test_custom_resources_are_looked_at_template_by_template(lint: Lint) -> None
         "limit-range": (13, where),
     }
     assert found["limit-range"]["note"] == (
-        "the API server rejects its pods, whatever it says of the PyTorchJob itself"
+        "the API server rejects its pods, even if it accepts the PyTorchJob itself"
     )
     assert result.err.count("PyTorchJob") == 1
     told = "only the pod templates of PyTorchJob.kubeflow.org/train are checked, not their own schemas"

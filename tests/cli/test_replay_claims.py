@@ -114,4 +114,4 @@ def test_a_claim_is_one_containers_and_the_next_pod_does_not_start(cpuctl: Cpuct
     found = replayed(cpuctl, tmp_path, text, come("a"), come("b"), flags="--reserved-cpus 0,16")
     assert found["final"]["containers"]["default/a/c"]["cgroup"] == "1-2,17-18"
     assert found["final"]["containers"]["default/b/c"]["state"] == "waiting"
-    assert "does not start: claim default/c is pod default/a's already" in texts(found, "b")[-1]
+    assert "does not start: claim default/c is already in use by pod default/a" in texts(found, "b")[-1]

@@ -64,7 +64,7 @@ def test_eight_vcpus_and_an_emulator_thread_are_nine_cpus(cpuctl: Cpuctl) -> Non
     ]
     assert not explained["replacement"]["loops"]
     assert explained["sources"]["virtualMachines"]["value"].startswith(
-        "their pods as KubeVirt 1.9 makes them"
+        "launcher pods as created by KubeVirt 1.9"
     )
 
 
@@ -147,7 +147,7 @@ def test_amounts_are_told_as_computed(cpuctl: Cpuctl) -> None:
         if (each["container"], each["side"], each["resource"]) == ("compute", "requests", "memory")
     )
     assert (memory["quantity"], memory["how"]) == ("4520Mi", "derived")
-    assert memory["rule"] == "KubeVirt 1.9 computes it"
+    assert memory["rule"] == "computed by KubeVirt 1.9"
     assert "gets 1 exclusive CPU with" not in cpuctl("pods", "show", "-f", GUEST).out
 
 

@@ -127,11 +127,11 @@ def test_a_claim_that_counts_is_one_pods() -> None:
 @pytest.mark.parametrize(
     ("resources", "whole", "words"),
     [
-        ("", "", "container main requests no CPUs, and claims give it 10"),
+        ("", "", "container main requests no CPUs, but its claims allocate 10"),
         (", requests: {cpu: 10}, limits: {cpu: 10}", "", ""),
         (", requests: {cpu: 4}, limits: {cpu: 4}", "", "is throttled at 4 of the 10 CPUs of its claims"),
         ("", "{requests: {cpu: 12}, limits: {cpu: 12}}", ""),
-        ("", "{requests: {cpu: 6}}", "as a whole it requests 6 CPUs, and claims give it 10"),
+        ("", "{requests: {cpu: 6}}", "the pod requests 6 CPUs as a whole, but its claims allocate 10"),
     ],
 )
 def test_where_claims_do_not_count_pods_have_to_request_the_same(
@@ -148,9 +148,9 @@ def test_where_claims_do_not_count_pods_have_to_request_the_same(
         ("", ""),
         (
             ", requests: {cpu: 10}",
-            "requests 10 CPUs beside the 10 of its claims: they count twice",
+            "requests 10 CPUs in addition to the 10 of its claims: they are counted twice",
         ),
-        (GUARANTEED, "has a CPU limit, so that a quota stays on the CPUs of its claims: leave it out"),
+        (GUARANTEED, "has a CPU limit, so the CPUs of its claims are throttled by a quota"),
     ],
 )
 def test_where_they_count_nothing_is_to_be_requested_twice_or_limited(resources: str, words: str) -> None:
@@ -287,9 +287,9 @@ def test_static_pods_have_no_claims(minor: int, words: str) -> None:
     )
     found = FeatureGates.for_minor(minor).with_overrides({"DynamicResourceAllocation": True})
     node, (first,), (answer,) = served(TEN + static, gates=found)
-    refusal = f"the kubelet does not take the pod's manifest: static pods may not {words}"
+    refusal = f"the kubelet rejects the static pod: static pods may not {words}"
     assert answer == (Pending(f"claim default/ten: {refusal}") if words else None)
-    problem = "" if words else "its claims are reserved for no pod: no scheduler sees a static one"
+    problem = "" if words else "its claims cannot be allocated: the scheduler does not handle static pods"
     assert node.problem(first.uid) == problem
     assert not node.held
 

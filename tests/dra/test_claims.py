@@ -40,8 +40,8 @@ def test_cpus_of_a_group_come_from_the_first_that_has_enough_left() -> None:
     found = plan(text, "2n16c2t")
     assert given(found) == ["0-4,16-20", "8-12,24-28"]
     assert why(found, 2) == (
-        "default/c cpus: asks for 1 device, 2 match, 0 have the capacity left "
-        "(dra.cpu/cpu: 10 asked, at most 6 left on one)"
+        "default/c cpus: asks for 1 device, 2 match, 0 have enough capacity left "
+        "(dra.cpu/cpu: 10 requested, at most 6 left on one device)"
     )
     assert str(found.driver.shared) == "5-7,13-15,21-23,29-31"
 
@@ -97,7 +97,7 @@ def test_what_the_library_does_not_know_is_undetermined() -> None:
     [
         ("(" * 2000 + "true" + ")" * 2000, "cel-python cannot read the selector"),
         ('"a"' + ' + "a"' * 1500 + ' == "b"', "cel-python cannot"),
-        ("true || " * 1300 + "true", "no API server stores a selector of more than 10240 bytes: 'true ||"),
+        ("true || " * 1300 + "true", "the API server rejects selectors longer than 10240 bytes: 'true ||"),
         (
             "".join(f"[1, 2, 3, 4, 5, 6, 7, 8].all({name}, " for name in "abcd") + "true))))",
             "evaluating the selector",
@@ -166,7 +166,7 @@ def test_a_constraint_keeps_devices_on_one_numa_node() -> None:
     assert given(found) == ["0-2,8-10", "4-5,12-13"], "two CPUs are left on node 0"
     five = plan(claim("nine", single_cpus(9), constraint) + pod("a", "nine"), "2n8c2t", INDIVIDUAL)
     assert why(five) == (
-        "default/nine cpus: asks for 9 devices, 16 match, 8 keep the constraint on "
+        "default/nine cpus: asks for 9 devices, 16 match, 8 satisfy the constraint on "
         "resource.kubernetes.io/numaNode"
     )
 
@@ -203,11 +203,11 @@ def test_a_gpu_whose_numa_node_has_too_few_cpus_left_is_no_choice() -> None:
 def test_devices_of_a_driver_that_nobody_tells_of_are_undetermined() -> None:
     text = gpus("fpga.example.com", 1) + claim("both", f"{cpus(4)}, {GPU}", ALIGNED) + pod("a", "both")
     assert why(plan(text, "2n16c2t")) == (
-        "undetermined: claim default/both asks for devices of class gpu, and no ResourceSlice tells of the "
+        "undetermined: claim default/both requests devices of class gpu, but no ResourceSlice lists the "
         "devices of its driver fpga.example.com"
     )
     unknown = plan(claim("c", GPU) + pod("a", "c"), "2n16c2t")
-    assert why(unknown).endswith("of class gpu, and there is no such DeviceClass among the manifests")
+    assert why(unknown).endswith("of class gpu, but this DeviceClass is not among the manifests")
     missing = plan(pod("a", "c"), "2n16c2t")
     assert why(missing) == "undetermined: ResourceClaim default/c is not among the manifests"
 
@@ -224,7 +224,7 @@ def test_32_of_512_cpus_that_cannot_be_had_together_are_soon_given_up() -> None:
     requests = f"{single_cpus(16, name='first')}, {single_cpus(16, name='second')}"
     text = claim("c", requests, constraint) + pod("a", "c")
     assert why(plan(text, "2s8n128c2t,l3=32", INDIVIDUAL)) == (
-        "default/c second: asks for 16 devices, 512 match, 15 keep the constraint on dra.cpu/cacheL3ID"
+        "default/c second: asks for 16 devices, 512 match, 15 satisfy the constraint on dra.cpu/cacheL3ID"
     )
 
 
@@ -256,7 +256,7 @@ def test_a_claim_is_one_containers() -> None:
     assert given(found) == ["0-1,16-17"] * 2
     assert [each.problem for each in found.pods] == [
         "",
-        "claim default/c is pod default/a's already: a claim is one container's",
+        "claim default/c is already in use by pod default/a: only one container can use a claim",
     ]
 
 

@@ -32,9 +32,9 @@ def test_the_static_policy_does_not_go_with_the_driver() -> None:
     ("kubelet", "words"),
     [
         (KubeletConfiguration(reserved_system_cpus="0-1"), "the kubelet reserves CPUs 0-1, the driver 0,16"),
-        (KubeletConfiguration(kube_reserved={"cpu": "1"}), "keeps 1 CPUs from pods"),
-        (KubeletConfiguration(system_reserved={"cpu": "1500m"}), "keeps 1.5 CPUs from pods"),
-        (KubeletConfiguration(), "keeps 0 CPUs from pods"),
+        (KubeletConfiguration(kube_reserved={"cpu": "1"}), "reserves 1 CPUs"),
+        (KubeletConfiguration(system_reserved={"cpu": "1500m"}), "reserves 1.5 CPUs"),
+        (KubeletConfiguration(), "reserves 0 CPUs"),
     ],
 )
 def test_reserved_cpus_that_differ_are_told(kubelet: KubeletConfiguration, words: str) -> None:

@@ -57,7 +57,7 @@ def test_cpus_of_a_group_that_nobody_tells_make_others_unknown() -> None:
     text = allocated("old", "cpudevnuma000", consumed=4, users="x") + claim("c", cpus(4)) + pod("a", "c")
     (outcome,) = planned(text).pods[0].claims
     assert isinstance(outcome.prepared, Undetermined)
-    assert "which CPUs claim default/old has is not known" in outcome.prepared.text
+    assert "the CPUs of claim default/old are unknown" in outcome.prepared.text
     assert [str(each.consumed["dra.cpu/cpu"]) for each in outcome.grants] == ["4"]
 
 
@@ -66,7 +66,8 @@ def test_a_claim_that_has_been_allocated_keeps_its_devices() -> None:
     assert given(planned(text)) == ["8-9,24-25"]
     elsewhere = planned(allocated("mine", "cpudevnuma001", consumed=4, pool="node-b") + pod("a", "mine"))
     assert (
-        why(elsewhere) == "default/mine cpus: it has device cpudevnuma001 of dra.cpu in pool node-b: not here"
+        why(elsewhere)
+        == "default/mine cpus: it is allocated elsewhere: device cpudevnuma001 of dra.cpu in pool node-b"
     )
 
 
@@ -110,7 +111,7 @@ def test_a_running_pod_whose_claim_nobody_tells_of_may_have_any_device() -> None
     node = node_claims(found.dra, LoadedDriver(GROUPED, MACHINE, NODE), Sources(), running=[old])
     answer = node.allocate(a)
     assert isinstance(answer, Undetermined)
-    assert answer.text == "pod default/old runs: ResourceClaim default/gone is not among the manifests"
+    assert answer.text == "pod default/old is running: ResourceClaim default/gone is not among the manifests"
 
 
 def test_pods_that_go_give_back_devices_and_cpus() -> None:
@@ -154,7 +155,7 @@ def test_a_claim_that_a_pod_knows_by_two_names_is_one_claim() -> None:
 def test_a_claim_that_two_containers_use_by_two_names_is_the_first_ones() -> None:
     other = "{name: side, resources: {claims: [{name: two}]}}"
     found = planned(claim("c", cpus(4)) + TWO_NAMES.replace("[{name: main", f"[{other}, {{name: main"))
-    assert "is named by containers side, main" in found.pods[0].problem
+    assert "is referenced by containers side, main" in found.pods[0].problem
 
 
 def test_before_consumable_capacity_a_group_that_a_claim_has_is_taken() -> None:
@@ -180,7 +181,7 @@ def test_cpus_that_nobody_tells_are_free_when_their_pods_are_gone() -> None:
     beside = come(b)
     assert isinstance(beside, Undetermined)
     assert beside.text.endswith(
-        "claim default/a has is not known: it came while those of default/old were not"
+        "claim default/a are unknown: it was prepared while the CPUs of default/old were unknown"
     )
     node.release(a.uid)
     node.release(b.uid)
@@ -224,10 +225,10 @@ def test_nothing_is_taken_from_a_pool_with_two_devices_of_one_name() -> None:
     ("where", "answer"),
     [
         ("allNodes: true", "gpu0"),
-        ("nodeName: node-b", "no ResourceSlice tells"),
+        ("nodeName: node-b", "no ResourceSlice lists"),
         (f"{{}}{NODE}", "gpu0"),
-        ("{}node-b", "no ResourceSlice tells"),
-        ("labels", "hangs on labels of the node"),
+        ("{}node-b", "no ResourceSlice lists"),
+        ("labels", "depends on the node's labels"),
     ],
 )
 def test_slices_are_for_the_nodes_that_they_name_or_select(where: str, answer: str) -> None:
@@ -262,5 +263,5 @@ def test_before_consumable_capacity_a_group_is_one_claims_and_the_driver_cannot_
 def test_before_prioritized_lists_a_claim_with_alternatives_is_not_stored() -> None:
     request = "{name: cpus, firstAvailable: [{name: one, deviceClassName: dra.cpu}]}"
     text = claim("c", request) + pod("a", "c")
-    assert "DRAPrioritizedList is off" in why(planned(text, minor=33))
+    assert "DRAPrioritizedList is disabled" in why(planned(text, minor=33))
     assert planned(text, minor=34).pods[0].why is None

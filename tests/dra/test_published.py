@@ -73,8 +73,8 @@ def test_the_scheduler_goes_by_what_is_published_and_that_the_driver_would_publi
     found, warnings = planned(slices, GROUP)
     assert given(found) == ["8-10,24-26"], "6 CPUs are left on the second node only"
     assert warnings == [
-        f"{NOT}cpudevnuma000: 4 CPUs are published, 16 it would be",
-        f"{NOT}cpudevnuma001: another dra.cpu/socketID",
+        f"{NOT}cpudevnuma000: published with 4 CPUs, expected 16",
+        f"{NOT}cpudevnuma001: different dra.cpu/socketID",
     ]
 
 
@@ -84,10 +84,10 @@ def test_devices_that_the_driver_has_not_are_not_prepared() -> None:
     found, warnings = planned(published(reserved), claim("c", single_cpus(32)) + pod("a", "c"), words)
     assert 'device "cpudev024" not found in device to CPU ID map' in found.pods[0].problem
     assert warnings[0] == (
-        f"{NOT}cpudev024, cpudev025, cpudev026, cpudev027, cpudev028, ...: the driver has no such device, "
-        "and prepares no claim for it"
+        f"{NOT}cpudev024, cpudev025, cpudev026, cpudev027, cpudev028, ...: the driver does not have this "
+        "device, so it cannot prepare claims for it"
     )
-    assert any(each.endswith("another dra.cpu/cpuID") for each in warnings)
+    assert any(each.endswith("different dra.cpu/cpuID") for each in warnings)
 
 
 def test_slices_that_are_not_all_there_are_waited_for() -> None:

@@ -91,7 +91,7 @@ def test_rules_of_cgroups_say_what_the_values_rest_on() -> None:
         "its cpu limit",
     )
     best_effort = pod_facts(manifest(app()), STATIC)
-    assert best_effort.cgroup_rules.shares == "BestEffort pods have least"
+    assert best_effort.cgroup_rules.shares == "BestEffort pods have the minimum"
 
 
 def test_memory_is_protected_by_class() -> None:

@@ -111,7 +111,7 @@ def test_a_driver_of_which_nobody_tells_is_undetermined(tmp_path: Path) -> None:
     answer, _ = planned(tmp_path, text, {"n1": LARGE})
     (a,) = answer["pods"]
     assert a["outcome"] == "Undetermined"
-    assert "no ResourceSlice tells of the devices of its driver gpu.example.com" in a["why"]
+    assert "no ResourceSlice lists the devices of its driver gpu.example.com" in a["why"]
 
 
 def test_the_flags_of_the_driver_are_those_of_all_nodes(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_copy_that_does_not_start_does_not_fit(tmp_path: Path) -> None:
     stop = answer["repeat"]["stop"]
     assert (stop["outcome"], stop["claimProblem"]) == (
         "Admitted",
-        "claim default/one is pod default/a's already: a claim is one container's",
+        "claim default/one is already in use by pod default/a: only one container can use a claim",
     )
     own = template("t", cpus(8)) + from_template("a")
     answer, _ = planned(tmp_path, own, {"n1": LARGE}, rounds="max")

@@ -57,7 +57,7 @@ def test_guaranteed_containers_get_cpus_of_their_own_others_share(play: Play, pl
     assert (free.cpus, log.cpus) == ("3,11", "0,4-8,12-15")
     none = runtime.create(pod("none", parent=GUARANTEED), "main", **resources(16))
     assert none.cpus == "0,4-8,12-15"
-    assert scene.heard.says("default/none/main gets no CPUs of its own, and runs in the pool: ")
+    assert scene.heard.says("default/none/main gets no exclusive CPUs and runs in the shared pool: ")
     runtime.stop_container(app)
     assert (half.cpus, log.cpus, none.cpus) == ("0-2,4-10,12-15",) * 3
 
@@ -105,9 +105,9 @@ def test_without_its_state_it_moves_nobody_who_has_cpus_of_its_own(
     assert CPUSet.parse(sets["log"]) == CPUSet.parse("0-15") - union(own)
     assert len(union(own)) == 12
     (event,) = scene.heard.told(1)
-    assert event[1].notes[0] == "default/a/main runs on CPUs 3,11 already, and keeps them as its own"
+    assert event[1].notes[0] == "default/a/main already runs on CPUs 3,11, and keeps them exclusively"
     assert [each.partition(" to ")[0] for each in event[1].notes[1:]] == [
-        f"default/{name}/main ran on CPUs {given}, and is moved"
+        f"default/{name}/main is moved from CPUs {given}"
         for name, given in (("b", "4-5"), ("c", "5-6"), ("d", "0,8"))
     ]
 
@@ -140,7 +140,10 @@ def test_what_runs_stays_where_the_policy_would_not_have_put_it(
     runtime.containers["a"] = Running("a", "main", sandbox, "1,7", "", **resources(2))
     scene = play(places(kubelet=KubeletInputs(config=str(config), version="1.36")), runtime)
     assert runtime.containers["a"].cpus == "1,7"
-    assert scene.heard.says("a/main runs on CPUs 1,7 already, and keeps them as its own, though: ")
+    assert scene.heard.says(
+        "a/main already runs on CPUs 1,7, and keeps them exclusively, although the policy would not allow "
+        "it: "
+    )
     more = scene.runtime.create(pod("b", parent=GUARANTEED), "main", **resources(4))
     assert more.cpus == "2-3,10-11"
     assert json.loads((tmp_path / "state").read_bytes())["containers"] != []
@@ -200,8 +203,8 @@ def test_without_its_state_it_leaves_memory_where_it_is(play: Play, places: Plac
     assert [(each.cpus, each.mems) for each in runtime.containers.values()] == [("1-2", "0"), ("5-6", "0")]
     (event,) = scene.heard.told(1)
     assert event[1].notes == (
-        "default/near/main runs on CPUs 1-2 already, and keeps them as its own",
-        "default/far/main runs on CPUs 5-6 already, and keeps them as its own, with its memory on nodes 0",
+        "default/near/main already runs on CPUs 1-2, and keeps them exclusively",
+        "default/far/main already runs on CPUs 5-6, and keeps them exclusively, with its memory on nodes 0",
     )
 
 

@@ -27,7 +27,7 @@ def test_it_registers_and_asks_for_what_it_needs(play: Play) -> None:
     assert (registered.plugin_name, registered.plugin_idx) == ("cpuctl", "10")
     assert {number for number in range(1, 32) if scene.runtime.events >> number - 1 & 1} == EVENTS
     assert scene.heard.says(
-        "registered as 10-cpuctl with fake 1.0, which waits 20 s: answers come within 2 s"
+        "registered as 10-cpuctl with fake 1.0, whose timeout is 20 s: answering within 2 s"
     )
 
 
@@ -126,8 +126,8 @@ def test_whoever_else_chooses_cpus_is_overruled_and_named(play: Play) -> None:
     scene.runtime.update(app, "0-7")
     assert app.cpus == "2-5"
     scene.runtime.update(app, "")
-    assert scene.heard.says("shop/web/app comes with CPUs 0-15 that somebody else has chosen")
-    assert scene.heard.says("shop/web/app is asked to run on CPUs 0-7 and stays on 2-5")
+    assert scene.heard.says("shop/web/app is created with CPUs 0-15 set by someone else")
+    assert scene.heard.says("shop/web/app: update to CPUs 0-7 requested, but it stays on 2-5")
 
 
 def test_what_a_container_comes_with_is_not_set_again(play: Play) -> None:
@@ -179,9 +179,9 @@ def test_a_slow_decision_lets_the_container_pass_and_puts_it_right_later(play: P
     scene.runtime.serve(1.0)
     assert (app.cpus, log.cpus) == ("2-5", "0-1,6-15")
     scene.runtime.create(pod("zoo"), "app")
-    assert scene.heard.says("default/zoo/app is not in the plan, and runs in the pool")
+    assert scene.heard.says("default/zoo/app is not in the plan, and runs in the shared pool")
     assert scene.heard.says(
-        "CREATE_CONTAINER: no answer within 0.2 s: it passes untouched, and is put right later"
+        "CREATE_CONTAINER: no answer within 0.2 s: passed through unchanged, to be corrected later"
     )
 
 
@@ -238,8 +238,8 @@ def test_a_failure_lets_the_container_pass(play: Play) -> None:
     runtime.serve()
     assert {each.cpus for each in failed} == {"0-15"}, "it is put right as soon as it can be"
     assert runtime.create(pod("web", "shop"), "log").cpus == "0-1,6-15"
-    assert scene.heard.says("CREATE_CONTAINER: no idea: it passes untouched")
-    assert scene.heard.says("internal error: ZeroDivisionError: oh: it passes untouched")
+    assert scene.heard.says("CREATE_CONTAINER: no idea: passed through unchanged")
+    assert scene.heard.says("internal error: ZeroDivisionError: oh: passed through unchanged")
 
 
 def test_what_the_runtime_could_not_update_is_told_again(play: Play) -> None:
@@ -264,7 +264,7 @@ def test_nonsense_fails_no_container_and_the_next_call_is_answered(play: Play) -
     for method in ("CreateContainer", "StateChange"):
         passed = runtime.exchange(method, b"\xff\xff\xff")
         assert (passed.status.code, passed.payload) == (0, b"")
-        assert scene.heard.says(f"{method}: 3 bytes are no ")
+        assert scene.heard.says(f"{method}: 3 bytes do not form a valid ")
     assert runtime.exchange("Synchronize", b"\xff\xff\xff").status.code == 3
     assert runtime.exchange("Juggle", b"").status.code == 12
     assert runtime.exchange("Configure", b"", service="ttrpc.health").status.code == 12
@@ -296,7 +296,9 @@ def test_no_failure_of_ours_ends_the_plugin_or_goes_unsaid(
     with monkeypatch.context() as broken:
         broken.setattr(plugin, "container_of", fails)
         assert runtime.create(pod("other"), "main").cpus == ""
-        assert scene.heard.says("CreateContainer: internal error: ZeroDivisionError: oh: it passes untouched")
+        assert scene.heard.says(
+            "CreateContainer: internal error: ZeroDivisionError: oh: passed through unchanged"
+        )
         with pytest.raises(RuntimeError, match="internal error"):
             runtime.call("Synchronize", runtime.everything(), "SynchronizeResponse")
     runtime.create(pod("third"), "main")
@@ -329,14 +331,14 @@ def test_an_empty_pool_is_said(play: Play) -> None:
     scene.runtime.create(pod("web", "shop"), "app")
     scene.runtime.create(pod("db", "shop"), "init")
     assert scene.runtime.create(pod("other"), "main").cpus == ""
-    assert scene.heard.says("nothing is left of the pool for default/other/main: it keeps the CPUs it has")
+    assert scene.heard.says("the shared pool is empty: default/other/main keeps its current CPUs")
 
 
 def test_containers_of_before_keep_cpus_that_the_plan_does_not_give_away(play: Play) -> None:
     smaller = PLAN._replace(pool=cpus("0-1,10-13"))
     scene = play(PlannedPlaces(smaller))
     assert scene.runtime.create(pod("older"), "main", cpus="14-15").cpus == "14-15"
-    assert scene.heard.says("default/older/main is left on CPUs 14-15, which the plan does not give away")
+    assert scene.heard.says("default/older/main stays on CPUs 14-15, which the plan does not assign")
 
 
 def test_without_cpus_a_plan_gives_memory_nodes_alone(play: Play) -> None:

@@ -59,7 +59,7 @@ def test_messages_need_not_end_where_pieces_do(given_: list[tuple[int, bytes]], 
 
 
 def test_what_is_longer_than_any_frame_is_refused_before_it_has_come() -> None:
-    with pytest.raises(FramingError, match=f"a piece has {LONGEST_PAYLOAD + 1} bytes"):
+    with pytest.raises(FramingError, match=f"a frame has {LONGEST_PAYLOAD + 1} bytes"):
         list(PieceReader().feed((1).to_bytes(4) + (LONGEST_PAYLOAD + 1).to_bytes(4)))
     with pytest.raises(FramingError, match=f"a message has {LONGEST_MESSAGE + 1} bytes"):
         list(MessageReader().feed((LONGEST_MESSAGE + 1).to_bytes(4) + bytes(6)))

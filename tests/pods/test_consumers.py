@@ -155,11 +155,11 @@ def test_downward_api_tells_storage_and_huge_pages_where_a_container_speaks_of_t
 def test_the_scheduler_takes_containers_without_requests_for_a_minimum_where_it_compares_nodes() -> None:
     found = read(manifest(app("cpu=1", name="a"), app(name="b"), init("cpu=2")))
     assert one(found, "scheduler", "cpu request").amount == Quantity.parse("2")
-    assert not [each for each in found if each.item == "cpu to compare nodes"]
+    assert not [each for each in found if each.item == "cpu for scoring"]
     assert one(found, "scheduler", "memory request").amount == Quantity()
-    compared = one(found, "scheduler", "memory to compare nodes")
+    compared = one(found, "scheduler", "memory for scoring")
     assert compared.amount == Quantity.parse("400Mi")
-    assert compared.rule == "compares nodes with room: 200Mi for each container without a request"
+    assert compared.rule == "for scoring nodes, containers without a request count as 200Mi"
 
 
 def test_a_request_of_zero_stays_zero_and_the_pods_own_counts() -> None:

@@ -20,9 +20,12 @@ class Case:
 
 
 REQUESTS = [
-    Case("apps", manifest(app("cpu=1", name="a"), app("cpu=2", name="b")), "3", "app containers added up"),
+    Case("apps", manifest(app("cpu=1", name="a"), app("cpu=2", name="b")), "3", "sum of app containers"),
     Case(
-        "with sidecars", manifest(app("cpu=1"), sidecar("cpu=2")), "3", "app containers and sidecars added up"
+        "with sidecars",
+        manifest(app("cpu=1"), sidecar("cpu=2")),
+        "3",
+        "sum of app containers and sidecars",
     ),
     Case("an init container needs more", manifest(app("cpu=1"), init("cpu=5")), "5", "init container init"),
     Case(
@@ -43,15 +46,15 @@ REQUESTS = [
         "5",
         "init container init",
     ),
-    Case("as much is not more", manifest(app("cpu=5"), init("cpu=5")), "5", "app containers added up"),
+    Case("as much is not more", manifest(app("cpu=5"), init("cpu=5")), "5", "sum of app containers"),
     Case("the pod's own", manifest(app("cpu=5"), pod_level=resources("cpu=1")), "1", "spec.resources"),
     Case(
         "not the pod's",
         manifest(app("cpu=5"), pod_level=resources("memory=1")),
         "5",
-        "app containers added up",
+        "sum of app containers",
     ),
-    Case("overhead", manifest(app("cpu=1"), overhead="cpu=1"), "2", "app containers added up, plus overhead"),
+    Case("overhead", manifest(app("cpu=1"), overhead="cpu=1"), "2", "sum of app containers, plus overhead"),
     Case("only overhead", manifest(app(), overhead="cpu=1"), "1", "nothing but overhead, plus overhead"),
 ]
 
@@ -63,19 +66,19 @@ def test_requests(case: Case) -> None:
 
 
 LIMITS = [
-    Case("all limited", manifest(app("", "cpu=1")), "1", "app containers added up"),
+    Case("all limited", manifest(app("", "cpu=1")), "1", "sum of app containers"),
     Case(
         "not all limited",
         manifest(app("", "cpu=1", name="a"), app(name="b")),
         "1",
-        "app containers added up; no bound, as not every container has a limit",
+        "sum of app containers; unlimited, as not every container has a limit",
     ),
     Case("the pod's own", manifest(app(), pod_level=resources("", "cpu=3")), "3", "spec.resources"),
     Case(
         "no overhead on nothing",
         manifest(app("", "cpu=0"), overhead="cpu=1"),
         "0",
-        "app containers added up; no bound, as not every container has a limit",
+        "sum of app containers; unlimited, as not every container has a limit",
     ),
 ]
 

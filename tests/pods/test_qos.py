@@ -114,7 +114,7 @@ def test_class_and_reason(case: Verdict) -> None:
 
 def test_status_is_believed() -> None:
     verdict = pod_qos(manifest(app(FULL, FULL))._replace(qos_class=QosClass.BURSTABLE))
-    assert (verdict.qos_class, verdict.reason) == (QosClass.BURSTABLE, "the status of the pod says so")
+    assert (verdict.qos_class, verdict.reason) == (QosClass.BURSTABLE, "from the pod's status")
 
 
 def test_without_the_gate_containers_decide() -> None:

@@ -27,9 +27,9 @@ def test_every_amount_tells_where_it_comes_from() -> None:
     given = manifest(app("", "cpu=1"), pod_level=resources("", "cpu=3"), overhead="cpu=1m")
     assert told(provenance(given, RULES)) == {
         "main.limits.cpu": "written",
-        "main.requests.cpu": "its limit, as no request is given",
+        "main.requests.cpu": "from its limit",
         "limits.cpu": "written",
-        "requests.cpu": "the containers' requests added up",
+        "requests.cpu": "the sum of the containers' requests",
         "overhead.cpu": "written",
     }
 
@@ -37,7 +37,7 @@ def test_every_amount_tells_where_it_comes_from() -> None:
 def test_pod_level_requests_follow_limits_where_containers_have_none() -> None:
     stored = provenance(manifest(app(), pod_level=resources("", "cpu=3")), RULES)
     assert stored.sources[AmountField("", "requests", "cpu")] == AmountSource(
-        AmountOrigin.DEFAULTED, "the pod-level limit, as no request is given"
+        AmountOrigin.DEFAULTED, "from the pod-level limit"
     )
 
 

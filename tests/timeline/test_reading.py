@@ -315,7 +315,7 @@ MISTAKES = [
     Mistake(
         "ends too early",
         "until",
-        "the last event is later than until",
+        "the last event is later than until than until than until than until",
         {"admit": "dpdk"},
         {"until": "500ms"},
     ),

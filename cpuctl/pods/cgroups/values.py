@@ -229,7 +229,7 @@ def pod_cgroup_rules(
 ) -> CgroupRules:
     """Explain the pod's own cgroup."""
     if qos_class is QosClass.BEST_EFFORT:
-        return CgroupRules("BestEffort pods have least", _BEST_EFFORT, _BEST_EFFORT)
+        return CgroupRules("BestEffort pods have the minimum", _BEST_EFFORT, _BEST_EFFORT)
     quota, memory = (_pod_limit(pod, qos_class, name) for name in ("cpu", "memory"))
     if qos_class is QosClass.GUARANTEED or is_limited(pod, "cpu"):
         quota = _lifted(settings, exclusive=exclusive) or quota

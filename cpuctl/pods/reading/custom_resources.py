@@ -86,7 +86,7 @@ def pods_of_template(resource: Cursor, template: PodTemplate, kind: str, group: 
 
 
 def _too_many(resource: Cursor, kind: str) -> InputError:
-    return resource.error(f"expected at most {MAX_REPLICAS} pods of one {kind}")
+    return resource.error(f"expected at most {MAX_REPLICAS} pods per {kind}")
 
 
 def _templates(at: Cursor, name_parts: tuple[str, ...], count: int, depth: int) -> Iterator[PodTemplate]:

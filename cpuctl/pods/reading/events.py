@@ -56,7 +56,7 @@ def decode_events(text: str | bytes, source: str) -> tuple[RejectionEvent, ...]:
         if len(events) > _MOST_EVENTS:
             raise InputError(f"more than {_MOST_EVENTS:,} events", where=source)
     if not events:
-        hint = "kubectl get events -A -o json writes them"
+        hint = "get them with kubectl get events -A -o json"
         raise InputError("no events: expected an Event, or a list of events", where=source, hint=hint)
     found = [rejection for event in events if (rejection := _rejection(event))]
     return tuple(sorted(found, key=lambda event: event.last, reverse=True))
@@ -70,7 +70,7 @@ def _refuse_table(text: str | bytes, source: str) -> None:
         hint = (
             f"add -o json to kubectl, or cpuctl explain --message - < {quote(source)} explains its messages"
         )
-        raise InputError("this is a table of kubectl's, expected events", where=source, hint=hint)
+        raise InputError("found a kubectl table, expected events", where=source, hint=hint)
 
 
 def _events(cursor: Cursor, kind_in_list: str) -> Iterator[Cursor]:

@@ -93,8 +93,8 @@ class KubeVirtContext:
     def computed(self) -> str:
         """By whose rules the pods are worked out, and what the cluster is taken to be."""
         where = self.cluster.where
-        settings = f"the settings of {where}" if where else "a cluster's default settings"
-        return f"their pods as KubeVirt {RELEASE} makes them, with {settings}"
+        settings = f"the settings of {where}" if where else "KubeVirt's default settings"
+        return f"launcher pods as created by KubeVirt {RELEASE}, with {settings}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -102,7 +102,10 @@ class KubeVirtContext:
         minor = ".".join(self.cluster.version.removeprefix("v").split(".")[:2])
         if minor in ("", RELEASE):
             return ()
-        text = f"the cluster runs KubeVirt {self.cluster.version}; what is worked out is what {RELEASE} makes"
+        text = (
+            f"the cluster runs KubeVirt {self.cluster.version}, but launcher pods are computed as "
+            f"KubeVirt {RELEASE} creates them"
+        )
         return (text,)
 
     def pods_of(self, item: KubeVirtObject) -> LauncherPods:
@@ -125,7 +128,9 @@ class KubeVirtContext:
             case "VirtualMachine":
                 made = self._machine(item.at.required("spec"), item, name, "spec.template")
                 halted = made.pods and _is_halted(item.at.required("spec"))
-                note = f"VirtualMachine {namespace}/{name} is not running, and planned as if it were started"
+                note = (
+                    f"VirtualMachine {namespace}/{name} is not running, but is planned as if it were started"
+                )
                 return made._replace(notes=(*made.notes, note)) if halted else made
             case _:
                 return self._replicas(item)
@@ -165,7 +170,7 @@ class KubeVirtContext:
             typed = with_instancetype(guest, instancetype, wanted)
             if isinstance(typed, Conflict):
                 fields = ", ".join(typed.fields)
-                why = f"KubeVirt does not start it: it has {fields}, and so has its instancetype"
+                why = f"KubeVirt does not start it: it sets {fields}, which its instancetype also sets"
                 return LauncherPods(why=why, refused=True)
             guest = typed
         if wanted is not None:
@@ -184,7 +189,7 @@ class KubeVirtContext:
             guest = guest._replace(architecture=self.cluster.architecture)
         hooks = _hooks(guest)
         if hooks is None:
-            why = f"KubeVirt does not start it: its annotation {_HOOKS} is no JSON list"
+            why = f"KubeVirt does not start it: its annotation {_HOOKS} is not a JSON list"
             return LauncherPods(why=why, refused=True)
         refused = next(refusals(guest, self.cluster), None)
         if refused is not None:
@@ -211,16 +216,16 @@ class KubeVirtContext:
             return None
         name = matcher.optional("name", Cursor.text, "")
         if not name:
-            return f"its {role} is inferred from a volume, whose labels are not among the manifests"
+            return f"its {role} is inferred from the labels of a volume, which are not among the manifests"
         kind = _kind_of(matcher, role)
         if kind is None:
-            return f"KubeVirt does not start it: {matcher.required('kind').text()} is no kind of {role}"
+            return f"KubeVirt does not start it: {matcher.required('kind').text()} is not a kind of {role}"
         found = self._named.find(kind, namespace, name)
         if found is None:
             where = "" if "Cluster" in kind else f" -n {namespace}"
             return (
-                f"its {role} {name} is not among the manifests (kubectl get {kind.lower()}{where} {name} "
-                "-o yaml writes it, for -f)"
+                f"its {role} {name} is not among the manifests (add it to -f: "
+                f"kubectl get {kind.lower()}{where} {name} -o yaml)"
             )
         return found.required("spec")
 
@@ -237,8 +242,8 @@ class KubeVirtContext:
             elif resource := annotations_of(found.get("metadata")).get(_RESOURCE_NAME):
                 resources.append(resource)
         text = (
-            "whether a network needs devices is not known, and none are counted: no "
-            f"NetworkAttachmentDefinition {', '.join(unknown)} is among the manifests"
+            "networks are counted without devices, because their NetworkAttachmentDefinition is not "
+            f"among the manifests: {', '.join(unknown)}"
         )
         return tuple(resources), [text] if unknown else []
 
@@ -310,7 +315,7 @@ def _typed(made: LauncherPods, spec: Cursor, instancetype: Cursor) -> LauncherPo
 
 
 def _hooks(guest: Guest) -> int | None:
-    """Count the sidecars of an annotation; None for what is no JSON list."""
+    """Count the sidecars of an annotation; None for what is not a JSON list."""
     text = guest.annotations.get(_HOOKS)
     if text is None:
         return 0
@@ -342,7 +347,7 @@ def _cluster(objects: Sequence[KubeVirtObject]) -> Cluster:
     if not found:
         return Cluster()
     if len(found) > 1:
-        raise found[1].at.error("expected one KubeVirt object, as a cluster has one")
+        raise found[1].at.error("expected a single KubeVirt object per cluster")
     at = found[0].at
     metadata, configuration, status = (
         at.required("metadata"),

@@ -114,7 +114,7 @@ def refuse_kubectl_table(text: str | bytes, source: str) -> None:
     head = text[:200].decode("utf-8", "replace") if isinstance(text, bytes) else text[:200]
     if _TABLE_HEAD.match(head):
         raise InputError(
-            "this is a table of kubectl's, expected manifests", where=source, hint="add -o json to kubectl"
+            "found a kubectl table, expected manifests", where=source, hint="add -o json to kubectl"
         )
 
 

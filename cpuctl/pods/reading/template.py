@@ -34,7 +34,7 @@ def pods_from_template(text: str) -> tuple[Pod, ...]:
     if found is None:
         raise _unusable(text, "not a pod template")
     if "=" not in text and found["name"].endswith(_FILES):
-        raise _unusable(text, "the name of a file, which -f takes")
+        raise _unusable(text, "this looks like a file name: use -f")
     container = Container(
         name=found["name"], resources=_resources(text, found["cpu"] or "", found["memory"] or "")
     )

@@ -33,7 +33,7 @@ def _of_metrics(cursor: Cursor) -> dict[str, int]:
     if kind == "PodMetrics":
         return _of_pod(cursor)
     if kind not in ("List", "PodMetricsList"):
-        hint = "write namespace/name: amount, or give the output of kubectl get podmetrics -A -o json"
+        hint = "write namespace/name: amount, or use the output of kubectl get podmetrics -A -o json"
         raise cursor.required("kind").expected(f"one of {', '.join(_METRICS)}", hint=hint)
     usage: dict[str, int] = {}
     for item in cursor.required("items").items():

@@ -20,8 +20,9 @@ _RESOURCES = tuple(
     f"{side}.{name}" for side in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
 )
 _ASSIGNED_NOTES = {
-    ASSIGNED_CPUSET: f"files of volumes tell it since 1.{ASSIGNED_CPUSET_SINCE}, variables never (KEP-6122)",
-    "assigned.memset": "no release has it: KEP-6122 announces it for its second alpha",
+    ASSIGNED_CPUSET: f"available in volumes from 1.{ASSIGNED_CPUSET_SINCE} on, but never in variables "
+    "(KEP-6122)",
+    "assigned.memset": "not in any release yet: KEP-6122 announces it for its second alpha",
 }
 _HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
 _OF_CPUS = ("1m", "1")
@@ -82,8 +83,8 @@ def check_known_containers(refs: Iterable[FieldRef], names: Collection[str]) -> 
                 "resource-field-ref-container",
                 not_found(ref.container),
                 by=Component.KUBELET,
-                fix="name a container or init container of the pod",
-                note=f"{what} without it",
+                fix="use the name of a container or init container of the pod",
+                note=f"{what} until this is fixed",
             )
 
 
@@ -99,18 +100,18 @@ def check_assigned_support(
         if ref.resource != ASSIGNED_CPUSET or not server.knows_assigned:
             continue
         field_path = ref.field_path.child("resource")
-        gate = f"the gate DownwardAPIAssignedResources is off at the API server 1.{server.minor}"
+        gate = f"feature gate DownwardAPIAssignedResources is disabled in API server 1.{server.minor}"
         if not static and not server.takes_assigned:
             if not stored:
-                detail = f"{gate}: {ASSIGNED_CPUSET} is dropped when the pod is created, and there is no file"
+                detail = (
+                    f"{gate}: {ASSIGNED_CPUSET} is dropped when the pod is created, so the file is missing"
+                )
                 yield field_path.warning("assigned-cpuset-dropped", detail)
                 continue
-            detail = (
-                f"{gate}: the pod keeps {ASSIGNED_CPUSET}, and the kubelet its file, until it is written anew"
-            )
+            detail = f"{gate}: the pod keeps {ASSIGNED_CPUSET} and its file until the pod is updated"
             yield field_path.warning("assigned-cpuset-kept", detail)
         if node.minor < ASSIGNED_CPUSET_SINCE:
-            note = f"a kubelet 1.{node.minor} cannot set up the volume: no file, and no container starts"
+            note = f"kubelet 1.{node.minor} cannot set up the volume, so no container starts"
             yield field_path.rejected(
                 "assigned-cpuset-unknown-to-kubelet",
                 unsupported_inside(ref.resource),

@@ -159,16 +159,16 @@ def _refused_references(item: ManifestObject, place: FieldPath, rules: LintRules
             "static-reference",
             words,
             by=Component.KUBELET,
-            fix="leave it out, or send the pod to the API server",
+            fix="remove it, or create the pod through the API server",
         )
 
 
 def _no_static_pod(item: ManifestObject) -> Finding:
     return item.place.child("kind").rejected(
         "static-kind",
-        f"a kubelet takes only Pods from its files, and this is a {item.kind}",
+        f"static pods must be of kind Pod, but this is a {item.kind}",
         by=Component.KUBELET,
-        fix="write the pod itself, or send this to the API server",
+        fix="write a Pod instead, or create this object through the API server",
     )
 
 

@@ -97,16 +97,16 @@ def of_custom_resource(
 
 def refuses_pods_of(kind: str, which: str = "its pods") -> str:
     """Say who is rejected: *which* pods of an object of this kind."""
-    return f"the API server rejects {which}, whatever it says of the {kind} itself"
+    return f"the API server rejects {which}, even if it accepts the {kind} itself"
 
 
 def _of_pods(finding: Finding, kind: str) -> Finding:
     if finding.code == "unknown-field":
         what = finding.message.removeprefix(_UNKNOWN_FIELD)
-        message = f"{what}: rejected or lost, as the schema of the {kind} has it"
+        message = f"{what}: rejected or dropped, depending on the schema of the {kind}"
         return replace(finding, severity=Severity.WARNING, rejected_by=None, message=message)
     if (finding.code, finding.message) == ("container-name", "Required value"):
-        note = f"the controller of the {kind} may fill it in"
+        note = f"the {kind} controller may set it"
         return replace(finding, severity=Severity.NOTE, rejected_by=None, note=note)
     if finding.severity is Severity.ERROR and finding.rejected_by is Component.API_SERVER:
         whose = refuses_pods_of(kind)

@@ -23,7 +23,7 @@ from cpuctl.records import replace
 _REFUSED = "PodLevelResourcesNotSupported"
 _CHECKS_WINDOWS_SINCE = _HUGEPAGES_SINCE = 34
 _RESIZE_SINCE = 33
-_QOS_WORDS = "requests and limits of the containers alone decide on QoS class, cgroups and scheduling"
+_QOS_WORDS = "QoS class, cgroups and scheduling only depend on the containers' requests and limits"
 _FIXED_SINCE = 37
 _FIX = "PodLevelResourcesFixKubeletQOSClass"
 
@@ -44,8 +44,8 @@ def check_pod_level_support(
         return
     yield from _check_kubelet(draft, field_path, rules)
     if cgroup_version == 1 and draft.pod.has_pod_level_resources:
-        detail = "KEP-2837 supports pod-level resources on cgroup v2 only"
-        fix, note = "use a node with cgroup v2", "kubelets up to 1.36 do not check"
+        detail = "pod-level resources require cgroup v2 (KEP-2837)"
+        fix, note = "use a node with cgroup v2", "kubelets up to 1.36 do not check this this this this"
         yield field_path.warning("pod-level-on-cgroup-v1", detail, fix=fix, note=note)
     if not resizable and rules.server.minor >= _RESIZE_SINCE:
         yield field_path.note("pod-level-not-resizable", _resize_refusal(rules.server))
@@ -57,9 +57,9 @@ def _check_server(draft: PodDraft, field_path: FieldPath, rules: ServerRules) ->
         detail = f'strict decoding error: unknown field "{field_path.field}"'
         yield FieldPath(field_path.path, "").rejected("unknown-field", detail, note=note)
     elif not rules.pod_level:
-        gate = f"the gate PodLevelResources is off at the API server 1.{rules.minor}"
+        gate = f"feature gate PodLevelResources is disabled in API server 1.{rules.minor}"
         if draft.stored:
-            detail = f"{gate}: the field is kept while it is in use, and without effect; {_QOS_WORDS}"
+            detail = f"{gate}: existing pods keep the field, but it has no effect; {_QOS_WORDS}"
             yield field_path.warning("pod-level-without-effect", detail)
         else:
             detail = f"{gate}: the field is dropped when the {draft.kind} is created; {_QOS_WORDS}"
@@ -69,17 +69,17 @@ def _check_server(draft: PodDraft, field_path: FieldPath, rules: ServerRules) ->
 def _check_kubelet(draft: PodDraft, field_path: FieldPath, rules: PodRules) -> Iterator[Finding]:
     node, pod = rules.node, defaulted_pod(draft, rules.server)
     if node.minor < POD_LEVEL_SINCE:
-        detail = f"a kubelet 1.{node.minor} does not know the field: {_QOS_WORDS}"
+        detail = f"kubelet 1.{node.minor} does not know the field: {_QOS_WORDS}"
         yield field_path.warning("pod-level-unknown-to-kubelet", detail)
     elif node.refuses_pod_level(pod):
         detail = f"{_REFUSED}: PodLevelResources feature gate is disabled"
-        fix = f"switch on the gate PodLevelResources at the kubelet 1.{node.minor}"
+        fix = f"enable feature gate PodLevelResources in kubelet 1.{node.minor}"
         yield field_path.rejected("pod-level-gate-off", detail, by=Component.KUBELET, fix=fix)
     elif not node.pod_level and not node.rejects_pod_level:
-        detail = f"a kubelet 1.{node.minor} with PodLevelResources off does not look at it: {_QOS_WORDS}"
+        detail = f"kubelet 1.{node.minor} ignores it while PodLevelResources is disabled: {_QOS_WORDS}"
         yield field_path.warning("pod-level-unknown-to-kubelet", detail)
     elif node.minor < _HUGEPAGES_SINCE and _has_hugepages(pod):
-        detail = f"a kubelet 1.{node.minor} does not look at huge pages here"
+        detail = f"kubelet 1.{node.minor} ignores huge pages here"
         yield field_path.warning("pod-level-hugepages-unknown-to-kubelet", detail)
     elif pod.os_name == "windows" and rules.server.minor < _CHECKS_WINDOWS_SINCE:
         detail = f"{_REFUSED}: pod-level resources are not supported on Windows"
@@ -94,9 +94,9 @@ def _has_hugepages(pod: Pod) -> bool:
 def _resize_refusal(rules: ServerRules) -> str:
     """Quote what a later resize is refused with."""
     if rules.minor < 35:
-        return "a resize is rejected later: pods with pod-level resources cannot be resized"
+        return "a later resize is rejected: pods with pod-level resources cannot be resized"
     return (
-        "a resize is rejected later: resize of pods with pod-level resources is forbidden when "
+        "a later resize is rejected: resize of pods with pod-level resources is forbidden when "
         "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
     )
 
@@ -112,10 +112,10 @@ def check_pod_level_meaning(pod: Pod, spec: FieldPath, rules: PodRules) -> Itera
     if pod_qos(kubelet_pod).qos_class is not QosClass.BEST_EFFORT or inside is QosClass.BEST_EFFORT:
         return
     field_path = spec.child("resources")
-    effect = f"the pod is BestEffort, and not {inside} as its containers are"
+    effect = f"the pod is BestEffort, although its containers alone would make it {inside}"
     if kubelet_pod.resources.requests or kubelet_pod.resources.limits:
-        detail = f"it sets neither cpu nor memory, so that {effect}"
+        detail = f"it sets neither cpu nor memory: {effect}"
         yield field_path.warning("pod-level-best-effort", detail, fix="set cpu and memory, too")
     else:
-        detail = f"it is there and empty, so that {effect} (up to 1.36, and without the gate {_FIX})"
+        detail = f"it is present but empty: {effect} (up to 1.36, and without feature gate {_FIX})"
         yield field_path.warning("pod-level-best-effort", detail, fix="leave it out")

@@ -268,7 +268,7 @@ def _hint(name: str) -> str:
     near = get_close_matches(name.lower(), _OF_CONTAINERS, n=1, cutoff=0.75)
     if near:
         return f"did you mean {near[0]}?"
-    return "" if name in _STANDARD else "name what a device plugin offers with its domain: vendor.com/device"
+    return "" if name in _STANDARD else "use the full name of a device plugin's resource: vendor.com/device"
 
 
 def _is_native(name: str) -> bool:

@@ -145,7 +145,7 @@ def _check_ephemeral(
     yield from _check_container(raw, ephemeral.resources, draft, rules)
     yield from _check_unique(raw, names)
     for field in ephemeral.forbidden:
-        note = "it shares what the pod has" if field == "resources" else ""
+        note = "it shares the pod's resources" if field == "resources" else ""
         yield raw.field_path.child(field).forbidden("ephemeral-container-field", _NOT_EPHEMERAL, note=note)
 
 
@@ -206,9 +206,9 @@ def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
     if finding.code != "limit-below-request" or written is None:
         return finding
     if name not in written.requests:
-        return replace(finding, note="the request is not given: it is the sum of the containers' requests")
+        return replace(finding, note="the request defaults to the sum of the containers' requests")
     if name not in written.limits:
-        return replace(finding, note="the limit is not given: it is the sum of the containers' limits")
+        return replace(finding, note="the limit defaults to the sum of the containers' limits")
     return finding
 
 
@@ -282,7 +282,11 @@ def _check_amounts(amounts: Mapping[str, Quantity], field_path: FieldPath) -> It
         amount = amounts.get(name)
         if amount is not None and amount.milli_value % 1000:
             detail = f'fractional byte value "{amount}" is invalid, must be an integer'
-            fix = "m means thousandths: write M or Mi" if str(amount).endswith("m") else ""
+            fix = (
+                "the suffix the suffix the suffix the suffix m means thousandths: write M or Mi"
+                if str(amount).endswith("m")
+                else ""
+            )
             yield field_path.key(name).warning(_FRACTION_CODE, detail, fix=fix)
 
 
@@ -386,7 +390,7 @@ def _check_overhead(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[F
         yield finding.at(finding.place._replace(path=path))
     if pod.overhead and not draft.runtime_class and not draft.stored and not pod.static:
         why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        fix = "leave it to the admission plug-in RuntimeClass, which fills it in"
+        fix = "remove it: the RuntimeClass admission plug-in sets it"
         yield field_path.warning("overhead-without-runtime-class", why, by=Component.API_SERVER, fix=fix)
 
 

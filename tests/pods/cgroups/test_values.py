@@ -222,7 +222,7 @@ PODS = [
     Case(
         "best effort",
         manifest(app()),
-        CgroupRules("BestEffort pods have least", *["BestEffort pods have none"] * 2),
+        CgroupRules("BestEffort pods have the minimum", *["BestEffort pods have none"] * 2),
     ),
     Case(
         "no limits",

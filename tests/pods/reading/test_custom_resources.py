@@ -152,7 +152,7 @@ def test_why_a_template_cannot_be_read() -> None:
 
 def test_replicas_that_multiply_are_bounded() -> None:
     many = {"replicas": 5_000, "groups": [{"name": "a", "replicas": 5_000, "template": TEMPLATE}]}
-    with pytest.raises(InputError, match="expected at most 10000 pods of one Thing"):
+    with pytest.raises(InputError, match="expected at most 10000 pods per Thing"):
         pods_of(resource("example.com/v1", "Thing", many))
 
 

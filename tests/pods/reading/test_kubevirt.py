@@ -397,7 +397,7 @@ def test_devices_of_networks_come_from_their_attachment() -> None:
     found = read(guest, attachment)
     assert requested(found.pods[0], "intel.com/vf") == "1"
     (note,) = found.notes
-    assert "NetworkAttachmentDefinition slow" in note
+    assert "among the manifests: slow" in note
 
 
 def test_memory_limit_of_a_namespace_with_a_quota_of_limits() -> None:
@@ -443,7 +443,7 @@ def test_a_virtual_machine_is_its_template() -> None:
     (pod,) = found.pods
     assert (pod.full_name, pod.owner) == ("vms/virt-launcher-guest-0", "VirtualMachine.kubevirt.io/guest")
     assert requested(pod, "cpu") == "10"
-    assert found.notes == ("VirtualMachine vms/guest is not running, and planned as if it were started",)
+    assert found.notes == ("VirtualMachine vms/guest is not running, but is planned as if it were started",)
     assert read(vm({"runStrategy": "Always"}, template)).notes == ()
 
 
@@ -466,7 +466,7 @@ def test_an_instancetype_that_is_not_given_leaves_the_machine_out() -> None:
     other = vmi()
     found = read(vm({"instancetype": {"inferFromVolume": "root"}}) | {"metadata": {"name": "b"}}, other)
     (skipped,) = found.skipped
-    assert "inferred from a volume" in skipped.why
+    assert "inferred from the labels of a volume" in skipped.why
 
 
 def test_overcommit_of_an_instancetype_is_counted_in_single_precision() -> None:
@@ -521,7 +521,7 @@ def test_a_machine_that_says_what_its_instancetype_says_is_not_started() -> None
     template = {"spec": {"domain": {"cpu": {"cores": 2}, "devices": {}}}}
     with pytest.raises(InputError) as raised:
         read(vm(REFERS, template), named("VirtualMachineClusterInstancetype", LARGE))
-    assert "it has domain.cpu, and so has its instancetype" in raised.value.hint
+    assert "it sets domain.cpu, which its instancetype also sets" in raised.value.hint
 
 
 def test_replica_sets_and_pools() -> None:
@@ -588,10 +588,12 @@ def test_even_parity_of_the_cluster_needs_its_gate() -> None:
 
 def test_release_and_settings_are_named() -> None:
     found = read(vmi())
-    assert found.computed == "their pods as KubeVirt 1.9 makes them, with a cluster's default settings"
+    assert found.computed == "launcher pods as created by KubeVirt 1.9, with KubeVirt's default settings"
     found = read(vmi(), kubevirt({}, status={"observedKubeVirtVersion": "v1.5.1"}))
     assert found.computed.endswith("with the settings of vms.json: items[1]")
-    assert found.notes == ("the cluster runs KubeVirt v1.5.1; what is worked out is what 1.9 makes",)
+    assert found.notes == (
+        "the cluster runs KubeVirt v1.5.1, but launcher pods are computed as KubeVirt 1.9 creates them",
+    )
     assert read(vmi(), kubevirt({}, status={"observedKubeVirtVersion": "v1.9.2"})).notes == ()
 
 
@@ -627,23 +629,25 @@ REFUSED = {
     "realtime: needs numa": {"cpu": {"cores": 2, **PINNED, "realtime": {}}, "memory": {"guest": "1Gi"}},
     "dedicatedCpuPlacement: needs memory": {"cpu": {"cores": 2, **PINNED}},
     "not a multiple of 1Gi": {"memory": {"hugepages": {"pageSize": "1Gi"}, "guest": "1536Mi"}},
-    "many is no size of a page": {"memory": {"hugepages": {"pageSize": "many"}, "guest": "1Gi"}},
+    "many is not a valid page size": {"memory": {"hugepages": {"pageSize": "many"}, "guest": "1Gi"}},
     "at most two threads": {"cpu": {"threads": 4, **PINNED}, "memory": {"guest": "1Gi"}},
-    "make 2": {"cpu": {"cores": 2, **PINNED}, "resources": {"limits": {"cpu": "3", "memory": "1Gi"}}},
-    "no whole number": {"cpu": PINNED, "resources": {"limits": {"cpu": "2500m", "memory": "1Gi"}}},
+    "result in 2": {"cpu": {"cores": 2, **PINNED}, "resources": {"limits": {"cpu": "3", "memory": "1Gi"}}},
+    "not a whole number": {"cpu": PINNED, "resources": {"limits": {"cpu": "2500m", "memory": "1Gi"}}},
     "memory differs": {
         "cpu": {"cores": 1, **PINNED},
         "resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "2Gi"}},
     },
-    "2Gi is more than the limit, 1Gi": {
+    "2Gi exceeds the limit of 1Gi": {
         "resources": {"requests": {"memory": "2Gi"}, "limits": {"memory": "1Gi"}}
     },
-    "less than 1M": {"resources": {"requests": {"memory": "1k"}}},
-    "-1 is negative": {"resources": {"requests": {"cpu": "-1"}}},
+    "expected at least 1M": {"resources": {"requests": {"memory": "1k"}}},
+    "must not be negative, found -1": {"resources": {"requests": {"cpu": "-1"}}},
     "at least one thread": {"ioThreadsPolicy": "supplementalPool"},
     "expected one of shared, auto": {"ioThreadsPolicy": "none"},
-    "the gate ReservedOverheadMemlock is off": {"memory": {"reservedOverhead": {"addedOverhead": "1Gi"}}},
-    "3 sockets are more than maxSockets, 2": {"cpu": {"sockets": 3, "maxSockets": 2}},
+    "feature gate ReservedOverheadMemlock is disabled": {
+        "memory": {"reservedOverhead": {"addedOverhead": "1Gi"}}
+    },
+    "3 sockets exceed maxSockets, which is 2": {"cpu": {"sockets": 3, "maxSockets": 2}},
 }
 
 
@@ -686,7 +690,7 @@ def test_what_cannot_be_read_is_named_with_its_place(spec: Object, where: str) -
 
 
 def test_two_kubevirt_objects_are_one_too_many() -> None:
-    with pytest.raises(InputError, match="expected one KubeVirt object"):
+    with pytest.raises(InputError, match="expected a single KubeVirt object"):
         read(vmi(), kubevirt({}), kubevirt({}))
 
 
@@ -694,4 +698,4 @@ def test_hooks_that_are_no_list() -> None:
     for text in ("{}", "[", "x"):
         with pytest.raises(InputError) as raised:
             read(vmi(annotations={"hooks.kubevirt.io/hookSidecars": text}))
-        assert "is no JSON list" in raised.value.hint
+        assert "is not a JSON list" in raised.value.hint

@@ -79,8 +79,8 @@ def test_amounts_tell_the_class(text: str, qos: str) -> None:
     ("text", "message"),
     [
         ("web 4", "not a pod template"),
-        ("web.yaml", "the name of a file, which -f takes"),
-        ("pods.json x3", "the name of a file, which -f takes"),
+        ("web.yaml", "this looks like a file name: use -f"),
+        ("pods.json x3", "this looks like a file name: use -f"),
         ("=4", "not a pod template"),
         ("Web=4", "not a pod template"),
         ("web=4,1Gi,3", "not a pod template"),

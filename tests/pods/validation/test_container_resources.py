@@ -279,7 +279,7 @@ def test_fractions_of_bytes_are_warned_of(case: Warned) -> None:
     [
         ("cpus", "did you mean cpu?"),
         ("Memory", "did you mean memory?"),
-        ("gpu", "name what a device plugin offers with its domain: vendor.com/device"),
+        ("gpu", "use the full name of a device plugin's resource: vendor.com/device"),
     ],
 )
 def test_misspelt_resources_get_a_hint(name: str, hint: str) -> None:

@@ -14,7 +14,7 @@ from cpuctl.pods.validation.lint import Linted
 from tests.pods.reading.test_custom_resources import CASES, SPEC, TEMPLATE, resource
 from tests.pods.validation.linting import linted, messages
 
-_LATER = "the API server rejects its pods, whatever it says of the PyTorchJob itself"
+_LATER = "the API server rejects its pods, even if it accepts the PyTorchJob itself"
 
 
 def template(resources: object = None, **more: object) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def test_fields_that_pods_do_not_have() -> None:
     (finding,) = worker.findings
     assert (finding.severity, finding.rejected_by) == (Severity.WARNING, None)
     assert finding.message == (
-        'unknown field "spec.containers[0].resource": rejected or lost, '
-        "as the schema of the PyTorchJob has it"
+        'unknown field "spec.containers[0].resource": rejected or dropped, '
+        "depending on the schema of the PyTorchJob"
     )
     assert finding.fix == "did you mean resources?"
 
@@ -98,7 +98,7 @@ def test_what_a_controller_may_fill_in() -> None:
     (finding,) = one.findings
     assert (finding.severity, finding.rejected_by) == (Severity.NOTE, None)
     assert messages([finding]) == ["spec.containers[0].name: Required value"]
-    assert finding.note == "the controller of the Service may fill it in"
+    assert finding.note == "the Service controller may set it"
     assert one.pod is None
 
 

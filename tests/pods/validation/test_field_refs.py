@@ -101,7 +101,7 @@ def test_an_older_kubelet_cannot_tell_assigned_cpus() -> None:
     (found,) = findings(volume(MAY_TELL), assigned(takes=True, node=36))
     assert (found.code, found.rejected_by) == ("assigned-cpuset-unknown-to-kubelet", Component.KUBELET)
     assert found.message == "unsupported container resource : assigned.cpuset"
-    assert found.note.startswith("a kubelet 1.36 cannot set up the volume")
+    assert found.note.startswith("kubelet 1.36 cannot set up the volume")
     # What never reaches it cannot stop there.
     (dropped,) = findings(volume(MAY_TELL), assigned(takes=False, node=36))
     assert dropped.code == "assigned-cpuset-dropped"

@@ -12,7 +12,7 @@ from cpuctl.pods.rules import PodRules
 from tests.pods.validation.linting import findings, linted, node_rules, rules, server_rules
 
 SPEC = "{resources: {limits: {cpu: 2, memory: 2Gi}}, containers: [{name: a}]}"
-WORDS = "requests and limits of the containers alone decide on QoS class, cgroups and scheduling"
+WORDS = "QoS class, cgroups and scheduling only depend on the containers' requests and limits"
 LATER = "resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
 
 
@@ -47,7 +47,7 @@ SKEWS = [
         "the gate off at the API server",
         server_gate=False,
         want=(
-            f"warning None spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is dropped when the Pod is created; {WORDS}",
+            f"warning None spec.resources: feature gate PodLevelResources is disabled in API server 1.36: the field is dropped when the Pod is created; {WORDS}",
         ),
     ),
     Skew(
@@ -55,7 +55,7 @@ SKEWS = [
         server_gate=False,
         node_gate=False,
         want=(
-            f"warning None spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is dropped when the Pod is created; {WORDS}",
+            f"warning None spec.resources: feature gate PodLevelResources is disabled in API server 1.36: the field is dropped when the Pod is created; {WORDS}",
         ),
     ),
     Skew(
@@ -63,7 +63,7 @@ SKEWS = [
         server_gate=False,
         stored=True,
         want=(
-            f"warning None spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is kept while it is in use, and without effect; {WORDS}",
+            f"warning None spec.resources: feature gate PodLevelResources is disabled in API server 1.36: existing pods keep the field, but it has no effect; {WORDS}",
         ),
     ),
     Skew(
@@ -79,7 +79,7 @@ SKEWS = [
         node_gate=False,
         stored=True,
         want=(
-            f"warning None spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is kept while it is in use, and without effect; {WORDS}",
+            f"warning None spec.resources: feature gate PodLevelResources is disabled in API server 1.36: existing pods keep the field, but it has no effect; {WORDS}",
             "error kubelet spec.resources: PodLevelResourcesNotSupported: PodLevelResources feature gate is disabled",
         ),
     ),
@@ -87,7 +87,7 @@ SKEWS = [
         "a kubelet without the field",
         36,
         31,
-        want=(f"warning None spec.resources: a kubelet 1.31 does not know the field: {WORDS}",),
+        want=(f"warning None spec.resources: kubelet 1.31 does not know the field: {WORDS}",),
     ),
 ]
 
@@ -143,7 +143,7 @@ def test_cgroup_v1() -> None:
 )
 def test_resizes_that_are_refused_later(minor: int, words: str | None) -> None:
     found = findings(SPEC, rules(minor, resizable=False))
-    want = [] if words is None else [("note", f"a resize is rejected later: {words}")]
+    want = [] if words is None else [("note", f"a later resize is rejected: {words}")]
     assert [(str(each.severity), each.message) for each in found] == want
 
 
@@ -175,7 +175,7 @@ def test_empty_resources_make_best_effort(
         []
         if class_of_containers is None
         else [
-            f"it is there and empty, so that the pod is BestEffort, and not {class_of_containers} as its containers are (up to 1.36, and without the gate PodLevelResourcesFixKubeletQOSClass)"
+            f"it is present but empty: the pod is BestEffort, although its containers alone would make it {class_of_containers} (up to 1.36, and without feature gate PodLevelResourcesFixKubeletQOSClass)"
         ]
     )
     assert [each.message for each in found] == want
@@ -187,7 +187,7 @@ def test_zeros_make_best_effort_in_any_release() -> None:
     (found,) = findings(spec, rules(38))
     assert found.code == "pod-level-best-effort"
     assert found.message == (
-        "it sets neither cpu nor memory, so that the pod is BestEffort, and not Burstable as its containers are"
+        "it sets neither cpu nor memory: the pod is BestEffort, although its containers alone would make it Burstable"
     )
 
 

@@ -303,9 +303,9 @@ def test_places_are_those_of_what_is_wrong_and_of_what_would_be_there() -> None:
         (
             36,
             "{limits: {memory: 1Gi}}",
-            "the request is not given: it is the sum of the containers' requests",
+            "the request defaults to the sum of the containers' requests",
         ),
-        (37, "{requests: {memory: 5Gi}}", "the limit is not given: it is the sum of the containers' limits"),
+        (37, "{requests: {memory: 5Gi}}", "the limit defaults to the sum of the containers' limits"),
         (36, "{requests: {memory: 5Gi}, limits: {memory: 4Gi}}", ""),
     ],
 )

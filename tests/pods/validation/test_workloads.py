@@ -38,7 +38,7 @@ def test_what_defaults_break_is_refused_when_pods_are_made() -> None:
     assert found.place.path == ("spec", "template", "spec", "resources", "requests", "memory")
     assert found.note == (
         "the API server accepts the Deployment, but rejects its pods; "
-        "the request is not given: it is the sum of the containers' requests"
+        "the request defaults to the sum of the containers' requests"
     )
 
 
@@ -197,4 +197,4 @@ def test_a_kubelet_takes_no_other_kind_from_its_files(kind: str) -> None:
         Component.KUBELET,
         ("kind",),
     )
-    assert str(finding) == f"kind: a kubelet takes only Pods from its files, and this is a {kind}"
+    assert str(finding) == f"kind: static pods must be of kind Pod, but this is a {kind}"

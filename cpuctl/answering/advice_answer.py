@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cpuctl.answers import advice as answers
-    from cpuctl.answers.start import UnstartedHeader
+    from cpuctl.answers.start import NextPart, UnstartedHeader
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.AdvisedSettings:
     """Describe settings to choose from, beside those that the kubelet has."""
+    command = "" if advice.proposed else _next(planning, advice)
+    following: NextPart = {"next": command} if command else {}
     return {
         "apiVersion": API_VERSION,
         "kind": "Advice",
@@ -48,7 +50,20 @@ def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.
             _proposed(number, each, planning.loaded, advice) for number, each in enumerate(advice.proposed, 1)
         ],
         "leftOut": [{"setting": each.setting, "why": each.why} for each in advice.left_out],
+        **following,
     }
+
+
+def _next(planning: Planning, advice: Advice) -> str:
+    """Name the command that says why nothing helps, where nothing does."""
+    from cpuctl.operations.command_lines import check_command, is_repeatable, planning_command
+
+    if not is_repeatable(planning.inputs):
+        return ""
+    if not isinstance(advice.current, Tried):
+        return check_command(planning.inputs)
+    left_out = advice.current.not_admitted
+    return planning_command(planning.inputs, ("explain", left_out[0])) if left_out else ""
 
 
 def unloaded_document(start: NotStartedOutcome, header: UnstartedHeader) -> answers.UnloadedAdvice:

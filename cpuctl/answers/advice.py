@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypedDict, final
 
 from cpuctl.answers.decisions import Refusal, Verdict
-from cpuctl.answers.start import NotStarted, PlanningHeader, PolicyInPlace, Started, UnstartedHeader
+from cpuctl.answers.start import NextPart, NotStarted, PlanningHeader, PolicyInPlace, Started, UnstartedHeader
 from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList
 
 
@@ -90,7 +90,7 @@ class Search(TypedDict):
 
 
 @final
-class AdvisedSettings(PlanningHeader):
+class AdvisedSettings(PlanningHeader, NextPart):
     """Settings that no others beat for these pods, each of them run on the engine."""
 
     apiVersion: ApiVersion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypedDict, final
 
-from cpuctl.answers.start import KubeletFault, SettingPlace, SettingToFix, Start, StartRefused
+from cpuctl.answers.start import KubeletFault, NextPart, SettingPlace, SettingToFix, Start, StartRefused
 from cpuctl.answers.topology import TopologyCounts
 from cpuctl.answers.values import (
     Amount,
@@ -294,7 +294,7 @@ class _Stumbling(TypedDict, total=False):
     """What the kubelet stumbles over besides."""
 
 
-class Refusal(_Stumbling):
+class Refusal(_Stumbling, NextPart):
     why: str
 
 

@@ -296,7 +296,7 @@ class SaidPart(TypedDict, total=False):
 
 
 @final
-class ExplainedDecision(PlanningHeader, SharedPoolPart, HugePagesPart, ClaimDevicesPart, SaidPart):
+class ExplainedDecision(PlanningHeader, SharedPoolPart, HugePagesPart, ClaimDevicesPart, SaidPart, NextPart):
     """Why a kubelet decides about a pod as it does, and what would change that."""
 
     apiVersion: ApiVersion

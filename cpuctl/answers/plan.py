@@ -130,7 +130,7 @@ class CapacityPart(TypedDict, total=False):
     capacity: Capacity
 
 
-class ExplainPart(TypedDict, total=False):
+class FollowingPart(NextPart, total=False):
     explain: str
     """The command that explains the first pod that is rejected, and what would help it."""
 
@@ -140,7 +140,7 @@ class MetricsPart(TypedDict, total=False):
     """What the kubelet's own metrics would read afterwards; durations are left out."""
 
 
-class PlanParts(DriverPart, MetricsPart, RepeatPart, CapacityPart, ExplainPart, total=False):
+class PlanParts(DriverPart, MetricsPart, RepeatPart, CapacityPart, FollowingPart, total=False):
     pass
 
 

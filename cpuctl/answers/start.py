@@ -78,8 +78,8 @@ class PolicyPart(TypedDict, total=False):
 
 class NextPart(TypedDict, total=False):
     next: str
-    """The command that says what to change, or what else is known where a start cannot be told; where the
-    configuration cannot be loaded, *start* says it."""
+    """The command to type next: it says what to change, or what else is known where a start cannot be told
+    (where the configuration cannot be loaded, *start* says it), or it asks again with more assumed."""
 
 
 class KubeletPolicies(PolicyPart):

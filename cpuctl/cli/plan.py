@@ -411,10 +411,9 @@ def _explain(planner: Planner, plan: "Plan") -> str:
     if refused is None or not again:
         return ""
 
-    from cpuctl.documents.files import STDIN
-    from cpuctl.operations.command_lines import planning_command
+    from cpuctl.operations.command_lines import is_repeatable, planning_command
 
-    if STDIN in (*inputs.filenames, inputs.kubelet.config, inputs.state, inputs.pods, inputs.node.devices):
+    if not is_repeatable(inputs):
         return ""
     alike = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
     name = refused.full_name if len(alike) == 1 else refused.uid

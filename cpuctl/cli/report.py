@@ -120,4 +120,5 @@ def _write(document: "Report", pictures: Pictures, style: Style) -> None:
         return
     emit(document, style)
     if style.for_people and not pictures:
-        note("note: --html FILE writes all of it as a page", style)
+        wide = "" if style.output is Output.WIDE else "-o wide says what to do about findings, "
+        note(f"note: {wide}--html FILE writes all of it as a page", style)

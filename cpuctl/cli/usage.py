@@ -18,6 +18,7 @@ _NEEDS = re.compile(r"Option '(.*)' requires (?:an|(\d+)) arguments?\.")
 _TAKES_NONE = re.compile(r"Option '(.*)' does not take a value\.")
 _NO_CHOICE = re.compile(r"(?P<found>'.*') is not one of (?P<choices>'.*')\.", re.DOTALL)
 _NO_NUMBER = re.compile(r"(?P<found>.*) is not (?:a valid \w+(?: range)?|in the range .*)\.", re.DOTALL)
+_OF_RUNNING_NODES = ("cpuctl top", "cpuctl watch")
 _LIKE = 0.8
 """How alike an option has to be for a guess: the parser's own guesses are often others."""
 
@@ -55,7 +56,10 @@ def _of_names(error: Any, command: Any, path: str) -> UsageError | None:  # noqa
         hint = f"did you mean {meant}?" if meant else f"{path} -h lists the commands"
         return UsageError(f"no such command: {unknown[1]}", hint=hint)
     if extra := _EXTRA.match(error.message):
-        return UsageError(f"unexpected argument: {extra[1]}", hint=f"usage: {_usage(error.ctx)}")
+        hint = f"usage: {_usage(error.ctx)}"
+        if path in _OF_RUNNING_NODES:
+            hint = f"it looks at a running node; for a recording: cpuctl audit {extra[1]}"
+        return UsageError(f"unexpected argument: {extra[1]}", hint=hint)
     return None
 
 

@@ -14,14 +14,19 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
+    from cpuctl.engine.node import Node
+    from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.state_files import CheckpointInputs
-    from cpuctl.operations.plan_inputs import PlanningInputs
+    from cpuctl.operations.plan_inputs import Planning, PlanningInputs
 
 _PROPOSED = (
     r"(?P<command>(?:cpuctl checkpoint|sudo cpuctl) (?P<verb>verify|repair|migrate|audit)"
     r"(?: --to \S+)?)"
     r"(?P<whose> --pods FILE)?"
 )
+CONFIG_CHECK = "cpuctl config check"
+"""What is proposed where settings keep a kubelet from starting; the options that were given are added."""
+_OF_KUBELET = f"{CONFIG_CHECK}|cpuctl config reserve(?: --cpu-count [0-9]+)?"
 
 
 def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequence[str] = ()) -> str:
@@ -40,10 +45,60 @@ def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequenc
     return shlex.join(["cpuctl", *verb, *arguments, *pods])
 
 
+def is_repeatable(inputs: PlanningInputs) -> bool:
+    """Return whether a command with the same inputs reads the same: standard input is read only once."""
+    named = (*inputs.filenames, inputs.kubelet.config, inputs.state, inputs.pods, inputs.node.devices)
+    return STDIN not in named
+
+
+def assuming_command(planning: Planning, node: Node, verb: Sequence[str]) -> str:
+    """Write the command line that asks again as if there were enough of the devices that nobody described.
+
+    Nothing where all that pods ask for is described, or the inputs cannot be read again.
+    """
+    inputs = planning.inputs
+    served = node.claims is not None
+    asked = (each for pod in planning.incoming for each in node.devices.unknown(pod, claims_served=served))
+    if not any("/" in each for each in asked) or not is_repeatable(inputs):
+        return ""
+    return planning_command(replace(inputs, node=replace(inputs.node, assume_devices=True)), verb)
+
+
+def advise_command(planning: Planning) -> str:
+    """Write the command line that finds settings for the same pods, if they can be read again."""
+    inputs = planning.inputs
+    if not is_repeatable(inputs) or not (inputs.filenames or inputs.templates or inputs.pods):
+        return ""
+    return planning_command(replace(inputs, state=""), ("advise",))
+
+
 def check_command(inputs: PlanningInputs) -> str:
     """Write the command line that says why a kubelet does not start with this, and what to change."""
     without = replace(inputs, pods="", node=replace(inputs.node, devices=""))
     return shlex.join(["cpuctl", "config", "check", *_options(without)])
+
+
+def kubelet_command(verb: Sequence[str], machine: str, kubelet: KubeletInputs, memory: str = "") -> str:
+    """Write a command line about a machine and what its kubelet is told."""
+    options = {
+        "-m": machine if machine != LIVE_MACHINE else "",
+        **_kubelet_options(kubelet),
+        option_names.MEMORY: memory,
+    }
+    ignores = [option_names.IGNORE_UNKNOWN_GATES] if kubelet.ignores_unknown_gates else []
+    given = [word for option, value in options.items() if value for word in (option, value)]
+    return shlex.join(["cpuctl", *verb, *given, *ignores])
+
+
+def _kubelet_options(kubelet: KubeletInputs, flags: Sequence[str] = ()) -> dict[str, str | None]:
+    """Repeat what was said of the kubelet, and more flags."""
+    return {
+        option_names.KUBELET_CONFIG: kubelet.config,
+        option_names.CONFIG_DIR: kubelet.config_dir,
+        option_names.KUBELET_ARGS: " ".join(filter(None, (_from_file(kubelet.arguments), shlex.join(flags)))),
+        option_names.KUBELET_VERSION: kubelet.version,
+        option_names.FEATURE_GATES: kubelet.gates,
+    }
 
 
 def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]:
@@ -51,11 +106,7 @@ def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]
     kubelet = inputs.kubelet
     options = {
         "-m": inputs.machine,
-        option_names.KUBELET_CONFIG: kubelet.config,
-        option_names.CONFIG_DIR: kubelet.config_dir,
-        option_names.KUBELET_ARGS: " ".join(filter(None, (_from_file(kubelet.arguments), shlex.join(flags)))),
-        option_names.KUBELET_VERSION: kubelet.version,
-        option_names.FEATURE_GATES: kubelet.gates,
+        **_kubelet_options(kubelet, flags),
         option_names.STATE: inputs.state,
         option_names.PODS: inputs.pods,
         option_names.STORAGE: inputs.ephemeral_storage,
@@ -86,7 +137,20 @@ def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> C
         command = shlex.join([*proposed["command"].split(), *given])
         return command if _pods(inputs) else f"{command}{proposed['whose'] or ''}"
 
-    return partial(re.sub, _PROPOSED, spelt_out)
+    def spelt_out_all(text: str) -> str:
+        from cpuctl.inputs.state_files import is_recording
+
+        below = inputs.root if inputs.root != "/" else ""
+        recording = inputs.state if is_recording(inputs.state) else ""
+        machine = inputs.machine or recording or below or LIVE_MACHINE
+        of_kubelet = partial(_of_kubelet, machine, inputs)
+        return re.sub(_OF_KUBELET, of_kubelet, re.sub(_PROPOSED, spelt_out, text))
+
+    return spelt_out_all
+
+
+def _of_kubelet(machine: str, inputs: CheckpointInputs, proposed: re.Match[str]) -> str:
+    return kubelet_command(proposed[0].split()[1:], machine, inputs.kubelet, inputs.memory)
 
 
 def _pods(inputs: CheckpointInputs) -> str:

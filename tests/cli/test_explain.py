@@ -153,7 +153,7 @@ def document(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
     return answer
 
 
-_WHOLE = ("cpuctl explain", "The kubelet", "  what to change: cpuctl config check ")
+_WHOLE = ("cpuctl explain", "The kubelet", "  what to change: cpuctl config check ", "Next, ")
 """How lines begin that are not broken: commands to copy, and the kubelet's own text."""
 
 

@@ -97,7 +97,7 @@ def test_a_guaranteed_pod_without_a_policy_is_told_what_exclusive_cpus_need(cpuc
         "fixtures/kubelet/none.yaml",
         "-q",
     )
-    wanted = "  exclusive CPUs need cpuManagerPolicy: static (next: cpuctl config reserve)"
+    wanted = "  exclusive CPUs need cpuManagerPolicy: static"
     assert wanted in cpuctl(*words, "-T", "a=2/2,1Gi", columns=80).out.splitlines()
     assert wanted not in cpuctl(*words, "-T", "a=1/2,1Gi", columns=80).out.splitlines()
 

@@ -164,7 +164,7 @@ def test_inputs_from_standard_input_are_read_once(cpuctl: Cpuctl) -> None:
 def test_the_page_is_never_put_where_nobody_asked_for_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
     told = cpuctl("report", NODE, *V36, columns=200)
     assert "<html" not in told.out
-    assert told.err.endswith("note: --html FILE writes all of it as a page\n")
+    assert told.err.endswith("--html FILE writes all of it as a page\n")
     page = tmp_path / "node.html"
     written_beside = cpuctl("report", NODE, *V36, "--html", str(page), "-q", columns=200)
     assert (written_beside.code, written_beside.out) == (3, told.out)

@@ -18,7 +18,6 @@ from cpuctl.answering.config.starts import (
 )
 from cpuctl.answering.diagnostics import found, graded
 from cpuctl.diagnostics import Severity, counts, worst_first
-from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
@@ -27,6 +26,7 @@ from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
+from cpuctl.operations.command_lines import CONFIG_CHECK
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -87,9 +87,8 @@ def _with_start(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> S
     by_settings = bool(settings_to_fix(start))
     if severity is Severity.ERROR and not by_settings and any(each.severity is severity for each in findings):
         return findings
-    does = "has more" if isinstance(start, Undetermined) else "says what to change"
-    message = f"{start_text(start)} (cpuctl config check {does})"
-    return worst_first((StateFinding(severity, code, StatePlace(""), message), *findings))
+    of_settings = StateFinding(severity, code, StatePlace(""), start_text(start), fix=CONFIG_CHECK)
+    return worst_first((of_settings, *findings))
 
 
 def findings_answer(findings: Sequence[StateFinding]) -> answers.FoundInFiles:

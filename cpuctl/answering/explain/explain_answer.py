@@ -21,8 +21,8 @@ from cpuctl.engine.explain.offers import Offer, Round
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected
-from cpuctl.operations.command_lines import planning_command
+from cpuctl.engine.outcome import Rejected, Undetermined
+from cpuctl.operations.command_lines import assuming_command, planning_command
 from cpuctl.operations.plan_inputs import claims_of
 from cpuctl.pods.manifest import owner_of
 
@@ -52,7 +52,18 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
     ask_with = partial(planning_command, planning.inputs, ("explain", explained.name, *events))
     mixed = mixed_cores(planning.source.machine, [explained.admission])
     resize = _pending(planning, explained.resize)
-    return explanation_document(explained, ask_with, planning_header(planning), mixed, resize)
+    return explanation_document(
+        explained, ask_with, planning_header(planning), mixed, resize, _next(planning, explained)
+    )
+
+
+def _next(planning: Planning, explained: Explained) -> NextPart:
+    """Name the command that asks again, where the answer hangs on devices that nobody described."""
+    if not isinstance(explained.admission.verdict, Undetermined):
+        return {}
+    node = explained.explanation.replay.before
+    command = assuming_command(planning, node, ("explain", explained.name))
+    return {"next": command} if command else {}
 
 
 def _pending(planning: Planning, pending: Pending | None) -> answers.PendingResize | None:
@@ -72,6 +83,7 @@ def explanation_document(
     header: PlanningHeader,
     mixed: Iterable[answers.MixedCores],
     resize: answers.PendingResize | None,
+    following: NextPart,
 ) -> answers.ExplainedDecision:
     """Describe one decision, and what becomes of a *resize* that is pending of the pod.
 
@@ -114,6 +126,7 @@ def explanation_document(
         **_pages(explained),
         **_claim_devices(replay, explanation.decision),
         **_message_seen(explained.rejection, pod),
+        **following,
     }
 
 

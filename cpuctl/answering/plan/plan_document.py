@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Admitted
+from cpuctl.engine.outcome import Admitted, Undetermined
 
 if TYPE_CHECKING:
     from cpuctl.answering.plan.comparison_answer import PlannedSide
@@ -86,18 +86,37 @@ def planned_document(
 
     from cpuctl.answering.metrics import metrics_answer
 
-    more: answers.ExplainPart = {"explain": explain} if explain else {}
+    following: answers.FollowingPart = {"explain": explain} if explain else _next(planner.planning, plan)
     parts: answers.PlanParts = {
         **_driver(plan.node),
         "metrics": metrics_answer(plan.node),
         **_copies(planner, plan),
         **_headroom(plan, plan.node),
-        **more,
+        **following,
     }
     document = plan_document(plan.node, plan.admissions, header, parts)
     mixed = mixed_cores(planner.planning.source.machine, plan.admissions)
     document["warnings"].extend(map(_mixed_warning, mixed))
     return document
+
+
+def _next(planning: Planning, plan: Plan) -> answers.FollowingPart:
+    """Name the command for pods that ask for what nobody described, or that the policy gives no CPUs."""
+    from cpuctl.pods.model import QosClass
+
+    node, command = plan.node, ""
+    assert isinstance(node, Node)
+    if any(isinstance(each.verdict, Undetermined) for each in plan.admissions):
+        from cpuctl.operations.command_lines import assuming_command
+
+        command = assuming_command(planning, node, ("plan",))
+    elif node.policy is None and plan.policy is None and node.claims is None:
+        admitted = (each.qos.qos_class for each in plan.admissions if isinstance(each.verdict, Admitted))
+        if QosClass.GUARANTEED in admitted:
+            from cpuctl.operations.command_lines import advise_command
+
+            command = advise_command(planning)
+    return {"next": command} if command else {}
 
 
 def _driver(node: Node) -> DriverPart:

@@ -139,10 +139,16 @@ def reserve(
         loaded = load_kubelet(kubelet, sources, machine=source)
     except ConfigRefusedError as refused:
         document: Proposed | Unproposed = _unloaded(refused, sources)
+        alone = False
     else:
+        alone = cpus is None and loaded.kubelet.config.memory_manager_policy == "None"
         cgroup = load_cgroup_version(cgroup_version, source, sources)
         loaded = replace(loaded, kubelet=replace(loaded.kubelet, cgroup_version=cgroup))
         document = _answer(source, loaded, cpus, kept, sources)
+    if "refusal" in document and (verb := _next_verb(document["refusal"], alone=alone)):
+        from cpuctl.operations.command_lines import kubelet_command
+
+        document["refusal"]["next"] = kubelet_command(verb, machine, kubelet, memory)
     print_sources(sources, style)
     if snippet and style.for_people and "refusal" in document:
         # Nothing on stdout: a file of sentences is no drop-in file.
@@ -151,6 +157,13 @@ def reserve(
         emit(document, style)
     if "refusal" in document and not exit_zero:
         raise typer.Exit(EXIT_NO)
+
+
+def _next_verb(refusal: "Refusal", *, alone: bool) -> tuple[str, ...]:
+    """Say what the kubelet stumbles over without a reservation, too, or reserve CPUs where nobody asked."""
+    if "start" in refusal:
+        return ("config", "check")
+    return ("config", "reserve", option_names.CPU_COUNT, "1") if alone else ()
 
 
 def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "Unproposed":

@@ -180,7 +180,8 @@ def report(
         _write(directory, asked.rows, document, force=force)
     emit(document, style)
     if style.for_people and not html:
-        note("note: --html DIR writes a page for every node", style)
+        fixes = "cpuctl fleet check says what to do about findings"
+        note(f"note: {fixes}, --html DIR writes a page for every node", style)
     if asked.stopped:
         raise typer.Exit(asked.stopped)
     if exit_zero:

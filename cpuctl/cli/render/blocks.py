@@ -32,6 +32,11 @@ class Lines(NamedTuple):
         return cls(tuple(Cell(text) for text in texts))
 
 
+def next_line(what: str, command: str) -> Lines:
+    """Say what to type next, and what for: an answer's last line."""
+    return Lines.of(f"Next, {what}: {command}")
+
+
 class Table(NamedTuple):
     """Rows under headings."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.phrases import counted, few
 
@@ -35,6 +35,9 @@ def blocks(document: AdvisedSettings | UnloadedAdvice, *, wide: bool) -> Iterato
     yield Lines(tuple(_below(document)))
     if wide:
         yield from _left_out(document)
+    if command := document.get("next"):
+        started = current["start"]["outcome"] == "Started"
+        yield next_line("why" if started else "what to change", command)
 
 
 def _table(document: AdvisedSettings) -> Table:

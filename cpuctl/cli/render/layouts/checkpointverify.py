@@ -20,16 +20,28 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
     """Lay out a verdict; wide shows findings and changes of memory as tables."""
     start, version = document["start"], document.get("kubelet", {}).get("version")
     who = kubelet_name(version, start, document["sources"]) if version else "The kubelet"
-    yield Lines((verdict_cell(start, who, errors=document["summary"]["error"]),))
+    verdict = verdict_cell(start, who, errors=document["summary"]["error"])
+    findings, check = [each for each in document["findings"] if not _is_verdict(each)], _check(document)
+    label = "see" if start["outcome"] == "Undetermined" else "what to change"
+    yield Lines((verdict, *([Cell(f"  {label}: {check}")] if check else [])))
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
     elif start["outcome"] in ("Refused", "KubeletFault"):
         yield Lines.of("State files: not looked at, as the kubelet ends before it reads them")
     if drift := document["memoryDrift"]:
         yield from _drift(drift, wide=wide)
-    if findings := document["findings"]:
+    if findings:
         yield findings_block(findings, FILES, wide=wide)
     yield Lines.of(start_counts_text(document["summary"], document["start"]))
+
+
+def _is_verdict(finding: answers.StateFinding) -> bool:
+    """Return whether a finding only repeats why the kubelet does not start by its settings."""
+    return not finding["file"] and finding["fix"].startswith("cpuctl config check")
+
+
+def _check(document: answers.CheckpointVerify) -> str:
+    return next((each["fix"] for each in document["findings"] if _is_verdict(each)), "")
 
 
 def _file_lines(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Cell]:

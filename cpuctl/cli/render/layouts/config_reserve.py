@@ -52,6 +52,8 @@ def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
         places = (place for place in settings_to_fix(start) if place["where"])
         yield from (Cell(f"  {setting_text(place)}") for place in places)
         yield from fix_cells(start)
+    if command := refusal.get("next"):
+        yield Cell(f"Next, {'what to change' if start else 'to reserve CPUs alone'}: {command}")
 
 
 def _choices(proposal: Proposal, who: str) -> Iterator[Cell]:

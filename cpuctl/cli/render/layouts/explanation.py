@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, pods_table
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.devices import devices_table
@@ -65,6 +65,17 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
         if wide and (commands := tuple(command_lines(document["suggestions"]))):
             yield Lines(commands)
         yield Lines.of(runs_line(document))
+    yield from _next(document, wide=wide)
+
+
+def _next(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
+    """Name the command that tries the first setting that would help, or asks again with devices assumed."""
+    settings = (each for each in document["suggestions"] if each["kind"] == "setting" and each["command"])
+    first = next(settings, None)
+    if first and first["command"] and not wide:
+        yield next_line("to try the first setting", first["command"])
+    elif command := document.get("next"):
+        yield next_line("as if there were enough devices", command)
 
 
 def _claims(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.capacity import headroom_blocks
 from cpuctl.cli.render.tables.devices import device_cells, device_columns, devices_table
@@ -68,7 +68,12 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     yield Lines.of(*closing_lines(document))
     yield from headroom_blocks(document, wide=wide)
     if explain := document.get("explain"):
-        yield Lines.of(f"Next, why and what would help: {explain}")
+        yield next_line("why and what would help", explain)
+    elif command := document.get("next"):
+        unknown = any(pod["outcome"] == "Undetermined" for pod in document["pods"])
+        yield next_line(
+            "as if there were enough devices" if unknown else "settings with exclusive CPUs", command
+        )
 
 
 def claims_blocks(pods: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
@@ -225,7 +230,7 @@ def _policy_fix(document: StartedPlan) -> Iterator[Cell]:
         pod["outcome"] == "Admitted" and pod["qosClass"] == "Guaranteed" for pod in document["pods"]
     )
     if document["node"]["cpuManagerPolicy"] == "none" and guaranteed:
-        yield Cell("  exclusive CPUs need cpuManagerPolicy: static (next: cpuctl config reserve)")
+        yield Cell("  exclusive CPUs need cpuManagerPolicy: static")
 
 
 def _refusal(pod: Pod, *, reached: bool) -> Cell:

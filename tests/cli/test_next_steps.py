@@ -1,0 +1,80 @@
+"""Every "no" ends with what to type next, whole, and what is proposed works when it is typed.
+
+Here are the answers that end with a command of ours; what findings propose is run by ``test_*_fixes``, what
+complaints about inputs propose by ``test_broken_input``.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+
+import pytest
+
+from tests.cli.conftest import Cpuctl
+
+MACHINE = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
+STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
+NODE = "fixtures/nodes/v2-2-numa/node.tar.xz"
+MISSPELT = ("--kubelet-args", "--cpu-manager-policy=statik")
+NO, YES = 3, 0
+
+STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
+    ("plan", *MACHINE, *STATIC, "-T", "odd=3/3,1Gi"): ("explain default/odd", NO),
+    ("plan", *MACHINE, *STATIC, "-f", "fixtures/telco/du.yaml"): ("plan", YES),
+    ("plan", *MACHINE, "-T", "web=4/4,1Gi"): ("advise", YES),
+    ("plan", "-m", "synthetic:1c", *STATIC, "-T", "web=1/1,1Gi"): ("config check", NO),
+    ("explain", *MACHINE, *STATIC, "-T", "odd=3/3,1Gi"): ("explain default/odd", YES),
+    ("explain", *MACHINE, *STATIC, "-f", "fixtures/telco/du.yaml"): ("explain telco/du", YES),
+    ("explain", "-m", "synthetic:1c", *STATIC, "-T", "web=1/1,1Gi"): ("config check", NO),
+    ("resize", "-m", "synthetic:1c", *STATIC, "-T", "a=1/1,1Gi", "--set", "a:cpu=2"): (
+        "config check",
+        NO,
+    ),
+    ("advise", "-m", "synthetic:1c", *STATIC, "-T", "huge=64/64,1Gi"): ("config check", NO),
+    ("advise", *MACHINE, *STATIC, "-T", "huge=64/64,1Gi", "--budget", "9"): ("explain default/huge", NO),
+    ("config", "reserve", *MACHINE): ("config reserve --cpu-count 1", YES),
+    ("config", "reserve", *MACHINE, "--cpu-count", "2", *MISSPELT): ("config check", NO),
+    ("config", "check", *MACHINE, "--kubelet-args", "--cpu-manager-policy=static"): (
+        "config reserve --cpu-count 1",
+        YES,
+    ),
+    ("checkpoint", "verify", NODE, *MISSPELT): ("config check", NO),
+    ("checkpoint", "verify", NODE, "--kubelet-version", "1.36"): ("checkpoint repair", YES),
+}
+"""What is asked with what; the command that the answer ends with, and how that ends."""
+
+
+@pytest.mark.parametrize("words", STEPS, ids=lambda words: " ".join(words)[:60])
+def test_a_refusal_ends_with_a_command_that_works(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    verb, code = STEPS[words]
+    answer = cpuctl(*words, "-q", columns=80)
+    (command,) = proposed(answer.out)
+    assert command.startswith(verb)
+    inputs = set(words).intersection((*MACHINE, *STATIC, *MISSPELT, NODE, "synthetic:1c"))
+    assert inputs <= set(shlex.split(command))
+    typed = cpuctl(*shlex.split(command), "-q", columns=80)
+    assert (typed.code, typed.err) == (code, "")
+
+
+def proposed(text: str) -> set[str]:
+    """Return the commands that an answer proposes: those of a line of its own, and within a fix."""
+    lines = re.findall(r"^(?:Next, .+?|  what to change|  see): cpuctl (.+)$", text, re.MULTILINE)
+    fixes = re.findall(r"^  fix: (?:.*; )?cpuctl (.+?)(?: proposes .*)?$", text, re.MULTILINE)
+    return {*lines, *fixes}
+
+
+def test_what_cannot_be_read_again_is_not_proposed(cpuctl: Cpuctl) -> None:
+    """Standard input is read once: the command would wait for something else."""
+    pod = b"{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, resources: "
+    pod += b'{limits: {cpu: "2", memory: 1Gi, x.com/gpu: "1"}}}]}}'
+    for verb in ("plan", "explain"):
+        answer = cpuctl(verb, *MACHINE, *STATIC, "-f", "-", "-q", stdin=pod)
+        assert (answer.code, proposed(answer.out)) == (NO, set())
+        assert "undetermined" in answer.out
+
+
+def test_an_undetermined_start_is_said_once(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("checkpoint", "verify", NODE, *MISSPELT, "-q", columns=80)
+    assert answer.out.count('unknown policy: "statik"') == 1

@@ -91,7 +91,12 @@ def explain_pod(
             if replay.rearranged:
                 uid = replay.admissions[place].pod.uid
                 place = [pod.uid for pod in quiet.pods].index(uid)
-            replay = replay_scenario(replace(quiet, position=place), runs)
+            alone = replay.position == place == 0  # so that no pod before it is missing
+            replay = (
+                replace(replay, scenario=quiet)
+                if alone
+                else replay_scenario(replace(quiet, position=place), runs)
+            )
     if not isinstance(replay, Replay):
         return replay
     pod, stale = replay.scenario.pod, _memory_state_is_stale(planning)

@@ -192,16 +192,40 @@ def _uneven(node: Node) -> bool:
 MOST_PODS = 64
 """With more pods before the one in question a scenario takes too long to be replayed for every difference."""
 
+_OF_WORDS = frozenset(
+    {"lowers_oom_scores_of_sidecars", "tells_how_many_cpus_are_missing", "tells_no_free_cores"}
+)
+"""Differences in what is said of a refusal, or told of a pod that is admitted."""
+_OF_INIT_CONTAINERS = frozenset(
+    {"admits_sidecars", "drops_what_inits_lack", "keeps_sidecars_apart", "knows_sidecars"}
+)
+_OF_POD_LEVEL = frozenset({"passes_over_pod_level_pods"})
+
 
 def release_notes(replay: Replay) -> Iterator[KnownDefect]:
     """Yield the differences between releases that decide: with each taken the other way, another answer."""
     scenario = replay.scenario
     kubelet, fate = scenario.kubelet, _fate(replay.admission)
+    passed_over = without_effect(replay)
     for name in noticed(kubelet) if len(scenario.pods) <= MOST_PODS else ():
+        if name in passed_over:
+            continue
         turned = replace(scenario, kubelet=replace(kubelet, turned=frozenset({name})))
         other = replay_scenario(turned, SearchBudget(), 1)
         if isinstance(other, Replay) and _fate(other.admission) != fate:
             yield _note(DIFFERENCES[name], kubelet.version)
+
+
+def without_effect(replay: Replay) -> frozenset[str]:
+    """Name differences that change nothing for these pods: to try one takes a start of the kubelet."""
+    names = _OF_WORDS
+    pods = (*replay.scenario.pods, *replay.befores[0].active.values())
+    if not any(pod.init_containers for pod in pods):
+        names |= _OF_INIT_CONTAINERS
+    # Of a pod that runs, a kubelet without the gate does not know that it has some.
+    if not replay.befores[0].active and all(pod.resources is None for pod in pods):
+        names |= _OF_POD_LEVEL
+    return names
 
 
 def noticed(kubelet: Kubelet) -> Iterator[str]:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.known_defects import MOST_PODS, known_defects, release_notes
+from cpuctl.engine.explain.known_defects import MOST_PODS, known_defects, release_notes, without_effect
 from cpuctl.engine.explain.offers import round_of
 from cpuctl.engine.explain.scenario import Replay
+from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.sources import read_machine
@@ -33,7 +34,7 @@ from tests.engine.explain.scenarios import (
     with_memory,
 )
 from tests.support.memory import HUGE
-from tests.support.pods import app, init, pod
+from tests.support.pods import app, init, pod, resources
 from tests.support.topologies import CoreAt, machine_info
 
 ENDLESS: dict[str, Any] = {
@@ -274,3 +275,24 @@ def test_differences_that_decide_are_named(version: str, cpus: int, want: list[s
 def test_long_stories_are_not_told_again() -> None:
     assert notes("1.33.4", 7, before=MOST_PODS - 1)
     assert notes("1.33.4", 7, before=MOST_PODS) == []
+
+
+def test_what_is_not_tried_would_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each difference that is tried takes a start of the kubelet: some cannot matter to the pods at hand."""
+    ones = [
+        told(scenario(MACHINE, pod(app(amounts, amounts)), **UNCORE))
+        for amounts in ("cpu=2 memory=1Gi", "cpu=7 memory=1Gi", "cpu=40 memory=1Gi")
+    ]
+    tried = [list(release_notes(one)) for one in ones]
+    skipped = [without_effect(one) for one in ones]
+    assert {*skipped} == {without_effect(ones[0])}
+    monkeypatch.setattr("cpuctl.engine.explain.known_defects.without_effect", lambda _: frozenset())
+    assert [list(release_notes(one)) for one in ones] == tried
+    assert skipped[0] <= DIFFERENCES.keys()
+
+
+def test_differences_of_init_containers_and_pod_level_resources_are_tried_where_pods_have_some() -> None:
+    level = resources("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
+    assert "knows_sidecars" not in without_effect(told(scenario(MACHINE, pod(app(), init("cpu=1")))))
+    name = "passes_over_pod_level_pods"
+    assert name not in without_effect(told(scenario(MACHINE, pod(app(), pod_level=level))))

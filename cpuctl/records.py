@@ -35,10 +35,12 @@ class Record:
         cls._defaults = cls._defaults | {name: body[name] for name in own if name in body}
 
     def __init__(self, *content: Any, **named: Any) -> None:  # noqa: ANN401  # type checkers know the fields
-        given = {**self._defaults, **dict(zip(self._fields, content, strict=False)), **named}
-        if len(content) > len(self._fields) or given.keys() != self._names:
+        own = self.__dict__
+        own |= self._defaults
+        own.update(zip(self._fields, content, strict=False))
+        own |= named
+        if len(content) > len(own) or own.keys() != self._names:
             raise TypeError(f"{type(self).__name__} is made of {', '.join(self._fields)}")
-        self.__dict__.update(given)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"nobody changes the {name} of a {type(self).__name__}")

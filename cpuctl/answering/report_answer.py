@@ -14,6 +14,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs
 from cpuctl.phrases import counted
 from cpuctl.records import Record, replace
+from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +47,7 @@ _DESCRIBED = "the machine is only described: nothing runs there that could be lo
 _NO_STATE = "the kubelet's state files are not in the recording"
 _NO_STATE_HERE = "there are no state files of a kubelet"
 _NO_OWNERS = "cpu_manager_state is not in the recording: nobody can tell who holds which CPUs"
+_UNUSABLE = "{} cannot be used ({}): nobody can tell who holds which CPUs"
 _NAMELESS = "the names of pods with CPUs or memory: neither the recording nor --pods tells them"
 
 
@@ -251,7 +253,11 @@ class _Reporter:
             if "cpus" in document:
                 document["map"] = map_answer(self.source.machine, document["cpus"])
                 return document
-            self._misses("holders", _NO_STATE_HERE if self.live else _NO_OWNERS)
+            unusable = (each for each in document["files"] if each["file"] == CPU_FILE and each["problem"])
+            if (file := next(unusable, None)) is not None:
+                self._misses("holders", _UNUSABLE.format(file["source"], file["problem"]))
+            else:
+                self._misses("holders", _NO_STATE_HERE if self.live else _NO_OWNERS)
         return None
 
     def _state_files(self, sources: Sources) -> tuple[StateInput, ...]:

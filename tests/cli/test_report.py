@@ -104,6 +104,17 @@ def test_what_a_recording_lacks_is_unknown_and_not_clean(cpuctl: Cpuctl) -> None
     assert "not known: State files: the kubelet's state files are not in the recording" in table
 
 
+def test_a_state_file_that_cannot_be_used_is_there_all_the_same(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Half of it, as somebody has left it or is about to write it."""
+    files = with_kubelet_files(clean_node()).files
+    path = "var/lib/kubelet/cpu_manager_state"
+    node = written({**files, path: files[path][:50]}, tmp_path / "node")
+    report = asked(cpuctl, "report", str(node), *V36)
+    (missing,) = (each["what"] for each in report["unknown"] if each["part"] == "holders")
+    problem = "cannot be used (unexpected end of JSON input): nobody can tell who holds which CPUs"
+    assert missing == f"{node}: {path} {problem}"
+
+
 def test_a_machine_that_is_only_described_has_nothing_to_look_at(cpuctl: Cpuctl) -> None:
     report = answer(cpuctl("report", "synthetic:1s1n4c2t", "-q", "-o", "json"))
     described = "the machine is only described: nothing runs there that could be looked at"

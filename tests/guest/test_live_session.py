@@ -11,7 +11,7 @@ import pytest
 from tests.guest.live_session import kernel
 from tests.guest.live_session.events import WANTED, Watched
 from tests.guest.live_session.kernel import Round
-from tests.guest.live_session.rates import Quantity, Row, Spell, compare
+from tests.guest.live_session.rates import Quantity, Row, Spell, compare, gaps, wrong_cpus
 from tests.guest.live_session.reports import Reported
 
 STATE = json.dumps({"defaultCpuSet": "0-1", "entries": {"u-1": {"server": "2-3"}}})
@@ -67,6 +67,16 @@ def test_rates_are_those_of_the_same_time() -> None:
     assert row(0.75).wrong == []
     assert [text.split(":")[0] for text in row(0.85).wrong] == ["load of 2", "load of 2", "load"]
     assert [window.begin for window in row(0.75, missing=True).windows] == [30], "of a part nothing is told"
+
+
+def test_moments_have_the_cpus_of_their_time() -> None:
+    def spell(at: float, *cpus: int) -> Spell:
+        return Spell(at, at + 1, {"time": f"{at}", "cpus": [{"cpu": cpu} for cpu in cpus]})
+
+    rounds = [round_at(0), round_at(5)]
+    assert wrong_cpus([spell(0, 2), spell(60, 2, 3)], rounds) == [], "of a minute later nothing is known"
+    assert wrong_cpus([spell(1, 2, 3)], rounds) == ["1: top has 2 CPUs, the kernel 1"]
+    assert gaps([spell(0, 2), spell(3, 2)]) == [2]
 
 
 def finding(code: str, **more: Any) -> dict[str, Any]:

@@ -67,6 +67,8 @@ def test_rates_are_those_of_the_same_time() -> None:
     assert row(0.75).wrong == []
     assert [text.split(":")[0] for text in row(0.85).wrong] == ["load of 2", "load of 2", "load"]
     assert [window.begin for window in row(0.75, missing=True).windows] == [30], "of a part nothing is told"
+    long = [Spell(at, at + 12, {"2": 0.75}) for at in range(0, 61, 12)]
+    assert compare(BUSY, long, [round_at(at, idle=at / 4) for at in range(0, 61, 5)]).windows == []
 
 
 def test_moments_have_the_cpus_of_their_time() -> None:
@@ -122,6 +124,13 @@ def wrong(*events: dict[str, Any]) -> list[str]:
 def test_an_event_comes_once_and_in_time(events: tuple[dict[str, Any], ...], expected: list[str]) -> None:
     told = [text for text in watched(*events).wrong() if text.startswith("stray")]
     assert told == expected
+
+
+def test_what_was_over_too_soon_need_not_be_reported() -> None:
+    """An audit takes longer than the thread has strayed; nothing was found that could be resolved."""
+    slow = watched()._replace(audit=60.0)
+    assert [each.short for each in slow.wanted() if each.wanted.code == "foreign-processes"] == [True, True]
+    assert [text for text in slow.wrong() if text.startswith("stray")] == []
 
 
 def test_what_did_not_happen_is_no_event() -> None:

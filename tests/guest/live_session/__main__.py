@@ -59,7 +59,10 @@ def compare(out: Path) -> Compared:
     # A report is an audit and more: no audit takes much longer than the fastest of these.
     audit = min(each["until"] - each["from"] for each in session["reports"])
     watched = events.Watched(events.read_events(out / "watch.jsonl"), moments, rounds, audit)
-    lines += _table(events.HEADING, (came.cells() for came in watched.wanted()))
+    came = list(watched.wanted())
+    lines += _table(events.HEADING, (each.cells() for each in came))
+    if short := sum(each.short for each in came):
+        lines.append(f"{short} were over before they had to be reported: audits take {audit:.0f} s here")
     lines += [f"besides: {event['time']} {event['event']} {event['message']}" for event in watched.others()]
     wrong += watched.wrong()
 

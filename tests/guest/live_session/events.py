@@ -58,18 +58,33 @@ WANTED = (
 )
 
 
+UNDONE = {
+    "stray": "stray ends",
+    "interrupt": "interrupt back",
+    "quota": "no quota",
+    "pod comes": "pod goes",
+    "CPU offline": "CPU online",
+    "memory moved": "memory back",
+}
+"""What ends what was done: a watch need not tell of what was over before it had to."""
+
+
 class Came(NamedTuple):
-    """What was wanted, and what came of it: how often, and after how many seconds."""
+    """What was wanted, and what came of it: how often, and after how many seconds.
+
+    *short*: it did not come, and lasted for less time than it has to be reported in.
+    """
 
     wanted: Wanted
     times: int
     delay: float | None
     late: bool
+    short: bool
 
     def cells(self) -> tuple[str, ...]:
         """Return the words of a line of the table."""
         wanted = self.wanted
-        told = "missed" if self.delay is None else f"{self.delay:.1f}"
+        told = f"{self.delay:.1f}" if self.delay is not None else "too short" if self.short else "missed"
         return wanted.moment, wanted.event, wanted.code, str(self.times), told, f"{wanted.stated:.1f}"
 
 
@@ -97,7 +112,30 @@ class Watched(NamedTuple):
             ]
             first = min(found, default=None)
             delay = None if first is None else max(first - (moment["until"] - moment["at"]), 0.0)
-            yield Came(wanted, len(found), delay, first is not None and first > limit)
+            lasted = self._until(wanted) - moment["at"]
+            yield Came(
+                wanted,
+                len(found),
+                delay,
+                late=first is not None and first > limit,
+                short=first is None and lasted < limit,
+            )
+
+    def _until(self, wanted: Wanted) -> float:
+        """Return when it was over: what was done was undone, or all ended.
+
+        What was not reported when it was done is not reported when it is undone, either.
+        """
+        if wanted.moment in UNDONE:
+            return float(self.moments[UNDONE[wanted.moment]]["at"])
+        done = [each for each in WANTED if UNDONE.get(each.moment) == wanted.moment]
+        told = any(
+            is_of(event, each) and self._is_before(event, wanted) for each in done for event in self.events
+        )
+        return self.rounds[-1].until if told else -math.inf
+
+    def _is_before(self, event: Event, wanted: Wanted) -> bool:
+        return time_of(event) < float(self.moments[wanted.moment]["at"]) + self.audit
 
     def _next(self, wanted: Wanted) -> float:
         """Return when the same is done again, which then counts for that."""
@@ -112,7 +150,7 @@ class Watched(NamedTuple):
         for came in self.wanted():
             wanted = came.wanted
             name = f"{wanted.moment}: {wanted.event} {wanted.code}"
-            if came.delay is None:
+            if came.delay is None and not came.short:
                 found.append(f"{name} was missed")
             elif came.late:
                 found.append(f"{name} came {came.delay:.0f} s late")

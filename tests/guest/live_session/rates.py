@@ -18,8 +18,8 @@ from tests.guest.live_session.kernel import Counters, Round
 
 WINDOW = 30.0
 """Seconds over which rates are compared: a moment of top begins and ends between two rounds."""
-_NEAR = 15.0
-"""Seconds between a moment and a round that may have seen the same."""
+_LONGEST = WINDOW / 3
+"""Seconds: of a longer moment, as on a machine that is starved, nobody can tell how much was in a window."""
 _WHOLE = 0.97
 """The part of a window that moments with a value have to cover; what came or went within is left out."""
 
@@ -149,7 +149,8 @@ def _stalled(document: Any) -> Mapping[str, float | None]:
 def _foreign(tid: int, key: str) -> Callable[[Any], Mapping[str, float | None]]:
     def rates(document: Any) -> Mapping[str, float | None]:
         seen = [each for row in document["containers"] for each in row["foreign"] if each["tid"] == tid]
-        return {key: sum(each["ran"] for each in seen)}
+        # Threads are looked at in turn: what it did before it was found is in no moment.
+        return {key: sum(each["ran"] for each in seen)} if seen else {}
 
     return rates
 
@@ -240,6 +241,8 @@ def _told(
             break
         value = table.get(key)
         overlap = min(spell.end, end) - max(spell.begin, begin)
+        if overlap > 0 and spell.end - spell.begin > _LONGEST:
+            return None
         if value is not None and overlap > 0:
             covered += overlap
             happened += value * overlap
@@ -247,14 +250,17 @@ def _told(
 
 
 def wrong_cpus(spells: Sequence[Spell], rounds: Sequence[Round]) -> list[str]:
-    """Name the moments that have other CPUs than the kernel counted in the round before or behind them."""
-    counted = [(found.at, set(kernel.busy(found))) for found in rounds]
+    """Name the moments that have other CPUs than the kernel counted in the rounds before and behind them."""
+    starts, counted = [found.at for found in rounds], [set(kernel.busy(found)) for found in rounds]
     wrong = []
     for spell in spells:
+        before, behind = bisect_left(starts, spell.begin) - 1, bisect_left(starts, spell.end)
+        if before < 0 or behind == len(rounds) or counted[before] != counted[behind]:
+            continue  # it begins and ends between rounds that tell nothing of it
         told = {str(each["cpu"]) for each in spell.document["cpus"]}
-        near = [cpus for at, cpus in counted if abs(at - spell.end) < _NEAR]
-        if near and told not in near:
-            wrong.append(f"{spell.document['time']}: top has {len(told)} CPUs, the kernel {len(near[0])}")
+        if told != counted[before]:
+            many = len(counted[before])
+            wrong.append(f"{spell.document['time']}: top has {len(told)} CPUs, the kernel {many}")
     return wrong
 
 

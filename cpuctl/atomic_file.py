@@ -44,7 +44,7 @@ def attributes_of(name: str | Path, *, directory: int | None = None) -> FileAttr
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise UsageError("exists and is no regular file", where=str(name), hint="name another file")
+            raise UsageError("exists and is not a regular file", where=str(name), hint="specify another file")
         attributes = _attributes(f"/proc/self/fd/{handle}")  # a descriptor that reads nothing has none
         return FileAttributes(stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid), attributes)
     finally:

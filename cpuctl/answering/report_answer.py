@@ -230,7 +230,7 @@ class _Reporter:
             if document["files"]:
                 return document
             if document["start"]["outcome"] in ("Refused", "KubeletFault"):
-                self._misses("state", "the kubelet ends before it reads its state files")
+                self._misses("state", "the kubelet exits before it reads its state files")
             else:
                 self._misses("state", _NO_STATE_HERE if self.live else _NO_STATE)
         return None

@@ -126,7 +126,7 @@ class GroupPlacements(TypedDict):
 
 
 class FleetGroup(TypedDict):
-    """Nodes that a kubelet could not tell apart."""
+    """Nodes that are identical to a kubelet."""
 
     kind: Kind
     count: Count
@@ -425,7 +425,7 @@ class FleetCheckSummary(FindingCounts):
     undetermined: Count
     """Nodes of which cannot be said whether their kubelet would start."""
     unchecked: Count
-    """Nodes of which something was not there to be checked."""
+    """Nodes that could not be checked completely."""
     unreadable: Count
 
 

@@ -183,7 +183,7 @@ def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from _unclaimed(snapshot)
     if snapshot.hierarchies is None:
         with_claims = _OF_CLAIMS if snapshot.prepared is not None else ()
-        yield "control groups: the settings of containers are unknown", _OF_GROUPS + with_claims
+        yield "cgroups: the settings of containers are unknown", _OF_GROUPS + with_claims
     if not snapshot.others and not any(observed.tasks for observed in snapshot.containers):
         yield "processes: where threads may run is unknown", _OF_TASKS
     if state is not None and (state.policy_name == POLICY_NONE or not snapshot.exclusive):

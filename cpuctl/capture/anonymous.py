@@ -196,7 +196,7 @@ def anonymous_state(text: str, pseudonyms: Pseudonyms) -> str:
     try:
         value = _replaced(json.loads(text), pseudonyms)
     except (ValueError, RecursionError):
-        raise ValueError("it is no JSON, so its names cannot be replaced") from None
+        raise ValueError("it is not JSON, so names in it cannot be replaced") from None
     return pseudonyms.within(_written(value))
 
 
@@ -300,7 +300,9 @@ def anonymized(collected: Collected) -> Collected:
 def _without(area: Area, refused: int) -> Area:
     """Correct the counts: state files may turn out unusable here, and volumes are left out."""
     if area.name == VOLUMES_AREA and area.entries:
-        return area._replace(entries=0, notes=("files of volumes are left out: their names are people's",))
+        return area._replace(
+            entries=0, notes=("volume files are left out because their names may be confidential",)
+        )
     if area.name != KUBELET_AREA or not refused:
         return area
     counts = {**area.counts, "stateFiles": area.counts["stateFiles"] - refused}

@@ -116,7 +116,7 @@ def compression_of(name: str) -> Compression:
         if name.endswith(compression):
             return compression
     ends = ", ".join(Compression)
-    raise ValueError(f"the name tells no archive format: expected an end of {ends}")
+    raise ValueError(f"unknown archive format: expected a name that ends in {ends}")
 
 
 def write_members(members: Iterable[tuple[str, Content]], file: IO[bytes], compression: Compression) -> None:

@@ -81,7 +81,7 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
 
 def _absent(path: str) -> InputError:
     """Say that a file is not there; whether the node lacks it, too, a plain tree does not tell."""
-    return InputError("there is no such file: the node lacks it, or it was not recorded", where=path)
+    return InputError("no such file: the node does not have it, or it was not recorded", where=path)
 
 
 def _configured(tree: Tree, path: str) -> RecordedKubelet:

@@ -36,7 +36,7 @@ class RecordedDropIns(Record):
                 f"drop-in files of {self.name} are missing because they could not be read when the node "
                 "was recorded",
                 where=self.origin,
-                hint="record the node as root, or use --kubelet-config to give a configuration",
+                hint="record the node as root, or specify a configuration with --kubelet-config",
             )
         yield from self._files()
 

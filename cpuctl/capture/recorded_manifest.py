@@ -64,7 +64,7 @@ def _manifest(text: str) -> Cursor | None:
     root = Cursor.at_root(document)
     layout = root.required("layoutVersion")
     if layout.text() != LAYOUT_VERSION:
-        raise layout.expected(LAYOUT_VERSION, hint="read it with the cpuctl that recorded it")
+        raise layout.expected(LAYOUT_VERSION, hint="use the cpuctl version that recorded it")
     return root
 
 
@@ -83,7 +83,7 @@ def _flags(kubelet: Cursor) -> dict[str, Any]:
     if running is not None:
         return {"flags": relevant_flags(running), "runs": True, "other_flags": others}
     if (unit := kubelet.optional("unit", lambda each: each, None)) is None:
-        return {"flags_gap": "no kubelet ran when the node was recorded"}
+        return {"flags_gap": "no kubelet was running when the node was recorded"}
     flags = unit.optional("flags", Cursor.texts, None)
     return {
         "flags": None if flags is None else relevant_flags(flags),

@@ -42,11 +42,11 @@ def check_target(path: Path, *, replace: bool, directory: int | None = None) -> 
         from shlex import quote
 
         hint = f"mkdir -p {quote(str(path.parent))}"
-        raise UsageError("there is no such directory", where=str(path.parent), hint=hint) from None
+        raise UsageError("no such directory", where=str(path.parent), hint=hint) from None
     except OSError as error:
         raise unwritable(error, str(path)) from None
     if not stat.S_ISREG(mode):
-        raise UsageError("exists and is no regular file", where=str(path), hint="name another file")
+        raise UsageError("exists and is not a regular file", where=str(path), hint="specify another file")
     if not replace:
         raise _already_there(path)
 
@@ -157,14 +157,14 @@ def _put_back(path: Path, old: Path | None, directory: int, cause: BaseException
         elif not existed:
             os.unlink(path.name, dir_fd=directory)
     except OSError as error:
-        raise _replaced(path, cause, f"cannot be put back: {os_reason(error)}", old) from None
+        raise _replaced(path, cause, f"cannot be restored: {os_reason(error)}", old) from None
     if existed and old is None:
         raise _replaced(path, cause, "is gone: this file system has no hard links") from None
 
 
 def _replaced(path: Path, cause: BaseException, what: str, old: Path | None = None) -> NotRestoredError:
     reason = os_reason(cause) if isinstance(cause, OSError) else "interrupted"
-    hint = f"its old content is in {old}" if old else ""
+    hint = f"the old content is in {old}" if old else ""
     message = f"{reason}; the new file is in place, and the old one {what}"
     return NotRestoredError(message, where=str(path), hint=hint)
 
@@ -183,4 +183,4 @@ def _move(temporary: Path, path: Path, directory: int, *, replace: bool) -> None
 
 
 def _already_there(path: Path) -> UsageError:
-    return UsageError("exists already", where=str(path), hint="name another file, or add --force")
+    return UsageError("already exists", where=str(path), hint="specify another file, or use --force")

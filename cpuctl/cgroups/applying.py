@@ -120,7 +120,7 @@ class Applier:
         return Applied((*entries, *self.undo(entry for entry in entries if entry.touched)))
 
     def undo(self, made: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
-        """Put changes back, the last first; what somebody else has written since is left to them."""
+        """Put changes back, the last first; what someone else has written since is left to them."""
         entries: list[LogEntry] = []
         for entry in reversed(list(made)):
             self._note(entries, self._restore(entry))
@@ -151,7 +151,7 @@ class Applier:
         if found is None:
             return LogEntry(step=WriteResult.GONE, change=change)
         if not same(change.name, found, change.before):
-            problem = f"somebody else has written {found!r} meanwhile"
+            problem = f"someone else has written {found!r} meanwhile"
             return LogEntry(step=WriteResult.FAILED, change=change, problem=problem)
         self.log(LogEntry(step=WriteResult.WRITING, change=change, in_force=in_force))
         return self._attempt(change, in_force)
@@ -173,12 +173,12 @@ class Applier:
         self.files.write(change.group, change.name, value)
         found = self._value(change)
         if found is not None and not self._is(change.name, found, value):
-            raise _WrongValueError(f"the kernel has made {found!r} of it")
+            raise _WrongValueError(f"the kernel has changed it to {found!r}")
         effective = self._in_force(change)
         if effective is None or not value or self._is(change.name, effective, value):
             return
         if also is None or not same(change.name, effective, also):
-            raise _WrongValueError(f"written, but {effective or 'nothing'} is in force")
+            raise _WrongValueError(f"written, but {effective or 'nothing'} is in effect")
 
     def _restore(self, entry: LogEntry) -> LogEntry:
         change = entry.change
@@ -189,7 +189,7 @@ class Applier:
             if same(change.name, found, change.before):
                 return LogEntry(step=WriteResult.RESTORED, change=change)
             if not self._is(change.name, found, change.after):
-                problem = f"somebody else has written {found!r} meanwhile: it is left so"
+                problem = f"someone else has written {found!r} meanwhile, which is kept"
                 return LogEntry(step=WriteResult.NOT_RESTORED, change=change, problem=problem)
             if not change.before:
                 return self._restore_nothing(change)
@@ -213,11 +213,9 @@ class Applier:
         for name in _EFFECTIVE[change.name]:
             if (inherited := self.files.read(parent, name)) is not None:
                 self._put(change, inherited)
-                problem = f"{inherited} in place of none: a group with tasks cannot be without again"
+                problem = f"{inherited} instead of none: a cgroup with tasks cannot have none again"
                 return LogEntry(step=WriteResult.EQUIVALENT, change=change, problem=problem)
-        return LogEntry(
-            step=WriteResult.NOT_RESTORED, change=change, problem="its parent's value is not known"
-        )
+        return LogEntry(step=WriteResult.NOT_RESTORED, change=change, problem="its parent's value is unknown")
 
     def _restore_rest(self, change: ValueChange, error: OSError) -> LogEntry:
         """Give at least those CPUs back that still run: cgroup v1 refuses the others."""
@@ -231,14 +229,14 @@ class Applier:
             except OSError as second:
                 problem = _error_text(second)
             else:
-                problem = f"{rest} in place of {change.before}: the others do not run any more"
+                problem = f"{rest} instead of {change.before}: the others are no longer online"
         return LogEntry(step=WriteResult.NOT_RESTORED, change=change, problem=problem)
 
     def _value(self, change: ValueChange) -> str | None:
         """Return what a file holds, None where its group has gone; raise OSError where only the file has."""
         found = self.files.read(change.group, change.name)
         if found is None and self.files.has(change.group):
-            raise OSError(errno.ENOTSUP, f"the group has no {change.name} any more: its controller is off")
+            raise OSError(errno.ENOTSUP, f"the cgroup no longer has {change.name}: its controller is off")
         return found
 
     def _in_force(self, change: ValueChange) -> str | None:
@@ -321,7 +319,7 @@ def carry_out(changes: Sequence[ValueChange], applier: Applier, guard: Guard, se
     try:
         failure = watch.check() or watch.threads() or watch.wait(seconds)
     except OSError as error:
-        failure = f"the node cannot be looked at: {os_reason(error)}"
+        failure = f"the node cannot be checked: {os_reason(error)}"
     except BaseException:
         # Whatever it is, a node is never left half changed.
         applier.undo(applied.touched)
@@ -357,10 +355,11 @@ class _Watch:
             try:
                 if (found := self.applier.changed_by_others(change)) is not None:
                     return (
-                        f"{where}: somebody else has written {found!r} (the kubelet?): it is not fought over"
+                        f"{where}: someone else, perhaps the kubelet, has written {found!r}: it is not "
+                        "overwritten"
                     )
                 if (found := self.applier.not_in_force(change)) is not None:
-                    return f"{where}: {change.after} is written, but {found or 'nothing'} is in force"
+                    return f"{where}: {change.after} was written, but {found or 'nothing'} is in effect"
             except OSError as error:
                 if error.errno not in GONE:
                     return f"{where}: {error.strerror}"

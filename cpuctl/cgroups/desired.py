@@ -15,7 +15,7 @@ from cpuctl.cpuset import CPUSet
 
 _SHORT_ID = 12
 NAMELESS = "its container within the pod is unknown (use --pods)"
-NOT_HERE = "it does not run here"
+NOT_HERE = "it is not running here"
 
 
 class RunningContainer(NamedTuple):

@@ -82,7 +82,7 @@ class GroupFiles(NamedTuple):
         descriptor = os.open(self._path(group, name), flags)
         try:
             if os.write(descriptor, data) != len(data):
-                raise OSError(errno.EIO, "the kernel took a part of the value only")
+                raise OSError(errno.EIO, "the kernel took only part of the value")
         finally:
             os.close(descriptor)
 
@@ -90,7 +90,7 @@ class GroupFiles(NamedTuple):
         """Return the path of a file; raise ValueError for a name that leads elsewhere."""
         parts = [part for part in group.split("/") if part]
         if ".." in parts or "/" in name:
-            raise ValueError(f"{group!r} is no group below {self.root}")
+            raise ValueError(f"{group!r} is not a cgroup below {self.root}")
         return os.path.join(self.root, *parts, name)  # noqa: PTH118  # a Path would be made for every write
 
 
@@ -117,7 +117,7 @@ def locked(hierarchy: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise NodeAccessError(
-                "another cpuctl writes here", where=str(hierarchy), hint="try again"
+                "another cpuctl is writing here", where=str(hierarchy), hint="try again"
             ) from None
         yield
     finally:

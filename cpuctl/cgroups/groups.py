@@ -53,7 +53,7 @@ class CpusetValues(Record):
     def invalid_partition(self) -> str:
         """Why the kernel has made it no partition although it was told to; empty where that is not so."""
         kind, _, why = self.partition.partition(" invalid")
-        return (why.strip(" ()") or "no reason is told") if kind != self.partition else ""
+        return (why.strip(" ()") or "no reason given") if kind != self.partition else ""
 
     @property
     def taken(self) -> CPUSet:
@@ -156,9 +156,7 @@ def read_groups(
             found.append(reader.read(path, role, names))
             progress(len(found))
             if len(found) > MAX_GROUPS:
-                raise InputError(
-                    f"holds more than {MAX_GROUPS} groups of the kubelet", where=hierarchies.cpuset
-                )
+                raise InputError(f"contains more than {MAX_GROUPS} kubelet cgroups", where=hierarchies.cpuset)
     return Groups(tuple(found), others)
 
 
@@ -172,7 +170,7 @@ def _walk(tree: Tree, root: str, pods: Container[str] | None) -> Iterator[tuple[
         names = tree.names(root + path)
         visited += 1
         if visited > MAX_VISITED:
-            raise InputError(f"holds more than {MAX_VISITED} groups", where=root)
+            raise InputError(f"contains more than {MAX_VISITED} cgroups", where=root)
         groups = [name for name in names if not is_interface_file(name)] if depth < _MAX_DEPTH else []
         waiting.extend((f"{path}/{name}", depth + 1) for name in reversed(groups))
         yield path or "/", names

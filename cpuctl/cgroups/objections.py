@@ -81,7 +81,7 @@ def moved_on(what: str) -> Objection:
     return Objection(
         code="state-moved",
         subject=what,
-        message="it is not what it was when the plan was made: make a new plan",
+        message="it has changed since the plan was made: make a new plan",
     )
 
 
@@ -155,7 +155,7 @@ def _outside(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iterat
             yield Objection(
                 code="outside",
                 subject=str(one.owner),
-                message=f"{are(outside)} not among those of the groups above kubepods: {situation.reach}",
+                message=f"{are(outside)} not available to the cgroups above kubepods: {situation.reach}",
             )
 
 
@@ -171,7 +171,7 @@ def _partitions(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Ite
         for path, group in partitions.items():
             taken = (one.cpus or CPUSet()) & (group.cpuset.effective or CPUSet())
             if path in lineage:
-                message = f"its group {path} is a partition ({group.cpuset.partition})"
+                message = f"its cgroup {path} is a partition ({group.cpuset.partition})"
             elif taken and "invalid" not in group.cpuset.partition:
                 message = f"the partition {path} has taken {named(taken)}"
             else:

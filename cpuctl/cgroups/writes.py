@@ -52,12 +52,12 @@ def _with_ancestors(now: Mapping[str, CPUSet], desired: Mapping[str, CPUSet]) ->
     goal = dict(now) | dict(desired)
     for path, cpus in desired.items():
         if not cpus:
-            raise ValueError(f"no CPUs are wanted for {path}: a group with tasks cannot be without")
+            raise ValueError(f"no CPUs are requested for {path}: a cgroup with tasks cannot have none")
         for above in ancestors(path):
             if above not in goal or cpus <= goal[above]:
                 continue
             if above in desired:
-                raise ValueError(f"CPUs {cpus} are wanted for {path}, but only {goal[above]} for {above}")
+                raise ValueError(f"CPUs {cpus} are requested for {path}, but only {goal[above]} for {above}")
             goal[above] |= cpus
     for path in _by_depth(goal):
         if path not in desired and goal[path] != now.get(path):
@@ -182,7 +182,7 @@ def _require_lists(groups: Mapping[str, Cgroup], desired: Iterable[DesiredGroup]
     for one in desired:
         group = groups.get(one.path)
         if group and ((one.cpus and group.cpuset.cpus is None) or (one.mems and group.cpuset.mems is None)):
-            raise ValueError(f"{one.path} has no CPU set: the cpuset controller is off above it")
+            raise ValueError(f"{one.path} has no cpuset: the cpuset controller is off above it")
 
 
 class _Lists(NamedTuple):

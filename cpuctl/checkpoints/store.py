@@ -167,7 +167,9 @@ def _lock(handle: int, directory: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise NodeAccessError("another cpuctl writes here", where=str(directory), hint="try again") from None
+        raise NodeAccessError(
+            "another cpuctl is writing here", where=str(directory), hint="try again"
+        ) from None
     except OSError as error:
         raise NodeAccessError(f"cannot be locked: {os_reason(error)}", where=str(directory)) from None
 

@@ -24,7 +24,7 @@ def chosen_checks(text: str) -> Sequence[str]:
     unknown = [name for name in names if name not in CHECK_NAMES]
     if unknown:
         raise UsageError(
-            f"no check is called {unknown[0]!r}",
+            f"unknown check {unknown[0]!r}",
             where="--check",
             hint=f"choose from {', '.join(CHECK_NAMES)}",
         )

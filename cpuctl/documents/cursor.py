@@ -102,7 +102,7 @@ class Cursor(NamedTuple):
     def boolean(self) -> bool:
         """Read true or false."""
         if not isinstance(self.value, bool):
-            hint = "leave out the quotes" if self.value in ("true", "false") else ""
+            hint = "remove the quotes" if self.value in ("true", "false") else ""
             raise self.expected("true or false", hint=hint)
         return self.value
 
@@ -141,7 +141,7 @@ class Cursor(NamedTuple):
         for key, member in self.members().items():
             if key not in known:
                 hint = because(key) or _meant(key, known)
-                raise member.error(f"expected only {', '.join(known)}, found {key}", hint=hint)
+                raise member.error(f"unknown key {key}, expected one of {', '.join(known)}", hint=hint)
 
     def quantity(self) -> Quantity:
         """Read a Kubernetes quantity: a string, a bare number (``0.5``), or null for zero."""

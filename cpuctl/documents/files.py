@@ -36,7 +36,7 @@ def read_input(name: str) -> bytes:
     except OSError as error:
         raise unreadable(error, source_name(name)) from None
     except ValueError:  # NUL, or what has no bytes
-        raise InputError("no file can have this name", where=source_name(name)) from None
+        raise InputError("is not a valid file name", where=source_name(name)) from None
     return _within_bounds(data, name)
 
 

@@ -28,7 +28,7 @@ def file_text(contents: Mapping[str, Any], name: str, where: str) -> str:
     except binascii.Error:
         reason = "damaged base64"
     except (zlib.error, EOFError):
-        reason = f"damaged gzip data, or more than {_MOST_BYTES >> 20} MiB of it"
+        reason = f"damaged gzip data, or more than {_MOST_BYTES >> 20} MiB unpacked"
     except UnicodeDecodeError:
         reason = "not UTF-8"
     else:

@@ -190,12 +190,12 @@ def _leaf(token: str, position: Position) -> object:
     if token[0] == '"':
         value = json.loads(token)
         if not _encodable([value]):
-            raise TextError("a text holds half a character (a lone surrogate)", position)
+            raise TextError("a string contains a lone surrogate", position)
         return value
     if token in ("true", "false", "null"):
         return json.loads(token)
     if token in ("NaN", "Infinity", "-Infinity"):
-        raise TextError(f"{token} is no JSON", position)
+        raise TextError(f"{token} is not valid JSON", position)
     return finite_float(token, position) if set(token) & set(".eE") else exact_int(token, position)
 
 
@@ -203,9 +203,9 @@ def syntax_error(error: json.JSONDecodeError) -> TextError:
     """Say what is wrong with a text that is not JSON, in words that do not depend on Python's release."""
     rest = error.doc[error.pos :].lstrip()
     if not rest:
-        problem = "the text ends too early"
+        problem = "unexpected end of JSON"
     elif error.msg.startswith("Unterminated string"):
-        problem = "the string that begins here does not end"
+        problem = "unterminated string"
     else:
         problem = f"unexpected {rest[0]!r}"
     return TextError(f"not JSON: {problem}", Position(error.lineno, error.colno))

@@ -120,7 +120,7 @@ def decoded(text: str | bytes, source: str) -> str:
         content = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode()
-        message = f"not UTF-8 text: byte 0x{error.object[error.start]:02x} makes no character"
+        message = f"not UTF-8 text: byte 0x{error.object[error.start]:02x} is invalid"
         hint = _meant_by(error.object, source)
         raise TextError(message, Position.at(before, len(before)), hint).as_input_error(source) from None
     return content.removeprefix("\ufeff")

@@ -44,8 +44,8 @@ class TextError(Exception):
 
 def too_many_values(position: Position, most: int | None = None) -> TextError:
     """Make the error for a text of more than *most* values, ``MAX_NODES`` if that is not said."""
-    hint = "give it as JSON, of which more is read" if most == MAX_YAML_NODES else ""
-    return TextError(f"more than {most or MAX_NODES:,} values, aliases written out", position, hint)
+    hint = "convert it to JSON, which has a higher limit" if most == MAX_YAML_NODES else ""
+    return TextError(f"more than {most or MAX_NODES:,} values (aliases expanded)", position, hint)
 
 
 def too_many_documents(position: Position) -> TextError:
@@ -57,13 +57,13 @@ def describe(value: object) -> str:
     """Say what a value is, for the second half of ``expected ..., found ...``."""
     match value:
         case None:
-            return "nothing (null)"
+            return "null"
         case bool():
             return "true" if value else "false"
         case int() | float():
             return f"the number {value}"
         case str():
-            return f'the text "{value}"' if len(value) <= 60 else f'the text "{value[:57]}..."'
+            return f'the string "{value}"' if len(value) <= 60 else f'the string "{value[:57]}..."'
         case list():
             return "a list"
         case _:

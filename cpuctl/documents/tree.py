@@ -112,7 +112,7 @@ class TreeBuilder:
         """
         if self.wants_key:
             kind = "mapping" if isinstance(container, dict) else "list"
-            raise TextError(f"expected a text as key, found a {kind}", position)
+            raise TextError(f"expected a string as key, found a {kind}", position)
         if len(self._levels) >= MAX_DEPTH:
             raise TextError(f"nesting is deeper than {MAX_DEPTH} levels", position)
         if anchor is not None:
@@ -136,7 +136,7 @@ class TreeBuilder:
         """
         if anchor not in self._anchors:
             go = f"yaml: unknown anchor '{anchor}' referenced"
-            raise TextError(f"the alias *{anchor} has no anchor &{anchor} before it", position, go=go)
+            raise TextError(f"the alias *{anchor} has no preceding anchor &{anchor}", position, go=go)
         meant = self._anchors[anchor]
         if meant is None:
             raise TextError(f"the anchor &{anchor} contains an alias to itself", position)
@@ -199,7 +199,9 @@ class TreeBuilder:
 def _key_text(key: object, position: Position) -> str:
     if isinstance(key, str):
         return key
-    raise TextError(f"expected a text as key, found {describe(key)}", position, hint="put the key in quotes")
+    raise TextError(
+        f"expected a string as key, found {describe(key)}", position, hint="put the key in quotes"
+    )
 
 
 def _merge_sources(value: object, position: Position) -> list[object]:

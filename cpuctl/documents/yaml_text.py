@@ -134,7 +134,7 @@ def _scalar(event: yaml.ScalarEvent, position: Position, *, as_key: bool) -> obj
 def _whole_text(text: str, position: Position) -> str:
     """Refuse the half characters that escapes can spell (only PyYAML's own parser lets them through)."""
     if not text.isascii() and re.search(_HALF_CHARACTER, text):
-        raise TextError("a text holds half a character (a lone surrogate)", position)
+        raise TextError("a string contains a lone surrogate", position)
     return text
 
 
@@ -146,7 +146,7 @@ def _tagged(tag: str, text: str, position: Position) -> object:
     value = _plain(text, position)
     kinds = _KINDS[tag]
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        raise TextError(f'"{text}" is no {tag.removeprefix(_TAG)}, as its tag says', position)
+        raise TextError(f'"{text}" is not of type {tag.removeprefix(_TAG)}, as its tag requires', position)
     return value
 
 
@@ -168,7 +168,7 @@ def _plain(text: str, position: Position) -> object:
 
 def _unsupported(tag: str, position: Position) -> TextError:
     shown = f"!!{tag.removeprefix(_TAG)}" if tag.startswith(_TAG) else tag
-    return TextError(f"the YAML tag {shown} is not supported", position, hint="Kubernetes data needs no tags")
+    return TextError(f"the YAML tag {shown} is not supported", position, hint="remove the tag")
 
 
 def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
@@ -178,7 +178,7 @@ def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
     lines = text.splitlines()
     line = lines[position.line - 1] if position.line <= len(lines) else ""
     if line[position.column - 1 : position.column] == "\t" and not line[: position.column - 1].strip():
-        hint = "YAML is indented with blanks only"
+        hint = "indent YAML with spaces"
         return TextError("a tab is used for indentation", position, hint, go=go)
     during = f" {error.context}" if error.context else ""
     return TextError(f"not YAML: {error.problem}{during}", position, go=go)

@@ -270,8 +270,8 @@ def _pooled(workers: int) -> Mapper:
                 waiting.extend(pool.submit(_answers, each) for each in islice(rest, 1))
                 yield from found
         except BrokenProcessPool:
-            problem = "a process that read recordings was killed"
-            hint = "use fewer processes (--jobs), which need less memory"
+            problem = "a process that reads recordings was killed"
+            hint = "use fewer processes (--jobs) to reduce memory use"
             raise NodeAccessError(problem, where="--jobs", hint=hint) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

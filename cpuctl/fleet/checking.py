@@ -55,9 +55,9 @@ CHECKS: tuple[FleetCheckName, ...] = get_args(FleetCheckName)[:-1]
 NRT: FleetCheckName = "nrt"
 """The check of what is published, for which objects are given."""
 _OF_THE_START = {"not-started", "undetermined", "not-loaded-next"}
-_NOT_LOADED = "all of it: the kubelet cannot load its configuration"
+_NOT_LOADED = "everything: the kubelet cannot load its configuration"
 _ASSUMED = "the kubelet's configuration: none is recorded, its defaults are assumed"
-_ENDS_BEFORE = "the kubelet ends before it reads its state files"
+_ENDS_BEFORE = "the kubelet exits before it reads its state files"
 _NO_STATE = "state files: none are recorded"
 _WORST_FIRST = ("error", "warning", "note")
 
@@ -74,7 +74,7 @@ def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName,
         if unknown[0] == NRT:
             needs = "kubectl get noderesourcetopologies -o json > nrt.json, then add --nrt nrt.json"
             raise UsageError("needs the published objects", where="--check nrt", hint=needs)
-        raise UsageError(f"no check is called {unknown[0]!r}", where="--check", hint=hint)
+        raise UsageError(f"unknown check {unknown[0]!r}", where="--check", hint=hint)
     return tuple(name for name in known if name in names or not names)
 
 
@@ -412,14 +412,14 @@ def _unchecked_answer(nodes: Iterable[CheckedNode]) -> list[FleetUnchecked]:
 def check_metrics(document: FleetCheck) -> Iterator[Metric]:
     """List the nodes and what is found on them, as a monitoring system wants it."""
     summary = document["summary"]
-    yield gauge("fleet_nodes", "Nodes of the fleet.", {}, summary["nodes"])
-    yield gauge("fleet_clean_nodes", "Nodes on which nothing was found but notes.", {}, summary["clean"])
+    yield gauge("fleet_nodes", "Nodes in the fleet.", {}, summary["nodes"])
+    yield gauge("fleet_clean_nodes", "Nodes without findings other than notes.", {}, summary["clean"])
     yield gauge("fleet_unreadable_nodes", "Recordings that could not be read.", {}, summary["unreadable"])
     for check in document["checks"]:
         nodes = {node for each in document["unchecked"] if each["check"] == check for node in each["nodes"]}
-        help_ = "Nodes of which something was not there to be checked."
+        help_ = "Nodes that could not be checked completely."
         yield gauge("fleet_unchecked_nodes", help_, {"check": check}, len(nodes))
-    help_ = "Nodes whose kubelet would not start, or of which that cannot be said."
+    help_ = "Nodes whose kubelet would not start, or for which this is unknown."
     yield gauge("fleet_not_starting_nodes", help_, {"start": "no"}, summary["wouldNotStart"])
     yield gauge("fleet_not_starting_nodes", help_, {"start": "undetermined"}, summary["undetermined"])
     yield from _of_findings(document["findings"])
@@ -437,7 +437,7 @@ def _of_findings(findings: Iterable[FleetFinding]) -> Iterator[Metric]:
     for values, members in series.items():
         labels = dict(zip(("check", "code", "severity"), values, strict=True))
         count = sum(each["count"] for each in members)
-        yield gauge("fleet_findings", "How often something was found.", labels, count)
+        yield gauge("fleet_findings", "Number of findings.", labels, count)
         nodes = {node for each in members for node in each["nodes"]}
-        help_ = "Nodes on which something was found."
+        help_ = "Nodes with findings."
         yield gauge("fleet_affected_nodes", help_, labels, len(nodes))

@@ -1,4 +1,4 @@
-"""Resource claims on a fleet: which nodes the scheduler's plug-in lets pass, and which node has which claim.
+"""Resource claims on a fleet: which nodes the scheduler's plugin lets pass, and which node has which claim.
 
 Rule: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources`` in 1.36. Claims are the cluster's: one
 that has been allocated on a node keeps all pods that name it there.

@@ -54,14 +54,16 @@ def collect(names: Sequence[str]) -> Collection:
     Raise UsageError where nothing is named, and InputError for a name that stands for nothing.
     """
     if not names:
-        hint = "name recordings, directories or patterns, @FILE for a list of them, or - for a list on stdin"
-        raise UsageError("no recordings are named", hint=hint)
+        hint = (
+            "specify recordings, directories or patterns, @FILE for a list of them, or - for a list on stdin"
+        )
+        raise UsageError("no recordings specified", hint=hint)
     passed_over: list[str] = []
     sources = dict.fromkeys(source for name in names for source in _sources(name, passed_over))
     if not sources:
-        hint = "cpuctl capture FILE records a node"
+        hint = "record a node with cpuctl capture FILE"
         if all(map(_is_list, names)):
-            raise InputError("names no recordings", where=", ".join(map(_list_name, names)), hint=hint)
+            raise InputError("lists no recordings", where=", ".join(map(_list_name, names)), hint=hint)
         raise InputError("no recordings were found", where=", ".join(names), hint=hint)
     return Collection(tuple(_named(list(sources))), tuple(passed_over))
 

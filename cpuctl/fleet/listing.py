@@ -294,7 +294,7 @@ def _outcome(admission: Admission) -> Hashable:
 def list_metrics(document: FleetList) -> Iterator[Metric]:
     """List the nodes, their groups and what is free, as a monitoring system wants it."""
     summary = document["summary"]
-    yield gauge("fleet_nodes", "Nodes of the fleet.", {}, summary["nodes"])
+    yield gauge("fleet_nodes", "Nodes in the fleet.", {}, summary["nodes"])
     yield gauge("fleet_odd_nodes", "Nodes outside the largest group.", {}, summary["odd"])
     yield gauge("fleet_unreadable_nodes", "Recordings that could not be read.", {}, summary["unreadable"])
     for place, group in enumerate(document["groups"], 1):
@@ -304,13 +304,13 @@ def list_metrics(document: FleetList) -> Iterator[Metric]:
             "kind": group["kind"],
             "kubelet": kubelet["version"] if kubelet else "",
         }
-        yield gauge("fleet_group_nodes", "Nodes that a kubelet could not tell apart.", labels, group["count"])
+        yield gauge("fleet_group_nodes", "Nodes that are identical to a kubelet.", labels, group["count"])
     for node in document["nodes"]:
         if node["outcome"] != "Read":
             continue
         name = {"node": node["node"]}
         labels = name | {"outcome": node["start"]["outcome"]}
-        yield gauge("fleet_node_start", "What comes of the start of a node's kubelet.", labels, 1)
+        yield gauge("fleet_node_start", "Outcome of starting a node's kubelet.", labels, 1)
         if (free := node["free"]) is not None:
             help_ = "CPUs of a node that containers can still get exclusively."
             yield gauge("fleet_node_free_exclusive_cpus", help_, name, free["exclusiveCPUs"])

@@ -30,7 +30,7 @@ class NodeClass:
 
     ``members`` is a heap. ``starts`` tells whether their kubelets run, ``alone`` that nothing is known of
     them. ``siblings`` are the replicas on each of them, by whose they are. ``topology`` is the object that
-    the scheduler's plug-in goes by, once ``published``; ``given`` the one that somebody had of them first.
+    the scheduler's plugin goes by, once ``published``; ``given`` the one that somebody had of them first.
     """
 
     def __init__(
@@ -102,30 +102,30 @@ def load_of(load: Mapping[str, int]) -> Load:
     return Load(load["pods"], amounts, load["scoredCPU"], load["scoredMemory"])
 
 
-# NodeResourceTopologies of classes: which object the scheduler's plug-in goes by, and what it makes of pods.
+# NodeResourceTopologies of classes: which object the scheduler's plugin goes by, and what it makes of pods.
 #
 # That is the object that somebody gave of a node, one that an exporter publishes anew after every pod, or
-# what the plug-in's reserve cache has left of either.
+# what the plugin's reserve cache has left of either.
 
 _EXPORTER = Publisher()
 
 
 class ClassTopologies:
-    """Knows of every class the object that the plug-in goes by, and what would be published of it now."""
+    """Knows of every class the object that the plugin goes by, and what would be published of it now."""
 
     def __init__(self, topologies: Topologies, kubelet_of: Callable[[NodeClass], Node]) -> None:
-        """Take how the plug-in is set up, and how the kubelet of a class is started."""
+        """Take how the plugin is set up, and how the kubelet of a class is started."""
         self._options = topologies.options
         self._given = topologies.published
         self._kubelet_of = kubelet_of
 
     @property
     def reserves(self) -> bool:
-        """Whether the plug-in goes by its reserve cache."""
+        """Whether the plugin goes by its reserve cache."""
         return self._options.reserves
 
     def key(self, name: str) -> Hashable:
-        """Return what the plug-in reads of the object that was given of a node."""
+        """Return what the plugin reads of the object that was given of a node."""
         given = (self._given or {}).get(name)
         return given and repr((given.zones, topology_settings(given)))
 
@@ -154,7 +154,7 @@ class ClassTopologies:
                 yield name, tuple(map(str, found))
 
     def topology(self, node_class: NodeClass) -> NodeTopology | None:
-        """Return the object that the plug-in goes by; None where the node has none."""
+        """Return the object that the plugin goes by; None where the node has none."""
         if not node_class.published:
             node_class.topology, node_class.published = self._published_anew(node_class), True
         return node_class.topology
@@ -165,7 +165,7 @@ class ClassTopologies:
         return topology and self._published(node_class, publisher_of(topology))
 
     def learn(self, node_class: NodeClass, after: NodeClass, pod: Pod) -> None:
-        """Let the plug-in go by what it has cached, less what a pod requests, or by what comes anew."""
+        """Let the plugin go by what it has cached, less what a pod requests, or by what comes anew."""
         if self.reserves:
             topology = self.topology(node_class)
             after.topology, after.published = (
@@ -177,7 +177,7 @@ class ClassTopologies:
             after.topology, after.published = node_class.topology, True
 
     def refusal(self, node_class: NodeClass, request: TopologyRequest) -> Unaligned | None:
-        """Ask the plug-in's filter."""
+        """Ask the plugin's filter."""
         return plugin_refusal(request, self.topology(node_class), node_class.node.allocatable)
 
     def scores(

@@ -137,13 +137,13 @@ def _check_workers(client: Client) -> None:
     try:
         versions = client.run(_version)
     except ImportError:
-        hint = f"pip install cpuctl=={__version__} where they run"
+        hint = f"install it where they run: pip install cpuctl=={__version__}"
         raise NodeAccessError(
             "workers do not have cpuctl", where=option_names.DASK_SCHEDULER, hint=hint
         ) from None
     for worker, version in sorted(versions.items()):
         if version != __version__:
-            text = f"the worker {worker} has cpuctl {version}, and this is {__version__}"
+            text = f"the worker {worker} has cpuctl {version}, but this is {__version__}"
             raise NodeAccessError(text, where=option_names.DASK_SCHEDULER)
 
 
@@ -178,7 +178,7 @@ class _Handing:
             while waiting:
                 yield from self._taken(waiting.popleft())
         except KilledWorker:
-            text = "workers were killed, one after the other, that read the same recordings"
+            text = "workers that read the same recordings were killed one after the other"
             raise NodeAccessError(
                 text, where=option_names.DASK_SCHEDULER, hint="give workers more memory"
             ) from None

@@ -211,7 +211,7 @@ class FleetPlanner:
         if pod.node_name:
             classes = [each for each in self._classes if each.members and each.node.name == pod.node_name]
             if not classes:
-                return Placed(pod, message=f"its node, {pod.node_name}, is none of the fleet")
+                return Placed(pod, message=f"its node, {pod.node_name}, is not in the fleet")
             return self._bound(classes[0], pod, needs)
         classes, scores, reasons = self._filtered(needs)
         refused = {each: fit.reasons for each, fit in self._claim_fits(classes, pod).items() if fit.reasons}
@@ -382,7 +382,7 @@ class FleetPlanner:
     def _successor(
         self, node_class: NodeClass, load: Load, kubelet: Node | None, pod: StoredPod
     ) -> NodeClass:
-        """Make the class that nodes come to with a pod that is bound to them; the plug-in learns of it."""
+        """Make the class that nodes come to with a pod that is bound to them; the plugin learns of it."""
         after = node_class.successor(load, kubelet)
         if self._plugin:
             self._plugin.learn(node_class, after, pod)
@@ -426,7 +426,7 @@ class FleetPlanner:
         admission, _ = self._admitted(node_class, pod, needs)
         return admission is not None and isinstance(admission.verdict, Admitted)
 
-    # The scheduler's plug-in
+    # The scheduler's plugin
 
     def _planned_with(
         self,
@@ -436,7 +436,7 @@ class FleetPlanner:
         pod: StoredPod,
         needs: PodNeeds,
     ) -> Placed:
-        """Choose among the nodes that the plug-in lets pass, too, and compare it with the kubelets."""
+        """Choose among the nodes that the plugin lets pass, too, and compare it with the kubelets."""
         request = TopologyRequest.of(pod)
         refusals = {each: refusal for each in passed if (refusal := plugin.refusal(each, request))}
         view = self._filtered_by(plugin, refusals, request, pod, needs)
@@ -468,7 +468,7 @@ class FleetPlanner:
         pod: StoredPod,
         needs: PodNeeds,
     ) -> PluginView:
-        """Return what the plug-in filters, rightly or not."""
+        """Return what the plugin filters, rightly or not."""
         counts: Counter[Unaligned] = Counter()
         for node_class, refusal in refusals.items():
             counts[refusal] += len(node_class.members)
@@ -478,7 +478,7 @@ class FleetPlanner:
             return view
         names = self._names(index for each in wrongly for index in each.members)
         topology = plugin.topology(wrongly[0])
-        assert topology is not None, "the plug-in filters by an object"
+        assert topology is not None, "the plugin filters by an object"
         now, reserves = plugin.now(wrongly[0]), plugin.reserves
         why = why_filtered(refusals[wrongly[0]], request, topology, now, reserves=reserves)
         return view._replace(wrongly_filtered=WronglyFiltered(len(names), names[:_SHOWN], why))

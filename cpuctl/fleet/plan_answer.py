@@ -123,10 +123,10 @@ def _stale(planner: FleetPlanner) -> Iterator[str]:
     """Say of the first nodes what their objects tell, and is not so."""
     for count, (name, found) in enumerate(planner.stale()):
         if count == _STALE:
-            yield "NodeResourceTopologies of other nodes are not true of them, either"
+            yield "NodeResourceTopologies of other nodes do not match the nodes either"
             return
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        yield f"{name}: its NodeResourceTopology is not true of it: {found[0]}{more}"
+        yield f"{name}: its NodeResourceTopology does not match the node: {found[0]}{more}"
 
 
 def _document(

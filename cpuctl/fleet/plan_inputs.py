@@ -41,7 +41,7 @@ class FleetPlanInputs(NamedTuple):
 
     ``drained`` nodes are left out and their pods come first, those in ``without`` are left out. ``rounds`` is
     how many times over the pods are planned, None for once, without an end of its own. ``plugin`` is how the
-    scheduler's plug-in is set up, None where it has none; ``topologies`` the objects that it reads.
+    scheduler's plugin is set up, None where it has none; ``topologies`` the objects that it reads.
     ``driver_arguments`` are the flags of the driver for CPUs, which are one fleet's.
     ``policy`` decides in the kubelets' place, None where these do.
     """
@@ -69,7 +69,7 @@ class FleetPlanInputs(NamedTuple):
 
                 meant = nearest(unknown[0], known)
                 hint = f"did you mean {meant}?" if meant else f"there are {few(sorted(known))}"
-                raise UsageError(f"no node of the fleet is called {unknown[0]!r}", where=option, hint=hint)
+                raise UsageError(f"there is no node {unknown[0]!r} in the fleet", where=option, hint=hint)
 
 
 class Cluster(NamedTuple):
@@ -100,7 +100,7 @@ def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
     Raise InputError for what is no Node or no pod, UsageError where pods to be moved are not told.
     """
     if inputs.drained and not inputs.pods:
-        hint = "name them with --pods FILE"
+        hint = "specify them with --pods FILE"
         raise UsageError("the pods running on the node are unknown", where="--drain", hint=hint)
     objects = dict(_nodes(inputs.nodes, sources)) if inputs.nodes else None
     return Cluster(
@@ -119,7 +119,7 @@ def load_published(topologies: str, pods: str, sources: Sources) -> PublishedNod
 def load_releases(name: str) -> Mapping[str, str]:
     """Read Nodes from a file, and return the releases of their kubelets, where they tell one, by name.
 
-    Raise InputError for what holds no Nodes.
+    Raise InputError for what contains no Nodes.
     """
     return {node: each.kubelet_version for node, each in _nodes(name, Sources()) if each.kubelet_version}
 
@@ -160,7 +160,7 @@ def _running(name: str, sources: Sources) -> Mapping[str, Sequence[Pod]]:
     found = {node: pods for node, pods in running.items() if pods}
     if waiting := found.pop("", []):
         names = few([pod.full_name for pod in waiting])
-        sources.warnings.append(f"{names}: on no node yet, and not planned (-f FILE plans pods)")
+        sources.warnings.append(f"{names}: not on a node yet, and not planned (use -f FILE to plan pods)")
     return found
 
 
@@ -244,7 +244,8 @@ def _moved(inputs: FleetPlanInputs, cluster: Cluster, sources: Sources) -> Itera
                 yield _unbound(pod)
     if lost:
         sources.warnings.append(
-            f"{few(lost)}: nobody makes it anew, and kubectl drain deletes it only with --force: not planned"
+            f"{few(lost)}: no controller recreates it, and kubectl drain deletes it only with --force: not "
+            "planned"
         )
 
 
@@ -266,23 +267,26 @@ def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[Stored
     """Say what nobody told, so that the scheduler may choose otherwise."""
     if names := [pod.full_name for pod in pods if any(_unheeded(pod))]:
         what = ", ".join(dict.fromkeys(word for pod in pods for word in _unheeded(pod)))
-        yield f"{few(names)}: the scheduler may choose otherwise, as these are not looked at: {what}"
+        yield f"{few(names)}: the scheduler may choose differently because these are ignored: {what}"
     yield from _claim_doubts(nodes, pods)
     if cluster.running is not None and not any(node["node"] in cluster.running for node in nodes):
-        yield "no pod of --pods runs on any of these nodes: are the recordings called as their nodes?"
+        yield (
+            "no pod of --pods runs on any of these nodes: check that the recordings are named "
+            "after their nodes"
+        )
     if cluster.running is None and not any(node["source"] for node in nodes):
         yield (
             "the pods running on the nodes are unknown: their requests are not subtracted "
-            "(kubectl get pods -A -o json > FILE, --pods FILE)"
+            "(run kubectl get pods -A -o json > FILE, and use --pods FILE)"
         )
     elif cluster.running is None:
         yield (
             "the pods running on the nodes are unknown: only resources in state files count as used "
-            "(kubectl get pods -A -o json > FILE, --pods FILE)"
+            "(run kubectl get pods -A -o json > FILE, and use --pods FILE)"
         )
     if cluster.objects is not None:
         if unknown := [node["node"] for node in nodes if node["node"] not in cluster.objects]:
-            yield f"{few(unknown)}: no Node has this name: taken without taints and labels"
+            yield f"{few(unknown)}: there is no Node with this name: assumed to have no taints or labels"
         return
     known = {name for node in nodes for name in node["allocatable"]}
     asked = {
@@ -299,10 +303,10 @@ def _claim_doubts(nodes: Sequence[PlannedNode], pods: Sequence[StoredPod]) -> It
     """Say which resource claims are not served, and where."""
     dropped = [pod.full_name for pod in pods if not pod.resource_claims and _writes_claims(pod)]
     if dropped:
-        yield f"{few(dropped)}: DynamicResourceAllocation is off: an API server drops their resource claims"
+        yield f"{few(dropped)}: DynamicResourceAllocation is off: the API server drops their resource claims"
     alone = [node["node"] for node in nodes if not node["source"]]
     if alone and any(pod.resource_claims for pod in pods):
-        yield f"{few(alone)}: resource claims are not looked at without a recording of the node"
+        yield f"{few(alone)}: resource claims are ignored without a recording of the node"
 
 
 def _writes_claims(pod: Pod) -> bool:
@@ -362,9 +366,11 @@ def topology_doubts(nodes: Sequence[PlannedNode], cluster: Cluster) -> Iterator[
         return
     names = [node["node"] for node in nodes]
     if without := [name for name in names if name not in cluster.topologies]:
-        yield f"{few(without)}: no NodeResourceTopology has this name: the plug-in lets every pod pass"
+        yield (
+            f"{few(without)}: there is no NodeResourceTopology with this name: the plugin lets every pod pass"
+        )
     if unknown := sorted(cluster.topologies.keys() - set(names)):
-        yield f"NodeResourceTopologies of {few(unknown)} are left out: no node of the fleet has this name"
+        yield f"NodeResourceTopologies of {few(unknown)} are left out: no node in the fleet has this name"
 
 
 def first_kubelet(nodes: Sequence[PlannedNode], inputs: FleetInputs) -> Kubelet:
@@ -377,4 +383,4 @@ def first_kubelet(nodes: Sequence[PlannedNode], inputs: FleetInputs) -> Kubelet:
     for node in nodes:
         if node["state"]:
             return NodeReader(inputs)(Recording(node["node"], node["source"])).kubelet
-    raise InputError("no node of the fleet has a kubelet that could be planned for")
+    raise InputError("no node in the fleet has a kubelet to plan for")

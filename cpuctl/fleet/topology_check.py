@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Untrue = Diagnostic[str]
 """What of an object is not so on its node; the place is the part of the object."""
 
-_UNKNOWN_AMOUNTS = "what is available: the state files of the kubelet's managers are not recorded"
+_UNKNOWN_AMOUNTS = "available amounts: the state files of the kubelet's managers are not recorded"
 _AVAILABLE = " available"
 
 
@@ -71,7 +71,10 @@ def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
             yield Untrue(Severity.ERROR, "other-settings", name, message, real, said)
     if published.zones and all(zone.type != NUMA_ZONE for zone in published.zones):
         kinds = few(list(dict.fromkeys(zone.type for zone in published.zones)))
-        message = f"none is a NUMA node ({kinds}): the scheduler's plug-in sees no resources, and filters all"
+        message = (
+            f"none is a NUMA node ({kinds}): the scheduler's plugin sees no resources and "
+            "filters out every node"
+        )
         yield Untrue(Severity.ERROR, "other-zones", "zones", message, NUMA_ZONE, kinds)
         return
     yield from _repeated_zones(published)
@@ -86,16 +89,18 @@ def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
         yield Untrue(Severity.ERROR, "other-zones", name, "the node has no such NUMA node", detected=name)
     comparable = now.fingerprint and published.fingerprint_method is now.fingerprint_method
     if comparable and published.fingerprint and published.fingerprint != now.fingerprint:
-        message = "other pods ran then than are known of now"
+        message = "other pods were running then than are known now"
         place, real = FINGERPRINT_ATTRIBUTE, now.fingerprint or ""
         yield Untrue(Severity.WARNING, "stale", place, message, real, published.fingerprint)
 
 
 def _repeated_zones(published: NodeTopology) -> Iterator[Untrue]:
-    """Find zones of one name, which an API server stores: the plug-in looks at each by itself."""
+    """Find zones of one name, which an API server stores: the plugin looks at each by itself."""
     for name, count in Counter(zone.name for zone in published.zones).items():
         if count > 1:
-            message = f"the object has {count} zones of this name: the plug-in lets pass what fits any"
+            message = (
+                f"the object has {count} zones with this name: the plugin accepts what fits in any of them"
+            )
             yield Untrue(Severity.ERROR, "other-zones", name, message, "1", str(count))
 
 
@@ -107,7 +112,7 @@ def _of_numa_limit(published: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue
     said = topology_settings(published).most_numa_nodes
     options = parse_topology_options(config.topology_manager_policy_options, kubelet.gates)
     if said != (real := options.max_allowable_numa_nodes):
-        message = f"the object says {said}, the kubelet has {real}: LeastNUMANodes scores by it"
+        message = f"the object says {said}, the kubelet has {real}: LeastNUMANodes uses it for its score"
         yield Untrue(Severity.WARNING, "other-settings", place, message, str(real), str(said))
 
 
@@ -121,10 +126,10 @@ def unknown_devices(published: NodeTopology, now: NodeTopology) -> frozenset[str
 
 def _of_zone(published: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Untrue]:
     if published.type != now.type:
-        message = f"the object calls it {published.type}: the scheduler's plug-in does not see it"
+        message = f"the object calls it {published.type}: the scheduler's plugin ignores it"
         yield Untrue(Severity.ERROR, "other-zones", f"{now.name} type", message, now.type, published.type)
     if dict(published.costs) != dict(now.costs):
-        message = "the object tells other distances"
+        message = "the object has other distances"
         expected, detected = (" ".join(str(cost) for _, cost in zone.costs) for zone in (now, published))
         yield Untrue(Severity.ERROR, "other-zones", f"{now.name} costs", message, expected, detected)
     resources = {each.name: each for each in published.resources}
@@ -148,7 +153,7 @@ def _of_zone(published: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Un
                 yield Untrue(severity, code, place, message, str(real), str(said))
     for name in resources:
         if name not in unknown:
-            message = "the object lists it, and the node does not"
+            message = "the object lists it, but the node does not have it"
             yield Untrue(Severity.ERROR, "other-zones", f"{now.name} {name}", message, detected=name)
 
 
@@ -178,7 +183,7 @@ class PublishedNodes(NamedTuple):
         """
         published = self.topologies.get(name)
         if published is None:
-            message = "no object has the name of the node: the scheduler's plug-in lets every pod pass"
+            message = "there is no object with the node's name: the scheduler's plugin lets every pod pass"
             return Compared((Untrue(Severity.WARNING, "not-published", "", message, name),))
         planning = NodeReader(FleetInputs(kubelet, running=self.running))(Recording(name, source))
         node = planning.start(planning.kubelet, Sources())
@@ -221,5 +226,5 @@ def _unknown_pods(now: NodeTopology, node: Node, initial: StartingState, devices
         if devices:
             return "the devices of pods are unknown"
         if not _amounts_known(node, initial):
-            return "the state files that tell which pods have CPUs and memory are not recorded"
+            return "the state files that show which pods have CPUs and memory are not recorded"
     return ""

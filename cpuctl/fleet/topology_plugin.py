@@ -1,4 +1,4 @@
-"""The scheduler plug-in NodeResourceTopologyMatch in a plan for a fleet, and where it and kubelets differ."""
+"""The scheduler plugin NodeResourceTopologyMatch in a plan for a fleet, and where it and kubelets differ."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ NAME = "noderesourcetopologymatch"
 _FORM = f"{NAME}[,strategy=NAME][,RESOURCE=WEIGHT...][,cache=reserve]"
 _WEIGHT = re.compile("[0-9]{1,9}")
 _LOWEST = (
-    "the plug-in takes the lowest NUMA node with enough for one container after the other, and the kubelet "
+    "the plugin takes the lowest NUMA node with enough resources for each container in turn, but the kubelet "
     "merges the hints of its managers"
 )
 
 
 class PluginOptions(NamedTuple):
-    """How the plug-in is set up; ``reserves`` with its cache (``cacheResyncPeriodSeconds``)."""
+    """How the plugin is set up; ``reserves`` with its cache (``cacheResyncPeriodSeconds``)."""
 
     scoring: Scoring = Scoring()
     reserves: bool = False
@@ -61,13 +61,13 @@ class PluginOptions(NamedTuple):
             elif key not in ("", "strategy", "cache") and _WEIGHT.fullmatch(value):
                 weights.append((key, int(value)))
             else:
-                hint = f"strategies are {', '.join(Strategy)}; a weight is a whole number of up to 9 digits"
+                hint = f"strategies: {', '.join(Strategy)}; a weight is a whole number of up to 9 digits"
                 raise UsageError(f"expected {_FORM}, found {part!r}", where=OPTION, hint=hint)
         return cls(Scoring(strategy, tuple(weights)), reserves)
 
 
 class Topologies(NamedTuple):
-    """What the plug-in goes by: how it is set up, and objects by name; None where none are told.
+    """What the plugin goes by: how it is set up, and objects by name; None where none are told.
 
     What is not told is what an exporter would publish of the node.
     """
@@ -77,7 +77,7 @@ class Topologies(NamedTuple):
 
 
 class WronglyFiltered(NamedTuple):
-    """How many nodes the plug-in filters whose kubelets would admit the pod, the first of them, and why."""
+    """How many nodes the plugin filters whose kubelets would admit the pod, the first of them, and why."""
 
     number: int
     nodes: tuple[str, ...]
@@ -85,7 +85,7 @@ class WronglyFiltered(NamedTuple):
 
 
 class PluginView(NamedTuple):
-    """What the plug-in makes of a pod: nodes it filters, and where it and kubelets differ."""
+    """What the plugin makes of a pod: nodes it filters, and where it and kubelets differ."""
 
     filtered: tuple[tuple[Unaligned, int], ...] = ()
     wrongly_filtered: WronglyFiltered | None = None
@@ -100,7 +100,7 @@ class PluginView(NamedTuple):
 def plugin_refusal(
     request: TopologyRequest, topology: NodeTopology | None, node_resources: Collection[str]
 ) -> Unaligned | None:
-    """Ask the plug-in's filter; a crash of the scheduler is a refusal of all nodes."""
+    """Ask the plugin's filter; a crash of the scheduler is a refusal of all nodes."""
     try:
         return filter_topology(request, topology, node_resources)
     except PluginCrashError as crash:
@@ -134,39 +134,39 @@ def why_filtered(
     *,
     reserves: bool,
 ) -> str:
-    """Say why the plug-in filters a node whose kubelet would admit the pod.
+    """Say why the plugin filters a node whose kubelet would admit the pod.
 
-    *topology* is what the plug-in goes by, *now* what an exporter would publish of the node.
+    *topology* is what the plugin goes by, *now* what an exporter would publish of the node.
     """
     if refusal.crash:
-        return "the plug-in has no room for NUMA node 64"
+        return "the plugin cannot handle NUMA node 64"
     name = refusal.resource
     listing = _listing(topology, name)
     as_published = now is None or not _listing(now, name)
     if name == "memory" and not listing and as_published:
         return (
-            "no zone lists memory, as the kubelet's Memory Manager has the policy None, and the plug-in then "
-            "keeps every pod off that requests some"
+            "no zone lists memory because the kubelet's Memory Manager has policy None, and the plugin then "
+            "rejects every pod that requests memory"
         )
     if name == "cpu" and not listing and as_published:
-        return "no zone lists cpu, as the kubelet's CPU Manager has the policy none"
+        return "no zone lists cpu because the kubelet's CPU Manager has policy none"
     if name and not listing and as_published:
         return f"no zone lists {name}"
     if now is not None and topology_settings(now).policy != topology_settings(topology).policy:
         published = topology_settings(topology).policy
-        return f"the object says {published}, and the kubelet has {topology_settings(now).policy}"
+        return f"the object says {published}, but the kubelet has {topology_settings(now).policy}"
     if now is not None and topology.zones != now.zones:
         if reserves:
-            return "the reserve cache has taken what pods request off every zone, and not off theirs alone"
-        return f"the object is not true of the node: {_first_difference(topology, now)}"
+            return "the reserve cache has subtracted what pods request from every zone, not only from theirs"
+        return f"the object does not match the node: {_first_difference(topology, now)}"
     if name == "cpu" and not any(each.allocatable.sign for each in listing):
-        return "every zone has 0 CPUs, as the kubelet's CPU Manager has the policy none"
+        return "every zone has 0 CPUs because the kubelet's CPU Manager has policy none"
     asked = request.whole if not refusal.container else _of(refusal.container, request)
     if name == "cpu" and any(part.requests.get("cpu", 0) % NANO for part in request.parts):
         amount = Quantity(asked.get(name, 0), -9)
         return (
-            f"the plug-in looks for {amount.canonical()} CPUs on one NUMA node, and the kubelet does not "
-            "align what is no whole number"
+            f"the plugin looks for {amount.canonical()} CPUs on one NUMA node, but the kubelet does not "
+            "align fractional CPUs"
         )
     return _LOWEST
 
@@ -182,22 +182,22 @@ def _of(container: str, request: TopologyRequest) -> dict[str, int]:
 def why_passed(
     verdict: Verdict, request: TopologyRequest, topology: NodeTopology | None, now: NodeTopology | None
 ) -> str:
-    """Say why the plug-in lets a pod through that the kubelet rejects; empty where that is no rejection."""
+    """Say why the plugin lets a pod through that the kubelet rejects; empty where that is no rejection."""
     if not isinstance(verdict, Rejected):
         return ""
     if topology is None:
-        return "the node has no NodeResourceTopology: the plug-in lets every pod pass"
+        return "the node has no NodeResourceTopology: the plugin lets every pod pass"
     if verdict.reason is RejectionReason.SMT_ALIGNMENT:
-        return "zones tell how many CPUs are free, and not which cores"
+        return "zones show how many CPUs are free, but not which cores"
     if verdict.reason is not RejectionReason.TOPOLOGY_AFFINITY:
-        return "zones tell of NUMA nodes only"
+        return "zones describe only NUMA nodes"
     if now is not None and topology.zones != now.zones:
-        return f"the object is not true of the node: {_first_difference(topology, now)}"
+        return f"the object does not match the node: {_first_difference(topology, now)}"
     policy = topology_settings(topology).policy
     if policy != "single-numa-node":
-        return f"the plug-in filters for single-numa-node only, and the object says {policy}"
+        return f"the plugin filters only for single-numa-node, but the object says {policy}"
     if request.unseen:
-        return "the plug-in does not look at BestEffort pods without devices"
+        return "the plugin ignores BestEffort pods without devices"
     return _LOWEST
 
 

@@ -66,7 +66,7 @@ class Decoding:
         """
         self.spent += bits
         if self.spent > MAX_SHOWN_BITS:
-            raise InputError("gives pods more CPUs than any node has")
+            raise InputError("assigns pods more CPUs than any node has")
 
 
 class GoType(Protocol):

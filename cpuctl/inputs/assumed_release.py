@@ -65,7 +65,8 @@ def _own_flags(arguments: Arguments) -> list[str]:
 def _assume(setup: KubeletSetup, minor: int, why: str, which: str, sources: Sources) -> KubeletSetup:
     nearest = "newest" if minor < setup.version.minor else "first"
     sources.warnings.append(
-        f"{why}: 1.{minor} is assumed, the {nearest} {which} (--kubelet-version names the node's)"
+        f"{why}: 1.{minor} is assumed, the {nearest} release {which} (set the node's release with "
+        "--kubelet-version)"
     )
     sources.add("kubeletVersion", f"1.{minor}", "default")
     return replace(setup, version=KubeletVersion(minor))

@@ -30,7 +30,7 @@ LIVE_MACHINE = "live"
 LIVE_CONFIG = Path("/var/lib/kubelet/config.yaml")
 """Where kubeadm and most distributions put the kubelet's main configuration file."""
 
-_ANOTHER = "use --kubelet-config to give a configuration"
+_ANOTHER = "specify a configuration with --kubelet-config"
 
 
 class KubeletInputs(Record):
@@ -107,8 +107,8 @@ class Arguments(Record):
         for name in found.names:
             if flag_of(name, version.minor) is None:
                 sources.warnings.append(
-                    f"{self.where}: kubelet 1.{version.minor}, which is assumed, has no flag --{name}: name"
-                    " the node's release with --kubelet-version"
+                    f"{self.where}: kubelet 1.{version.minor} (assumed) has no flag --{name}: set the"
+                    " node's release with --kubelet-version"
                 )
         return found
 
@@ -171,7 +171,7 @@ def given_arguments(text: str) -> tuple[str, ...]:
     name = text[1:]
     if name in ("", STDIN):
         where = f"{option_names.KUBELET_ARGS} {text}"
-        raise UsageError("the name of a file is missing", where=where, hint="write @FILE, or the flags")
+        raise UsageError("missing file name", where=where, hint="write @FILE, or the flags")
     try:
         return tuple(arguments_of_file(read_input(name).decode("utf-8", "replace")))
     except UsageError as error:
@@ -268,7 +268,7 @@ def _recorded_configuration(
         raise InputError(
             "the kubelet's configuration is missing because it could not be read when the node was recorded",
             where=origin,
-            hint="record the node as root, or use --kubelet-config to give a configuration",
+            hint="record the node as root, or specify a configuration with --kubelet-config",
         )
     source = f"{origin}: {recorded.config_at}"
     sources.add("kubeletConfiguration", source, "capture")
@@ -305,7 +305,7 @@ def _live_configuration(running: RecordedKubelet) -> tuple[bytes, Path] | None:
 
 def _named_but_missing(path: str) -> InputError:
     """Make the error of a file that is not there: the kubelet would end, not take its defaults."""
-    hint = "the kubelet's flags name it; name another file with --kubelet-config"
+    hint = "the kubelet's flags refer to it; specify another file with --kubelet-config"
     return InputError("cannot be read: no such file or directory", where=path, hint=hint)
 
 
@@ -357,7 +357,7 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
     """
     if name == "":
         hint = f"name one, or leave {option_names.CONFIG_DIR} out"
-        raise UsageError("the name of a directory is missing", where=option_names.CONFIG_DIR, hint=hint)
+        raise UsageError("missing directory name", where=option_names.CONFIG_DIR, hint=hint)
     if directory := name or recorded.config_directory:
         from cpuctl.kubelet.configuration.drop_ins import DropInDirectory
 
@@ -368,8 +368,8 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
         return None
     if not found.used:
         sources.warnings.append(
-            f"the recording has drop-in files of {found.name}, but no running kubelet to show"
-            " whether it reads them: they are ignored"
+            f"the recording has drop-in files of {found.name}, but no running kubelet that shows"
+            " whether they are used: they are ignored"
         )
         return None
     sources.add("dropInDirectory", found.name, "capture")
@@ -446,5 +446,5 @@ def _tell_patches(kubelet: Kubelet, sources: Sources) -> None:
         last, first = f"1.{minor}.{LAST_PATCHES[minor]}", f"1.{minor}.{each.patches[minor]}"
         sources.warnings.append(
             f"kubelet 1.{minor} is treated as {last}; before {first}, {each.before} "
-            "(--kubelet-version takes a patch)"
+            "(set a patch release with --kubelet-version)"
         )

@@ -71,7 +71,7 @@ def read_driver_arguments(text: str) -> DriverFlags:
     while arguments:
         name, equals, value = arguments.pop(0).partition("=")
         if name not in _FLAGS:
-            raise _bad_arguments(f"unknown flag {name}", hint=f"known are {', '.join(_FLAGS)}")
+            raise _bad_arguments(f"unknown flag {name}", hint=f"known flags: {', '.join(_FLAGS)}")
         if not equals and name not in _SWITCHES:
             if not arguments:
                 raise _bad_arguments(f"flag needs an argument: {name}")
@@ -151,7 +151,7 @@ def driver_beside(
         and (published := _published_settings(dra, node, source.machine)) is not None
     ):
         settings = published
-        sources.add("driverArguments", f"{flags_of(published)} (as its ResourceSlices are)", "given")
+        sources.add("driverArguments", f"{flags_of(published)} (from its ResourceSlices)", "given")
     machine = discover(source.machine, source.files, pcie_roots=settings.expose_pcie_roots)
     sources.warnings += _doubts(machine, settings, source.machine)
     sources.warnings += (each.text for each in conflicts(machine, settings, kubelet))
@@ -220,7 +220,7 @@ def _kubelet(inputs: KubeletInputs, source: MachineSource, sources: Sources) -> 
     try:
         loaded = load_kubelet(inputs, own, machine=source)
     except ConfigRefusedError:
-        sources.warnings.append("the kubelet does not start with its configuration (cpuctl config check)")
+        sources.warnings.append("the kubelet does not start with its configuration (see cpuctl config check)")
         return None
     if not own.tells_kubelet:
         return _NodeKubelet(loaded.kubelet, is_known=False)
@@ -251,7 +251,9 @@ def _doubts(driver: DriverMachine, settings: DriverSettings, machine: Machine) -
     if not machine.caches_known and settings.mode is DeviceMode.INDIVIDUAL:
         yield "caches are not recorded: cacheL3ID is -1, as without an L3 cache"
     if settings.expose_pcie_roots and not driver.pcie_roots:
-        yield "no PCIe roots are recorded (sys/devices/pci*/pci_bus), or this is not x86_64: none published"
+        yield (
+            "no PCIe roots are recorded (sys/devices/pci*/pci_bus), or this is not x86_64: none are published"
+        )
     if settings.mode is DeviceMode.GROUPED and settings.group_by is not GroupBy.MACHINE:
         yield from _repeats(driver)
 
@@ -262,5 +264,5 @@ def _repeats(driver: DriverMachine) -> Iterator[str]:
         named = ", ".join(map(str, ids[:_FEW_IDS])) + (", ..." if len(ids) > _FEW_IDS else "")
         yield (
             f"core ids repeat across sockets ({named}), and the driver treats such cores as one: a claim may "
-            "get CPUs of another socket than its device's"
+            "get CPUs of a socket other than its device's"
         )

@@ -104,11 +104,14 @@ def _disagreements(node: dict[str, Any], info: MachineInfo, config: KubeletConfi
         if there is None or line is None or line.capacity is None:
             continue
         if resource == "cpu" and there != line.capacity:
-            yield f"the Node has {there} {noun}, and the machine {line.capacity}: recorded at the same time?"
+            yield (
+                f"the Node has {there} {noun}, but the machine has {line.capacity}: check that "
+                "both were recorded at the same time"
+            )
         elif there == line.capacity and free is not None and line.allocatable not in (None, free):
             yield (
-                f"the Node offers pods {free} {noun}, but this configuration leaves {line.allocatable}: "
-                "the kubelet was started with another one"
+                f"the Node has {free} {noun} allocatable, but this configuration leaves {line.allocatable}: "
+                "the kubelet was started with a different configuration"
             )
 
 
@@ -149,7 +152,7 @@ def _without_configuration(setup: KubeletSetup, machine: MachineSource, sources:
         return setup
     live = machine.origin == LIVE_MACHINE
     sources.assumed_configuration = str(LIVE_CONFIG) if live else f"{machine.origin}: /{CONFIG}"
-    gap = f"nor is its configuration: there is no {sources.assumed_configuration}"
+    gap = f"its configuration is unknown, too: there is no {sources.assumed_configuration}"
     return replace(setup, arguments=replace(setup.arguments, gap=setup.arguments.gap or gap))
 
 
@@ -196,7 +199,7 @@ def _version(
     except ValueError as error:
         if inputs.version:
             raise UsageError(str(error), where=inputs.version_option) from None
-        hint = f"name another version with {inputs.version_option}"
+        hint = f"specify another version with {inputs.version_option}"
         raise InputError(str(error), where=origin, hint=hint) from None
 
 
@@ -225,7 +228,7 @@ def named_node(inputs: KubeletInputs) -> dict[str, Any] | None:
     versions = [_node_version(node) for node in nodes]
     if len(versions) != 1 or not versions[0]:
         found = f"{len(nodes)} Nodes" if len(nodes) != 1 else "none with a kubelet version"
-        hint = "kubectl get node NODE -o json writes one"
+        hint = "create it with kubectl get node NODE -o json"
         raise InputError(f"expected one Node, found {found}", where=source_name(name), hint=hint)
     return nodes[0]
 
@@ -250,9 +253,9 @@ def _gate(part: str, option: str) -> tuple[str, bool]:
     try:
         return name.strip(), parse_bool(value.strip())
     except ValueError:
-        hint = "write GATE=true or GATE=false, joined by commas"
+        hint = "write GATE=true or GATE=false, separated by commas"
         raise UsageError(
-            f"expected a gate and true or false, found {part!r}", where=option, hint=hint
+            f"expected GATE=true or GATE=false, found {part!r}", where=option, hint=hint
         ) from None
 
 
@@ -306,7 +309,7 @@ def require_version(inputs: KubeletInputs, sources: Sources) -> None:
     if not release_is_known(sources):
         raise UsageError(
             "the kubelet's version is unknown, and releases read state files differently",
-            hint=f"name it with {inputs.version_option}, 1.36 for instance",
+            hint=f"specify it with {inputs.version_option}, for example 1.36",
         )
 
 
@@ -318,7 +321,7 @@ def kubelet_gates(kubelet: Kubelet, sources: Sources) -> FeatureGates:
     try:
         return gates_at_start(kubelet.version.minor, files, kubelet.gate_flags, patch=kubelet.version.patch)
     except BadGatesError as error:
-        sources.warnings.append(f"a kubelet {kubelet.version} would not start with these gates: {error}")
+        sources.warnings.append(f"kubelet {kubelet.version} would not start with these gates: {error}")
         known = _known(kubelet.version.minor, kubelet.gates.settings)
         return replace(known, patch=kubelet.version.patch)
 
@@ -334,7 +337,7 @@ def server_gates(inputs: ServerInputs, kubelet: FeatureGates, sources: Sources) 
     try:
         return FeatureGates.for_minor(minor).with_overrides(given)
     except ValueError as error:
-        sources.warnings.append(f"an API server 1.{minor} would not start with these gates: {error}")
+        sources.warnings.append(f"API server 1.{minor} would not start with these gates: {error}")
         return _known(minor, given)
 
 

@@ -95,7 +95,7 @@ def load_node(
     refuse_own_socket(inputs.pod_resources, inputs.machine)
     source = source or load_machine(_spec(inputs), sources)
     if source.files is None:
-        hint = "name the live node, a directory or a recording"
+        hint = "specify the live node, a directory or a recording"
         raise UsageError("this is a description, not a running node", where=source.origin, hint=hint)
     files = _files(source, source.files)
     kubelet, untold = _kubelet(inputs.kubelet, source, sources, goes_without=goes_without)
@@ -217,7 +217,7 @@ def _files(source: MachineSource, tree: Tree) -> NodeFiles:
 
 def _spec(inputs: NodeInputs) -> str:
     if inputs.root and inputs.machine != LIVE_MACHINE:
-        raise UsageError("-m names another node", where=option_names.ROOT, hint="give one of them")
+        raise UsageError("-m specifies another node", where=option_names.ROOT, hint="give one of them")
     return inputs.root or inputs.machine
 
 
@@ -240,7 +240,7 @@ def _kubelet(
         if not goes_without:
             raise
         unconfigured = KubeletInputs(version=sources.entries["kubeletVersion"]["value"])
-        why = f"it cannot be loaded: {refused} (cpuctl config check)"
+        why = f"it cannot be loaded: {refused} (see cpuctl config check)"
         return load_kubelet(unconfigured, Sources(), machine=None).kubelet, why
 
 

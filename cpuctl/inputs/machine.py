@@ -39,7 +39,7 @@ def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -
     if not (source.machine.numa_known or shows_findings):
         taken = ": packages are used instead, as on a kernel without NUMA nodes"
         if not source.info.nodes:
-            taken = ", nor of packages: the kubelet view has none"
+            taken = ", nor are packages: the kubelet view has none"
         sources.warnings.append(f"NUMA nodes are not recorded{taken}")
     if source.content and not shows_findings:
         sources.warnings.extend(f"{source.content.form.name}: {each}" for each in source.content.assumed)
@@ -111,12 +111,15 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
         raise UsageError(message, where=option_names.MEMORY, hint=hint)
     left = size - sum(node.memory_bytes for node in info.nodes)
     if untold and left < 0:
-        message = f"the NUMA nodes that tell have more than {text}: expected the memory of all NUMA nodes"
+        message = (
+            f"the NUMA nodes whose memory is known have more than {text}: expected the memory "
+            "of all NUMA nodes"
+        )
         raise UsageError(message, where=option_names.MEMORY)
     sources.add("memory", text, "given")
     if len(untold) > 1:
         sources.warnings.append(
-            f"{option_names.MEMORY}: {text} is taken to be spread evenly over {len(untold)} NUMA nodes"
+            f"{option_names.MEMORY}: {text} is assumed to be spread evenly over {len(untold)} NUMA nodes"
         )
     share = left // max(len(untold), 1) // _PAGE * _PAGE
     filled = {node.id for node in untold}

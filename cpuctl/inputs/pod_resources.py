@@ -49,7 +49,7 @@ def load_pod_resources(
 def refuse_own_socket(name: str, machine: str) -> None:
     """Raise UsageError where a recording's kubelet is to be asked."""
     if name == OWN_SOCKET and machine != LIVE_MACHINE:
-        hint = "give a file with the answer of the node's kubelet"
+        hint = "use a file with the response of the node's kubelet"
         raise UsageError("a recording has no running kubelet", where=option_names.POD_RESOURCES, hint=hint)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_LISTED = 50
-_INSPECTED = "oc adm must-gather and oc adm inspect write them to namespaces/NAMESPACE/core/pods.yaml"
+_INSPECTED = "oc adm must-gather and oc adm inspect store them in namespaces/NAMESPACE/core/pods.yaml"
 
 
 class GivenPods(Record):
@@ -102,8 +102,7 @@ def _tell_passed_over(found: Manifests, sources: Sources) -> None:
     guessed = [each for each in owners if each.partition("/")[0] not in WORKLOADS and each not in computed]
     if guessed:
         sources.warnings.append(
-            f"the pods of {few(guessed)} come from the pod templates in them: their names and "
-            "number are a guess"
+            f"the pods of {few(guessed)} are created from pod templates: their names and number are a guess"
         )
 
 
@@ -130,7 +129,7 @@ def load_pods(
     from cpuctl.pods.identity import with_uids
 
     if needed and not files and not templates:
-        hint = "name manifests with -f PODS, or describe pods with -T web=4/4"
+        hint = "specify manifests with -f PODS, or pods with -T web=4/4"
         raise UsageError(f"no pods {purpose}", hint=hint)
     pods: list[Pod] = []
     found = None
@@ -178,7 +177,7 @@ def running_pods(listed: Iterable[Pod], rules: PodRules, name: str) -> tuple[Sto
         raise UsageError(
             f"expected the pods of one node, found those of {', '.join(sorted(nodes)[:3])}",
             where=f"{option_names.PODS} {source_name(name)}",
-            hint="kubectl get pods -A --field-selector spec.nodeName=NODE -o json writes one node's",
+            hint="list one node's pods with kubectl get pods -A --field-selector spec.nodeName=NODE -o json",
         )
     # Beside pods that have a node, one without waits for the scheduler.
     return tuple(stored_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
@@ -209,8 +208,8 @@ def _gathered_pods(path: Path, node: str) -> tuple[Pod, ...]:
     found = {(pod.uid, pod.full_name): pod for pod in reversed(pods) if pod.node_name == node}
     if not found:
         known = sorted({pod.node_name for pod in pods if pod.node_name})
-        hint = f"it has those of {', '.join(known[:_MOST_LISTED])}" if known else _INSPECTED
-        raise InputError(f"holds no pods of a node {node}", where=str(path), hint=hint)
+        hint = f"it has pods of {', '.join(known[:_MOST_LISTED])}" if known else _INSPECTED
+        raise InputError(f"contains no pods of node {node}", where=str(path), hint=hint)
     return tuple(reversed(found.values()))
 
 
@@ -228,7 +227,11 @@ def load_pod_names(machine: MachineSource | None, sources: Sources) -> RuntimeNa
     sources.warnings += (f"{machine.origin}: {problem}" for problem in names.problems)
     if not names.pods:
         return None
-    sources.add("podNames", f"crictl in {machine.origin}, when it was collected: not who runs", "capture")
+    sources.add(
+        "podNames",
+        f"crictl in {machine.origin}, at collection time: names only, not what is running now",
+        "capture",
+    )
     return names
 
 
@@ -247,7 +250,7 @@ def load_rejections(name: str, sources: Sources) -> tuple[RejectionEvent, ...]:
     found = decode_events(read_input(name), source_name(name))
     if not found:
         raise UsageError(
-            "has no pod that a kubelet rejected for lack of resources",
+            "contains no pod that the kubelet rejected for lack of resources",
             where=f"{option_names.EVENTS} {source_name(name)}",
             hint="name the pod to explain: cpuctl explain POD -f PODS",
         )
@@ -321,7 +324,7 @@ def choose_pod(
             _check_container(pods[places[0]], container)
             return PodChoice(places[0], container, are_running)
     if gone := [each for each in ended if name in (each, each.rpartition("/")[2])]:
-        raise UsageError(f"pod {gone[0]} has ended", where=_WHERE, hint="explain it with --include-completed")
+        raise UsageError(f"pod {gone[0]} has ended", where=_WHERE, hint="use --include-completed")
     raise _unknown(text, (*incoming, *running))
 
 
@@ -329,7 +332,7 @@ def _split(text: str) -> tuple[str, str]:
     parts = text.split("/")
     if len(parts) > 3 or not all(parts):
         hint = "write NAME, NAMESPACE/NAME or NAMESPACE/NAME/CONTAINER"
-        raise UsageError(f"expected the name of a pod, found {text!r}", where=_WHERE, hint=hint)
+        raise UsageError(f"expected a pod name, found {text!r}", where=_WHERE, hint=hint)
     return "/".join(parts[:2]), parts[2] if len(parts) == 3 else ""
 
 
@@ -337,12 +340,12 @@ def _check_container(pod: StoredPod, name: str) -> None:
     names = [container.name for container in pod.all_containers]
     if name and name not in names:
         message = f"pod {pod.full_name} has no container {name!r}"
-        raise UsageError(message, where=_WHERE, hint=f"it has {few_names(names)}")
+        raise UsageError(message, where=_WHERE, hint=f"its containers: {few_names(names)}")
 
 
 def _ambiguous(text: str, pods: Sequence[StoredPod]) -> UsageError:
-    message = f"{text!r} can be {len(pods)} pods: {few_names(_distinct_names(pods))}"
-    return UsageError(message, where=_WHERE, hint="name one with its namespace, or by its UID")
+    message = f"{text!r} matches {len(pods)} pods: {few_names(_distinct_names(pods))}"
+    return UsageError(message, where=_WHERE, hint="add the namespace, or use the UID")
 
 
 def _distinct_names(pods: Sequence[StoredPod]) -> Iterator[str]:
@@ -359,7 +362,7 @@ def _unknown(text: str, pods: Sequence[StoredPod]) -> UsageError:
 
     names = list(dict.fromkeys(pod.full_name for pod in pods))
     meant = nearest(text, (*names, *(pod.name for pod in pods)))
-    hint = f"did you mean {meant}?" if meant else f"there are {few_names(names)}" if names else ""
+    hint = f"did you mean {meant}?" if meant else f"known pods: {few_names(names)}" if names else ""
     return UsageError(f"there is no pod {text!r}", where=_WHERE, hint=hint)
 
 

@@ -74,7 +74,7 @@ class Sources:
         """Remember why flags of the node's kubelet may be missing here: with them it may answer otherwise."""
         self.add(
             UNKNOWN_FLAGS,
-            f"assumed to be empty, but there may be some: {gap} (--kubelet-args names them)",
+            f"assumed to be empty, but there may be some: {gap} (set them with --kubelet-args)",
             "default",
         )
 
@@ -98,7 +98,7 @@ class Sources:
             where = self.described_machine
         if where:
             raise InputError(
-                "there is no kubelet configuration, and files are not written based on assumptions",
+                "the kubelet configuration is unknown, and files are not written based on assumptions",
                 where=where,
                 hint="use --kubelet-config FILE, or set the kubelet's flags with --kubelet-args",
             )
@@ -108,4 +108,4 @@ def refuse_stdin_twice(*names: str | None) -> None:
     """Raise UsageError where more than one input is ``-``: only the first would get anything."""
     if names.count("-") > 1:
         message = "standard input (-) is used twice, but can be read only once"
-        raise UsageError(message, hint="give the other input as a file")
+        raise UsageError(message, hint="use a file for the other input")

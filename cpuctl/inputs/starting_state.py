@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _ASSUMED = (
     "there are no state files for the running pods: CPUs and memory are allocated to them again, one pod "
-    "after the other"
+    "at a time"
 )
 _FRESH = "as a fresh node; the state files of this node are not used"
 
@@ -230,7 +230,7 @@ def _tell_fresh(machine: MachineSource, sources: Sources, *, live: bool) -> None
         there = files is not None and any(files.read(path) is not None for path in paths)
     if there:
         where = f"/{STATE_DIRECTORY}" if live else machine.origin
-        ways = f"use --state {where} to start from them, cpuctl checkpoint verify to check them"
+        ways = f"use --state {where} to start from them, or cpuctl checkpoint verify to check them"
         sources.add("state", f"{_FRESH} ({ways})", "default")
 
 
@@ -287,8 +287,8 @@ def resume(node: Node, initial: StartingState, sources: Sources) -> None:
     if unknown:
         names = ", ".join(map(initial.name_of, unknown[:3]))
         sources.warnings.append(
-            f"the state has pods that are not running here ({names}): the kubelet frees what they hold "
-            "when the next pod arrives"
+            f"the state files have pods that are not running here ({names}): the kubelet releases their "
+            "resources when the next pod is admitted"
         )
     if initial.files.cpu is None and initial.files.memory is None:
         _give_anew(node, initial, sources)

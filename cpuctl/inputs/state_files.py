@@ -28,8 +28,8 @@ _USUAL = f"/{STATE_DIRECTORY}"
 _ARCHIVES = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
 _TAR, _HEAD = slice(257, 262), 262
 _EXPECTED = (
-    "expected cpu_manager_state, memory_manager_state or another of the kubelet's state files (cpuctl "
-    "checkpoint --help), the directory that holds them, or a recording"
+    "expected cpu_manager_state, memory_manager_state or another kubelet state file (see cpuctl checkpoint "
+    "--help), the directory that contains them, or a recording"
 )
 
 
@@ -98,7 +98,7 @@ def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateIn
         origin: Origin = "given" if given else "live" if state.path else "capture"
         sources.add(_member(state.file_name), state.source, origin)
     if not found and name:
-        raise InputError("it contains no state file", where=source_name(name), hint=_EXPECTED)
+        raise InputError("contains no state file", where=source_name(name), hint=_EXPECTED)
     return found
 
 
@@ -165,7 +165,7 @@ def _of_machine(place: StatePlace) -> Iterator[StateInput]:
     elif machine.files is not None:
         yield from _in_tree(machine.files, machine.origin)
     else:
-        raise UsageError("no state file is given", hint=f"{machine.origin} has none; {_EXPECTED}")
+        raise UsageError("no state file specified", hint=f"{machine.origin} has none; {_EXPECTED}")
 
 
 def _directory(place: StatePlace) -> str:
@@ -253,7 +253,7 @@ def _content(root: Root, path: Path) -> bytes:
     except OSError as error:
         raise unreadable(error, str(path)) from None
     if found is None:
-        problem = root.in_the_way(below) or "is gone"
+        problem = root.in_the_way(below) or "no longer exists"
         raise InputError(problem, where=str(path))
     return found
 

@@ -113,12 +113,12 @@ def _members(name: str, _as_it_is: tuple[int, ...]) -> dict[str, Cursor]:
         return {}
     first, *others = load_documents(data, name)
     if others:
-        raise InputError("expected one document, found another", where=others[0].where(()))
+        raise InputError("expected one document, found several", where=others[0].where(()))
     members = Cursor.at_root(first).members()
     for key, member in members.items():
         if key not in _VARIABLES:
-            hint = f"known are {' and '.join(_VARIABLES)}"
+            hint = f"known settings: {', '.join(_VARIABLES)}"
             raise InputError("unknown setting", where=member.where, hint=hint)
         if not member.text():
-            raise member.expected("a text that is not empty")
+            raise member.expected("a non-empty string")
     return members

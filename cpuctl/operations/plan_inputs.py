@@ -343,7 +343,7 @@ def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
     if len(nodes) > 1:
         yield (
             f"the pods run on {len(nodes)} nodes ({few(nodes)}), and are planned as if all ran on this one "
-            "(kubectl get pods -A --field-selector spec.nodeName=NODE -o json writes one node's)"
+            "(list one node's pods with kubectl get pods -A --field-selector spec.nodeName=NODE -o json)"
         )
 
 

@@ -358,7 +358,7 @@ class _Writer:
         if self.node.memory.policy is None:
             yield (
                 "the Memory Manager's policy is None: the kubelet lists no memory, and neither do zones "
-                "(NodeResourceTopologyMatch then keeps every pod off that requests some)"
+                "(NodeResourceTopologyMatch then rejects every pod that requests memory)"
             )
         if why := self._left_out():
             yield f"the fingerprint is left out: {why}; --pods FILE says which pods run"

@@ -15,7 +15,7 @@ from cpuctl.quantity import Quantity
 API_VERSION = "topology.node.k8s.io/v1alpha2"
 KIND = "NodeResourceTopology"
 NUMA_ZONE = "Node"
-"""The type of zones that are NUMA nodes, the only one that the scheduler plug-in reads."""
+"""The type of zones that are NUMA nodes, the only one that the scheduler plugin reads."""
 
 FINGERPRINT_ATTRIBUTE = "nodeTopologyPodsFingerprint"
 FINGERPRINT_ANNOTATION = "topology.node.k8s.io/fingerprint"
@@ -120,7 +120,7 @@ class TopologySettings(NamedTuple):
 
 
 def topology_settings(topology: NodeTopology) -> TopologySettings:
-    """Read the settings as the scheduler plug-in does: attributes win, what is not valid does not count."""
+    """Read the settings as the scheduler plugin does: attributes win, what is not valid does not count."""
     policy, scope, most = TopologySettings()
     if topology.policies:
         policy, scope = POLICY_NAMES.get(topology.policies[0], (policy, scope))

@@ -13,8 +13,8 @@ from cpuctl.scheduler.model import NodeObject, amount_of
 from cpuctl.scheduler.node_topology import API_VERSION, KIND, NodeTopology, Owner, Zone, ZoneResource
 
 _INT64 = (1 << 63) - 1
-_HINT = "kubectl get nodes -o json writes them"
-_TOPOLOGY_HINT = "kubectl get noderesourcetopologies -o json writes them"
+_HINT = "create it with kubectl get nodes -o json"
+_TOPOLOGY_HINT = "create it with kubectl get noderesourcetopologies -o json"
 
 
 def read_nodes(data: bytes, where: str) -> tuple[NodeObject, ...]:
@@ -28,10 +28,10 @@ def read_nodes(data: bytes, where: str) -> tuple[NodeObject, ...]:
         for each in _objects(Cursor.at_root(document), "Node"):
             node = _node(each)
             if node.name in found:
-                raise each.error(f"two Nodes are called {node.name}")
+                raise each.error(f"there are two Nodes named {node.name}")
             found[node.name] = node
     if not found:
-        raise InputError("holds no Nodes", where=where, hint=_HINT)
+        raise InputError("contains no Nodes", where=where, hint=_HINT)
     return tuple(found.values())
 
 
@@ -46,10 +46,10 @@ def read_node_topologies(data: bytes, where: str) -> tuple[NodeTopology, ...]:
         for each in _objects(Cursor.at_root(document), KIND):
             topology = _topology(each)
             if topology.name in found:
-                raise each.error(f"two NodeResourceTopologies are called {topology.name}")
+                raise each.error(f"there are two NodeResourceTopologies named {topology.name}")
             found[topology.name] = topology
     if not found:
-        raise InputError("holds no NodeResourceTopologies", where=where, hint=_TOPOLOGY_HINT)
+        raise InputError("contains no NodeResourceTopologies", where=where, hint=_TOPOLOGY_HINT)
     return tuple(found.values())
 
 

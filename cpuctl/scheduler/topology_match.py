@@ -1,6 +1,6 @@
-"""Filter and score of the scheduler plug-in NodeResourceTopologyMatch.
+"""Filter and score of the scheduler plugin NodeResourceTopologyMatch.
 
-Rule: ``pkg/noderesourcetopology`` of kubernetes-sigs/scheduler-plugins 903da7d. The plug-in reads of an
+Rule: ``pkg/noderesourcetopology`` of kubernetes-sigs/scheduler-plugins 903da7d. The plugin reads of an
 object what is *available* in zones of type Node, and decides by that alone. Where it would crash, or return
 a score that the scheduler refuses, the answer says so.
 """
@@ -35,7 +35,7 @@ Nanos = Mapping[str, int]
 
 
 class Strategy(StrEnum):
-    """How the plug-in scores nodes (``scoringStrategy.type``)."""
+    """How the plugin scores nodes (``scoringStrategy.type``)."""
 
     LEAST_ALLOCATED = "LeastAllocated"
     MOST_ALLOCATED = "MostAllocated"
@@ -63,7 +63,7 @@ class Part(NamedTuple):
 
 
 class TopologyRequest(NamedTuple):
-    """What the plug-in looks at of a pod; ``whole`` is what it asks for where the scope is the pod."""
+    """What the plugin looks at of a pod; ``whole`` is what it asks for where the scope is the pod."""
 
     qos: QosClass
     parts: tuple[Part, ...]
@@ -88,7 +88,7 @@ class TopologyRequest(NamedTuple):
 
     @property
     def unseen(self) -> bool:
-        """Whether the plug-in lets it pass unseen: it asks for nothing that could be on a NUMA node."""
+        """Whether the plugin lets it pass unseen: it asks for nothing that could be on a NUMA node."""
         named = (name for part in self.parts for name in part.requests)
         return self.qos is QosClass.BEST_EFFORT and all(map(_native, named))
 
@@ -102,7 +102,7 @@ class NumaZone(NamedTuple):
 
 
 class Unaligned(NamedTuple):
-    """Why a node is filtered: the plug-in's message, and which container found too little of what."""
+    """Why a node is filtered: the plugin's message, and which container found too little of what."""
 
     message: str
     container: str = ""
@@ -122,11 +122,11 @@ class TopologyScore(NamedTuple):
 
 
 class PluginCrashError(Exception):
-    """The plug-in would end in a Go panic, which ends the scheduler."""
+    """The plugin would end in a Go panic, which ends the scheduler."""
 
 
 def numa_zones(topology: NodeTopology) -> list[NumaZone]:
-    """Return the NUMA nodes that the plug-in sees; raise PluginCrashError for one with the id 64."""
+    """Return the NUMA nodes that the plugin sees; raise PluginCrashError for one with the id 64."""
     zones = []
     for zone in topology.zones:
         number = zone.numa_id if zone.type == NUMA_ZONE else None
@@ -144,9 +144,9 @@ def numa_zones(topology: NodeTopology) -> list[NumaZone]:
 def filter_topology(
     request: TopologyRequest, topology: NodeTopology | None, node_resources: Collection[str]
 ) -> Unaligned | None:
-    """Say why the plug-in filters a node, None where it lets the pod pass.
+    """Say why the plugin filters a node, None where it lets the pod pass.
 
-    *node_resources* are the names of what the Node has allocatable. Raise PluginCrashError where the plug-in
+    *node_resources* are the names of what the Node has allocatable. Raise PluginCrashError where the plugin
     crashes.
     """
     if request.unseen or topology is None:
@@ -279,7 +279,7 @@ def _balanced(requests: Nanos, available: Nanos) -> int | None:
 
 
 def _value(nanos: int) -> int:
-    """Round up to whole units, as the plug-in counts."""
+    """Round up to whole units, as the plugin counts."""
     return -(-nanos // NANO)
 
 
@@ -336,13 +336,13 @@ def fewest_zones(requests: Nanos, zones: Sequence[NumaZone]) -> FewestZones | No
 
 
 def _refuse_too_many(zones: int, count: int) -> None:
-    """Raise InputError where the plug-in itself would be busy for minutes: no node has as many NUMA nodes."""
+    """Raise InputError where the plugin itself would be busy for minutes: no node has as many NUMA nodes."""
     if (number := comb(zones, count)) > _MOST_COMBINED:
         what = f"{number:,} combinations of {count} out of {zones} NUMA nodes"
         raise InputError(
             f"{Strategy.LEAST_NUMA_NODES} would try {what}",
             where="NodeResourceTopology",
-            hint="another strategy tries none",
+            hint="choose another strategy, which tries none",
         )
 
 
@@ -369,7 +369,7 @@ def _distance(zones: Sequence[NumaZone], chosen: Sequence[int]) -> int:
 
 
 def _take_in_order(requests: Nanos, zones: Sequence[NumaZone], ids: Iterable[int]) -> None:
-    """Take from one zone after the other; the plug-in takes an id for a place in its list."""
+    """Take from one zone after the other; the plugin takes an id for a place in its list."""
     for name, amount in requests.items():
         left = amount
         for number in ids:

@@ -242,7 +242,7 @@ class Notices:
 def refusal(error: OSError) -> str:
     """Return why the kernel reports nothing, or no more directories."""
     limits = {
-        errno.EMFILE: "fs.inotify.max_user_instances is reached",
-        errno.ENOSPC: "fs.inotify.max_user_watches is reached",
+        errno.EMFILE: "the limit fs.inotify.max_user_instances is reached",
+        errno.ENOSPC: "the limit fs.inotify.max_user_watches is reached",
     }
     return limits.get(error.errno or 0) or error.strerror or str(error)

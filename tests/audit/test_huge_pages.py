@@ -164,4 +164,4 @@ def test_books_that_are_not_there_are_no_clean_books() -> None:
     assert missing(node) == []
     for path in [path for path in node.files if path.startswith("sys/fs/cgroup/")]:
         del node.files[path]
-    assert missing(node) == ["control groups: the settings of containers are unknown"]
+    assert missing(node) == ["cgroups: the settings of containers are unknown"]

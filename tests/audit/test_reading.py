@@ -94,8 +94,11 @@ def test_no_name_of_a_unit_gets_into_a_command_as_an_option() -> None:
 @pytest.mark.parametrize(
     ("bounds", "told"),
     [
-        ({"processes.MAX_THREADS": 5}, "only the first 5 processes are recorded, there are too many threads"),
-        ({"processes.MAX_NUMA_MAPS": 0}, "the memory of only 0 processes is looked at"),
+        (
+            {"processes.MAX_THREADS": 5},
+            "only the first 5 processes are recorded because there are too many threads",
+        ),
+        ({"processes.MAX_NUMA_MAPS": 0}, "memory is recorded for only 0 processes"),
     ],
     ids=["threads", "memory"],
 )

@@ -149,7 +149,7 @@ def test_names_that_are_no_text_are_left_out(tmp_path: Path) -> None:
     collected = recorded({"proc/irq/24/eth\udcff/x": "", "proc/irq/24/smp_affinity_list": "0\n"})
     assert set(collected.members) == {"proc/irq/24/smp_affinity_list"}
     (refused,) = collected.unreadable
-    assert (refused.path, refused.reason) == (r"proc/irq/24/eth\xff", "its name is no UTF-8 text")
+    assert (refused.path, refused.reason) == (r"proc/irq/24/eth\xff", "its name is not valid UTF-8")
 
 
 LONG = "sys/fs/cgroup/" + "kubepods-burstable/" * 20 + "cpuset.cpus"
@@ -211,5 +211,5 @@ def test_the_name_tells_the_compression(name: str, want: str) -> None:
 
 @pytest.mark.parametrize("name", ["a", "a.zip", "a.tar.zst", "a.tgz", "tar", "a.tar/"])
 def test_other_names_tell_none(name: str) -> None:
-    with pytest.raises(ValueError, match=r"expected an end of \.tar, \.tar\.gz, \.tar\.xz"):
+    with pytest.raises(ValueError, match=r"expected a name that ends in \.tar, \.tar\.gz, \.tar\.xz"):
         compression_of(name)

@@ -39,9 +39,7 @@ def test_a_link_out_of_the_tree_is_refused(tmp_path: Path) -> None:
     (root / HOME / "config.yaml").symlink_to(outside / "config.yaml")
     collected = record(recorded_node(root))
     assert collected.members == {}
-    assert collected.unreadable == (
-        Unreadable(f"{HOME}/config.yaml", "is a link that leads out of the recorded tree"),
-    )
+    assert collected.unreadable == (Unreadable(f"{HOME}/config.yaml", "is a link out of the recorded tree"),)
 
 
 @pytest.mark.parametrize(("text", "kept"), [(CPU_STATE, True), ("root:x:0:0\n", False), ('{"a": 1}', False)])
@@ -51,7 +49,7 @@ def test_a_linked_state_file_is_recorded_where_it_is_one(text: str, kept: bool, 
     (root / HOME / "cpu_manager_state").symlink_to("/data/state")
     collected = record(recorded_node(root))
     assert bool(collected.members) == kept
-    refused = Unreadable(f"{HOME}/cpu_manager_state", "is a link to something else than a state file")
+    refused = Unreadable(f"{HOME}/cpu_manager_state", "is a link to something other than a state file")
     assert (refused in collected.unreadable) != kept
 
 

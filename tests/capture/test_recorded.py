@@ -84,7 +84,7 @@ def test_a_configuration_that_could_not_be_recorded_is_no_missing_one() -> None:
 
 def test_a_plain_directory_may_have_a_configuration_alone() -> None:
     assert told({CONFIG: HEAD, "sys/a": "1"}) == RecordedKubelet(
-        config=HEAD, flags_gap="no process and no unit of a kubelet was found"
+        config=HEAD, flags_gap="no kubelet process or unit was found"
     )
     assert told({"sys/a": "1"}) == RecordedKubelet()
 
@@ -103,7 +103,7 @@ def edited(**members: Any) -> dict[str, str | None]:
 @pytest.mark.parametrize(
     ("members", "want"),
     [
-        ({"layoutVersion": "v2"}, 'layoutVersion: expected v1, found the text "v2"'),
+        ({"layoutVersion": "v2"}, 'layoutVersion: expected v1, found the string "v2"'),
         ({"layoutVersion": None}, "layoutVersion is missing"),
         ({"kubelet": None}, "kubelet is missing"),
         ({"kubelet": 5}, "kubelet: expected a mapping, found the number 5"),

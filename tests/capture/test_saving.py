@@ -74,7 +74,7 @@ def test_a_file_that_comes_into_being_meanwhile_is_not_replaced(tmp_path: Path) 
     def write(file: IO[bytes]) -> None:
         path.write_bytes(b"somebody else's")
 
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         save(path, write, replace=False)
     assert path.read_bytes() == b"somebody else's"
     assert list(tmp_path.iterdir()) == [path]
@@ -92,21 +92,21 @@ def test_only_regular_files_are_replaced(kind: str, replace: bool, tmp_path: Pat
             path.symlink_to(tmp_path / "elsewhere")
         case _:
             os.mkfifo(path)
-    with pytest.raises(UsageError, match="exists and is no regular file"):
+    with pytest.raises(UsageError, match="exists and is not a regular file"):
         save(path, writing(b"new"), replace=replace)
 
 
 def test_an_existing_file_needs_force(tmp_path: Path) -> None:
     path = tmp_path / "node.tar"
     path.write_bytes(b"old")
-    with pytest.raises(UsageError, match="exists already") as error:
+    with pytest.raises(UsageError, match="already exists") as error:
         check_target(path, replace=False)
     assert "--force" in error.value.hint
     check_target(path, replace=True)
 
 
 def test_a_directory_that_is_missing_is_noticed_before_the_work(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no such directory"):
+    with pytest.raises(UsageError, match="no such directory"):
         check_target(tmp_path / "missing" / "node.tar", replace=False)
 
 
@@ -164,6 +164,6 @@ def test_a_link_that_takes_the_place_meanwhile_is_no_pattern(
     path = tmp_path / "node.tar"
     path.symlink_to(tmp_path / "elsewhere")
     monkeypatch.setattr(saving, "check_target", lambda *_, **__: None)
-    with pytest.raises(UsageError, match="exists and is no regular file"):
+    with pytest.raises(UsageError, match="exists and is not a regular file"):
         save(path, writing(b"new"), replace=True)
     assert [each.name for each in tmp_path.iterdir()] == ["node.tar"]

@@ -66,7 +66,7 @@ def test_whichever_write_fails_everything_is_as_before(tmp_path: Path, broken: s
     applied = applier(tmp_path).apply(wanted)
     assert applied.failure is not None
     assert applied.failure.change.group == f"/{broken}"
-    assert "7 is in force" in applied.failure.problem
+    assert "7 is in effect" in applied.failure.problem
     assert values(tmp_path) == {"a": "0", "b": "1", "c": "2"}
     assert file.read_text() == text
 
@@ -120,7 +120,7 @@ def test_an_interrupt_undoes_what_was_done(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("group", ["/../etc", "/a/../../b"])
 def test_no_path_leads_out_of_the_hierarchy(tmp_path: Path, group: str) -> None:
-    with pytest.raises(ValueError, match="no group below"):
+    with pytest.raises(ValueError, match="not a cgroup below"):
         GroupFiles(tmp_path, time.sleep).write(group, "cpuset.cpus", "0")
 
 

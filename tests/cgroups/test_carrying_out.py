@@ -72,9 +72,9 @@ def test_a_state_that_moves_on_meanwhile_undoes_everything(root: Path) -> None:
 
 
 def test_a_rival_is_not_fought_over(root: Path) -> None:
-    """What somebody else has written since is left to them, and named; all else is put back."""
+    """What someone else has written since is left to them, and named; all else is put back."""
     outcome = carried(root, seconds=5, pause=lambda _: put(root, "/a", "7"))
-    assert "somebody else has written '7'" in outcome.failure
+    assert "has written '7'" in outcome.failure
     assert lists(root) == ["7", "4-5"]
     assert [entry.change.group for entry in outcome.left_over] == ["/a"]
 
@@ -87,7 +87,7 @@ def test_a_file_that_was_written_twice_is_named_once(root: Path) -> None:
     applier = Applier(files=GroupFiles(root, nothing), log=lambda _: None, interrupted=bool)
     outcome = carry_out(changes, applier, Guard(str, str, lambda _: put(root, "/a", "7")), 1)
     assert [(entry.change.group, entry.problem) for entry in outcome.left_over] == [
-        ("/a", "somebody else has written '7' meanwhile: it is left so")
+        ("/a", "someone else has written '7' meanwhile, which is kept")
     ]
 
 
@@ -102,7 +102,7 @@ def test_what_falls_out_of_force_undoes_everything(root: Path) -> None:
         (root / "a" / "cpuset.cpus.effective").write_text("0")
 
     outcome = carried(root, seconds=5, pause=narrow)
-    assert outcome.failure == "/a/cpuset.cpus: 0-1 is written, but 0 is in force"
+    assert outcome.failure == "/a/cpuset.cpus: 0-1 was written, but 0 is in effect"
     assert lists(root) == ["0-3", "4-5"]
 
 
@@ -155,7 +155,7 @@ def test_a_controller_that_is_turned_off_while_it_is_watched_undoes_everything(r
         (root / "a" / "cpuset.cpus").unlink(missing_ok=True)
 
     outcome = carried(root, seconds=2, pause=turn_off)
-    assert outcome.failure == "/a/cpuset.cpus: the group has no cpuset.cpus any more: its controller is off"
+    assert outcome.failure == "/a/cpuset.cpus: the cgroup no longer has cpuset.cpus: its controller is off"
     assert [entry.change.group for entry in outcome.left_over] == ["/a"]
     assert (root / "b" / "cpuset.cpus").read_text() == "4-5\n"
 
@@ -165,7 +165,7 @@ def test_what_cannot_be_looked_at_undoes_everything(root: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     outcome = carried(root, strayed=closed)
-    assert outcome.failure == "the node cannot be looked at: permission denied"
+    assert outcome.failure == "the node cannot be checked: permission denied"
     assert (outcome.left_over, lists(root)) == ((), ["0-3", "4-5"])
 
 
@@ -185,7 +185,7 @@ def test_what_was_put_back_in_the_end_is_not_left_over() -> None:
 def test_only_one_at_a_time(tmp_path: Path) -> None:
     with (
         locked(tmp_path),
-        pytest.raises(NodeAccessError, match="another cpuctl writes here"),
+        pytest.raises(NodeAccessError, match="another cpuctl is writing here"),
         locked(tmp_path),
     ):
         raise AssertionError

@@ -48,7 +48,7 @@ def test_a_chain_is_done_from_its_free_end() -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "message"),
-    [(sets(pods__a=""), "no CPUs are wanted"), (sets(pods="0", pods__a="1"), "only 0 for /pods")],
+    [(sets(pods__a=""), "no CPUs are requested"), (sets(pods="0", pods__a="1"), "only 0 for /pods")],
 )
 def test_impossible_wishes_are_refused(wanted: dict[str, CPUSet], message: str) -> None:
     with pytest.raises(ValueError, match=message):

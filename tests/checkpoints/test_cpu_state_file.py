@@ -174,7 +174,7 @@ def test_the_checksum_is_not_taken_over_millions_of_cpus() -> None:
     """It names every CPU that a pod holds: thirty bytes of a file make ten megabytes to hash."""
     pods = {str(pod): {"cpuSet": "0-1000000"} for pod in range(3)}
     text = json.dumps({"policyName": "static", "defaultCpuSet": "0", "podEntries": pods, "checksum": 1})
-    with pytest.raises(InputError, match=r"^cpu_manager_state: gives pods more CPUs than any node has$"):
+    with pytest.raises(InputError, match=r"^cpu_manager_state: assigns pods more CPUs than any node has$"):
         read_cpu_state(text, StateReader(pod_level_managers=True))
 
 
@@ -188,7 +188,7 @@ def test_the_checksum_is_taken_over_as_many_cpus_as_there_may_be(monkeypatch: py
     monkeypatch.setattr(state_types, "MAX_SHOWN_BITS", 10)
     assert read_cpu_state(text, StateReader(pod_level_managers=True)) == state
     monkeypatch.setattr(state_types, "MAX_SHOWN_BITS", 9)
-    with pytest.raises(InputError, match="gives pods more CPUs than any node has"):
+    with pytest.raises(InputError, match="assigns pods more CPUs than any node has"):
         read_cpu_state(text, StateReader(pod_level_managers=True))
 
 

@@ -160,7 +160,7 @@ def test_two_writers_do_not_meet(path: Path) -> None:
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "locked\n"
-        with pytest.raises(NodeAccessError, match="another cpuctl writes here"):
+        with pytest.raises(NodeAccessError, match="another cpuctl is writing here"):
             replace_state_file(path, OLD, NEW)
         assert names(path) == {path.name}
         other.communicate("")

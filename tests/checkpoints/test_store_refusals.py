@@ -90,7 +90,7 @@ def test_a_changed_file_is_named(path: Path) -> None:
 def test_another_writer_is_told_of(path: Path) -> None:
     with store._locked(path), pytest.raises(NodeAccessError) as raised:
         replace_state_file(path, OLD, NEW)
-    assert str(raised.value) == f"{path.parent}: another cpuctl writes here"
+    assert str(raised.value) == f"{path.parent}: another cpuctl is writing here"
     assert raised.value.hint == "try again"
 
 

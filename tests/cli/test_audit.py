@@ -303,8 +303,8 @@ def test_what_a_kubelet_keeps_to_is_not_known_where_it_cannot_load_it(run: Run, 
     (gap,) = told["unchecked"]
     assert gap["missing"] == (
         "the kubelet's configuration: it cannot be loaded: clean: var/lib/kubelet/config.yaml:3: maxPods: "
-        'expected a whole number, found the text "many" (cpuctl config check); reserved CPUs and quotas are '
-        "unknown"
+        'expected a whole number, found the string "many" (cpuctl config check); reserved '
+        "CPUs and quotas are unknown"
     )
     planned = run("audit", "-m", "clean", "-o", "plan")
     assert (planned.code, planned.out) == (4, "")
@@ -336,8 +336,8 @@ def test_another_state_can_be_named(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "want"),
     [
-        (("audit", "--check", "cpu"), "--check: no check is called 'cpu'"),
-        (("audit", "--root", "clean", "-m", "faulty"), "--root: -m names another node"),
+        (("audit", "--check", "cpu"), "--check: unknown check 'cpu'"),
+        (("audit", "--root", "clean", "-m", "faulty"), "--root: -m specifies another node"),
         (("audit", "-m", "synthetic:2c"), "synthetic:2c: this is a description, not a running node"),
         (("audit", "--state", "-", "--pods", "-"), "standard input (-) is used twice"),
         (("cgroups", "show", "--oci-runtime", "rkt"), "expected runc or crun"),

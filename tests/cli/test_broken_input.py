@@ -34,7 +34,7 @@ def test_broken_input_is_explained(folder: Path, cpuctl: Cpuctl) -> None:
 SAID_ENOUGH = {
     "what is wrong with a text stands at the place that is named": {
         *("claims-request-twice", "claims-result-without-device", "devices-held-twice"),
-        *("audit-status-without-name", "machine-cadvisor-cpu-twice", "machine-cadvisor-not-json"),
+        *("audit-status-without-name", "machine-cadvisor-cpu-twice"),
         *("machine-hwloc-cut-off", "machine-hwloc-entity", "machine-lscpu-json-cpu-twice"),
         *("machine-numactl-cut-off", "nrt-resource-without-available", "nrt-two-of-one-node"),
         *("nrt-without-zones", "nrt-zone-without-type", "pods-alias-to-itself"),

@@ -68,7 +68,7 @@ def test_the_summary(root: str, archive: str, cpuctl: Cpuctl) -> None:
         "volumes           0",
         "",
         "- the kubelet's version is unknown",
-        "- control groups version 2",
+        "- cgroup version 2",
     ]
     assert result.out.startswith(f"Recorded in {archive}: 174 entries\n")
 
@@ -171,8 +171,8 @@ def test_an_existing_file_is_kept_without_force(root: str, archive: str, cpuctl:
     result = cpuctl("capture", "--root", root, archive)
     assert (result.code, result.out) == (2, "")
     assert result.err.splitlines() == [
-        f"error: {archive}: exists already",
-        "hint: name another file, or add --force",
+        f"error: {archive}: already exists",
+        "hint: specify another file, or use --force",
     ]
     assert Path(archive).read_text() == "old"
     assert cpuctl("capture", "--root", root, archive, "--force").code == 0
@@ -182,7 +182,7 @@ def test_an_existing_file_is_kept_without_force(root: str, archive: str, cpuctl:
 def test_an_unknown_format_is_refused_before_the_work(root: str, cpuctl: Cpuctl) -> None:
     result = cpuctl("capture", "--root", root, "node.zip")
     assert result.code == 2
-    assert "node.zip: the name tells no archive format: expected an end of .tar, .tar.gz" in result.err
+    assert "node.zip: unknown archive format: expected a name that ends in .tar, .tar.gz" in result.err
 
 
 def test_a_device_is_never_replaced(root: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -267,9 +267,9 @@ def test_a_long_list_is_shortened_unless_wide(root: str, archive: str, cpuctl: C
     for number in range(8):
         (drop_ins / f"{number}.conf").write_text("wrong")
     shortened = cpuctl("capture", "--root", root, archive).out
-    assert "- 3 more: it is no KubeletConfiguration (-o wide lists them)" in shortened.splitlines()
+    assert "- 3 more: it is not a KubeletConfiguration (-o wide lists them)" in shortened.splitlines()
     whole = cpuctl("capture", "--root", root, archive, "--force", "-o", "wide").out
-    assert whole.count("it is no KubeletConfiguration") == 8
+    assert whole.count("it is not a KubeletConfiguration") == 8
 
 
 # Planning on a capture
@@ -313,7 +313,7 @@ def test_a_version_that_is_not_supported_says_what_to_do(root: str, archive: str
     result = cpuctl("plan", "-m", archive, *PODS)
     assert result.code == 4
     assert f"error: {archive}: kubelet 1.20 is not supported" in result.err
-    assert "hint: name another version with --kubelet-version" in result.err
+    assert "hint: specify another version with --kubelet-version" in result.err
 
 
 def test_a_configuration_that_could_not_be_recorded_is_no_default(
@@ -327,7 +327,7 @@ def test_a_configuration_that_could_not_be_recorded_is_no_default(
     assert (
         f"error: {archive}: the kubelet's configuration is missing because it could not be read" in result.err
     )
-    assert "hint: record the node as root, or use --kubelet-config to give a configuration" in result.err
+    assert "hint: record the node as root, or specify a configuration with --kubelet-config" in result.err
 
 
 def test_a_recording_without_a_kubelet_means_the_defaults(

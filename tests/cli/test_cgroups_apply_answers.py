@@ -70,7 +70,7 @@ def test_who_gets_no_answer_hears_what_is_not_as_before(node: Node) -> None:
             _, text = process.communicate()
     assert (process.returncode, node.lists) == (6, ["0-1", "1"])
     assert f"it failed, and not all is as before, but {LOST}" in text
-    assert f"{node.shared.name}/cpuset.cpus: somebody else has written '1' meanwhile" in text
+    assert f"{node.shared.name}/cpuset.cpus: someone else has written '1' meanwhile" in text
 
 
 @real_kernel
@@ -154,4 +154,4 @@ def test_a_group_whose_name_is_no_text_is_told(node: Node) -> None:
     code, document = node.answer("--yes", "--no-wait")
     assert (code, document["outcome"], node.lists) == (5, "Undone", ["0-1", "0-1"])
     (warning,) = document["warnings"]
-    assert warning.endswith("/x\\xff: its name is no UTF-8 text: left out")
+    assert warning.endswith("/x\\xff: its name is not valid UTF-8: left out")

@@ -257,7 +257,7 @@ def test_another_writer_is_waited_for_by_nobody(checkpoint: Checkpoint, state: P
     finally:
         os.close(handle)
     assert (refused.code, refused.out) == (5, "")
-    assert "another cpuctl writes here" in refused.err
+    assert "another cpuctl is writing here" in refused.err
     assert contents(state) == before
 
 

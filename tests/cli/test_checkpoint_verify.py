@@ -400,5 +400,5 @@ def test_an_archive_of_something_else_is_told_what_is_expected(
     error, hint = result.err.splitlines()[-2:]
     assert error.startswith("error: other.tgz: contains no sys/ directory")
     assert "cpu_manager_state" in hint
-    assert "the directory that holds them, or a recording" in hint
+    assert "the directory that contains them, or a recording" in hint
     assert "a recording contains sys/devices/system/cpu" in hint

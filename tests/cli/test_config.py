@@ -284,7 +284,7 @@ class Misuse:
 MISUSES = [
     Misuse(("check", *MACHINE, "--cgroup-version=3"), 2, "--cgroup-version: expected 1 or 2, found '3'"),
     Misuse(("check", *MACHINE, "--kubelet-args", "'open"), 2, "--kubelet-args: cannot be split into words"),
-    Misuse(("check", *MACHINE, "--config-dir", ""), 2, "--config-dir: the name of a directory is missing"),
+    Misuse(("check", *MACHINE, "--config-dir", ""), 2, "--config-dir: missing directory name"),
     Misuse(("versions", *MACHINE, "--to=9"), 2, "--to:"),
     Misuse(("show", *MACHINE, "--ephemeral-storage=-1"), 2, "--ephemeral-storage: expected an amount from 0"),
     Misuse(

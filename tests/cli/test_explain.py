@@ -261,12 +261,12 @@ USAGE = {
     "nobody": (
         "nobody",
         "there is no pod 'nobody'",
-        "there are default/a, default/b, default/x-0, default/x-1",
+        "known pods: default/a, default/b, default/x-0, default/x-1",
     ),
     "a near name": ("x-2", "there is no pod 'x-2'", "did you mean"),
-    "no such container": ("default/a/side", "pod default/a has no container 'side'", "it has a"),
-    "too many parts": ("a/b/c/d", "expected the name of a pod, found 'a/b/c/d'", "write NAME"),
-    "an empty part": ("/a", "expected the name of a pod, found '/a'", "write NAME"),
+    "no such container": ("default/a/side", "pod default/a has no container 'side'", "its containers: a"),
+    "too many parts": ("a/b/c/d", "expected a pod name, found 'a/b/c/d'", "write NAME"),
+    "an empty part": ("/a", "expected a pod name, found '/a'", "write NAME"),
     "no name": (
         "",
         "all 4 pods are admitted, and none is selected",
@@ -305,7 +305,7 @@ def test_names_that_several_pods_have(cpuctl: Cpuctl, tmp_path: Path) -> None:
     file = manifests(tmp_path / "pods.json", pod_manifest("twin", "one"), twice, twice)
     by_name = explain(cpuctl, "twin", *NODE, *arguments(STATIC), "-f", file)
     assert by_name.code == 2
-    assert "'twin' can be 3 pods: one/twin, two/twin (UID " in by_name.err
+    assert "'twin' matches 3 pods: one/twin, two/twin (UID " in by_name.err
     assert explain(cpuctl, "one/twin", *NODE, *arguments(STATIC), "-f", file).code == 0
     assert explain(cpuctl, "two/twin", *NODE, *arguments(STATIC), "-f", file).code == 2
 
@@ -373,7 +373,7 @@ def test_warnings_about_the_state_are_told_once(cpuctl: Cpuctl, tmp_path: Path) 
     stranger = manifests(tmp_path / "other.json", pod_manifest("other", "prod", uid="other"))
     words = [word for word in node.words if word not in ("-q", "--pods", node.pods)]
     result = explain(cpuctl, *words, "--pods", stranger, *pods(first="1/1,1Gi", new="8/8,1Gi"))
-    assert result.err.count("the state has pods that are not running here") == 1
+    assert result.err.count("the state files have pods that are not running here") == 1
 
 
 def test_all_releases_start_once_where_nobody_names_one(
@@ -452,7 +452,7 @@ def test_a_pod_that_has_ended_is_said_to_have(cpuctl: Cpuctl, tmp_path: Path) ->
     words = ("explain", "done", "-m", "synthetic:4c,mem=8Gi", "-f", str(pods))
     refused = cpuctl(*words)
     assert (refused.code, refused.err.splitlines()[:2]) == (
-        2, ["error: POD: pod default/done has ended", "hint: explain it with --include-completed"],
+        2, ["error: POD: pod default/done has ended", "hint: use --include-completed"],
     )  # fmt: skip
     assert cpuctl(*words, "--include-completed").code == 0
 

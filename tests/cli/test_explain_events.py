@@ -138,7 +138,7 @@ def test_people_are_told_where_the_kubelet_said_something_else(tmp_path: Path, c
     ("events", "code", "problem"),
     [
         (OTHERS, 2, "rejected were shop/gone, and none of them is among the pods"),
-        (OTHERS[:1], 2, "has no pod that a kubelet rejected for lack of resources"),
+        (OTHERS[:1], 2, "contains no pod that the kubelet rejected for lack of resources"),
         ([], 4, "no events: expected an Event, or a list of events"),
         ([{**ODD, "reason": 7}], 4, "items[0].reason: expected a string, found the number 7"),
     ],

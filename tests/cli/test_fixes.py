@@ -307,7 +307,7 @@ BEGUN = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n
         (
             BEGUN + "logging:\n\tverbosity: 2\n",
             BEGUN + "logging:\n  verbosity: 2\n",
-            "with blanks only",
+            "indent YAML with spaces",
         ),
     ],
     ids=["empty", "comment", "bracket", "quote", "blanks", "tab"],

@@ -98,7 +98,7 @@ def test_metrics_tell_findings(recorded: Path, cpuctl: Cpuctl) -> None:
     assert 'cpuctl_fleet_unchecked_nodes{check="state"} 1' in lines
 
 
-NOT_PUBLISHED = "no object has the name of the node: the scheduler's plug-in lets every pod pass"
+NOT_PUBLISHED = "there is no object with the node's name: the scheduler's plugin lets every pod pass"
 PUBLISHED = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0", "--kubelet-version", "1.36")
 
 
@@ -125,10 +125,10 @@ def test_what_is_published_is_checked_where_it_is_given(tmp_path: Path, cpuctl: 
     document: Any = json.loads(answer.out)
     follow_schema(document, "fleetcheck")
     assert (document["checks"], document["findings"]) == (["nrt"], [])
-    missing = "what is available: the state files of the kubelet's managers are not recorded"
+    missing = "available amounts: the state files of the kubelet's managers are not recorded"
     assert {each["missing"] for each in document["unchecked"]} == {
         missing,
-        "fingerprint: the state files that tell which pods have CPUs and memory are not recorded",
+        "fingerprint: the state files that show which pods have CPUs and memory are not recorded",
     }
 
 

@@ -144,7 +144,7 @@ def test_memory_is_given_to_machines_that_have_none(cpuctl: Cpuctl, tmp_path: Pa
     wrong = cpuctl("plan", "-m", dump, "-T", "a=1/1", "--memory", "much")
     assert (wrong.code, "--memory: expected an amount" in wrong.err) == (2, True)
     evenly = cpuctl("plan", "-m", dump, "-T", "a=1/1", "--memory", "16Gi")
-    assert "16Gi is taken to be spread evenly over 2 NUMA nodes" in evenly.err
+    assert "16Gi is assumed to be spread evenly over 2 NUMA nodes" in evenly.err
 
 
 def test_a_command_line_from_a_file_is_spelt_out_where_more_comes_behind_it(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_recorded_state_files_that_do_not_count_are_named(cpuctl: Cpuctl) -> Non
     assert "not looked at" not in cpuctl(*words).err
     err = cpuctl(*words, "--kubelet-config", config).err
     assert "state: as a fresh node; the state files of this node are not used" in err
-    assert f"(use --state {node} to start from them, cpuctl checkpoint verify to check them)" in err
+    assert f"(use --state {node} to start from them, or cpuctl checkpoint verify to check them)" in err
 
 
 def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None:

@@ -280,7 +280,7 @@ def test_both_headlines_tell_of_pods_and_why(cpuctl: Cpuctl) -> None:
         *("-f", str(FLEET / "new.yaml"), "--scheduler-plugin", PLUGIN, "-q"),
     )
     passed = cpuctl(*words, *SINGLE, "--nrt", str(FLEET / "nrt.json"))
-    assert "the plug-in lets it through" in passed.out
+    assert "the plugin lets it through" in passed.out
     assert "the object says none" in passed.out
     assert (
         "the scheduler binds the next one here again because it does not see this: failed pods pile up"
@@ -292,6 +292,6 @@ def test_both_headlines_tell_of_pods_and_why(cpuctl: Cpuctl) -> None:
         *("--kubelet-config", str(ROOT / "fixtures/kubelet/static.yaml")),
         *("--kubelet-args", "--topology-manager-policy=single-numa-node"),
     )
-    assert "  the plug-in keeps it from 3 nodes" in filtered.out
+    assert "  the plugin keeps it off 3 nodes" in filtered.out
     assert "no zone lists memory" in filtered.out
     assert "the plug-in keeps 2 pods from kubelets that would admit them" in filtered.out

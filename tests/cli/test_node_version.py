@@ -98,15 +98,15 @@ def test_the_installed_kubelet_names_the_patch(
         ({"capacity": {"cpu": "many"}, "allocatable": []}, ""),
         (
             {"capacity": {"cpu": "32"}},
-            "the Node has 32 CPUs, and the machine 16: recorded at the same time?",
+            "the Node has 32 CPUs, but the machine has 16: check that both were recorded at the same time",
         ),
         (
             {"capacity": {"cpu": "16"}, "allocatable": {"cpu": "15"}},
-            "the Node offers pods 15 CPUs, but this configuration leaves 14: the",
+            "the Node has 15 CPUs allocatable, but this configuration leaves 14: the",
         ),
         (
             {"capacity": {"memory": "64Gi"}, "allocatable": {"memory": "63Gi"}},
-            "the Node offers pods 63Gi of memory, but this configuration leaves 65436Mi: the",
+            "the Node has 63Gi of memory allocatable, but this configuration leaves 65436Mi: the",
         ),
         ({"capacity": {"memory": "63Gi"}, "allocatable": {"memory": "62Gi"}}, ""),  # a reboot moves memory
     ],

@@ -308,7 +308,7 @@ def test_what_a_kubelet_sees_of_cpus_without_ids_is_not_known(cpuctl: Cpuctl, tm
     planned = cpuctl("plan", "-m", str(tmp_path), "-T", "a=1/1,1Mi", columns=200)
     assert (planned.code, f"would start is unknown: {why}" in planned.out) == (3, True)
     warned = planned.err
-    assert "warning: NUMA nodes are not recorded, nor of packages: the kubelet view has none\n" in warned
+    assert "warning: NUMA nodes are not recorded, nor are packages: the kubelet view has none\n" in warned
     assert "packages are used" not in warned
 
 

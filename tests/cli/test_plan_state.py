@@ -65,7 +65,7 @@ def test_owners_count_as_running_unless_somebody_says_who_runs(cpuctl: Cpuctl, t
     )
     known = plan(cpuctl, "-T", "b=2/2,1Gi", "--state", str(state), "--pods", str(running))
     assert cpus(known) == ["1,5"]
-    assert "the state has pods that are not running here (gone)" in known.err
+    assert "the state files have pods that are not running here (gone)" in known.err
 
 
 @pytest.mark.parametrize(("policy", "wanted"), [("Never", "1,5"), ("Always", "2,6")])
@@ -344,7 +344,7 @@ def test_what_a_plan_passes_over_is_named_with_its_number(cpuctl: Cpuctl, tmp_pa
     shown = cpuctl(*words)
     assert "note: skipped, as they contain no pod template: 2 Service, 1 Workflow" in shown.err
     assert (
-        "warning: the pods of Rollout.argoproj.io/web come from the pod templates in them: their names "
+        "warning: the pods of Rollout.argoproj.io/web are created from pod templates: their names "
         "and number are a guess"
     ) in shown.err
     document = json.loads(cpuctl(*words, "-o", "json").out)

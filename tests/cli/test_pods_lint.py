@@ -223,7 +223,9 @@ MISUSES = [
         "--apiserver-version: expected a release from 1.27 to 1.38, found '9'",
     ),
     Misuse(
-        ("-f", "good.yaml", "--apiserver-feature-gates=A"), 2, "--apiserver-feature-gates: expected a gate"
+        ("-f", "good.yaml", "--apiserver-feature-gates=A"),
+        2,
+        "--apiserver-feature-gates: expected GATE=true or GATE=false",
     ),
     Misuse(("-f", "good.yaml", "--cgroup-version=3"), 2, "--cgroup-version: expected 1 or 2"),
     Misuse(("-f", "service.yaml"), 4, "service.yaml: no pods: expected a Pod"),

@@ -237,7 +237,7 @@ def test_gates_that_nobody_starts_with_are_told(pods: Pods) -> None:
     words = ("show", "-f", "web.yaml", "--feature-gates", "PodLevelResources=false")
     result = pods(*words, "--apiserver-feature-gates", "Strange=true")
     assert result.code == 0
-    assert "warning: a kubelet 1.36 would not start with these gates: InPlacePodLevel" in result.err
+    assert "warning: kubelet 1.36 would not start with these gates: InPlacePodLevel" in result.err
     assert "warning: an API server 1.36 would not start with these gates: unrecognized" in result.err
 
 

@@ -310,7 +310,7 @@ def test_a_configuration_that_may_not_be_read_is_not_taken_for_an_absent_one(clo
     )
     assert done.returncode == 5
     assert b"kubelet.yaml: permission denied" in done.stderr
-    assert b"use --kubelet-config to give a configuration" in done.stderr
+    assert b"specify a configuration with --kubelet-config" in done.stderr
 
 
 # Defects

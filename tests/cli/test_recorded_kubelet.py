@@ -135,9 +135,9 @@ def test_why_a_tree_lacks_the_file_that_flags_name_is_not_guessed(tmp_path: Path
     tree = str(written(small_machine() | {"etc/systemd/system/kubelet.service": unit}, tmp_path))
     for words in (("config", "check", "-m", tree), ("audit", "--root", tree)):
         result = cpuctl(*words)
-        why = "there is no such file: the node lacks it, or it was not recorded"
+        why = "no such file: the node does not have it, or it was not recorded"
         assert (result.code, f"error: {tree}: /etc/k/main.yaml: {why}\n" in result.err) == (4, True)
-        assert "hint: use --kubelet-config to give a configuration" in result.err
+        assert "hint: specify a configuration with --kubelet-config" in result.err
 
 
 def test_drop_ins_that_nobody_says_are_read_are_left_out(tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -147,7 +147,7 @@ def test_drop_ins_that_nobody_says_are_read_are_left_out(tmp_path: Path, cpuctl:
     assert result.code == 0
     assert (
         "warning: the recording has drop-in files of /etc/kubernetes/kubelet.conf.d, but no running"
-        " kubelet to show whether it reads them: they are ignored"
+        " kubelet that shows whether they are used: they are ignored"
     ) in result.err
     assert "maxPods" not in result.out
 
@@ -297,7 +297,8 @@ def test_a_release_is_assumed_that_has_the_gates_of_the_node(
     archive = captured(tmp_path, cpuctl, node)
     why = (
         f"warning: {archive}: var/lib/kubelet/config.yaml:8: kubelet 1.36 has no feature gate CPUManager: "
-        "1.32 is assumed, the newest with all of these gates (--kubelet-version names the node's)"
+        "1.32 is assumed, the newest release with all of these gates (set the node's release with "
+        "--kubelet-version)"
     )
     sources, said = told_of(words, archive, cpuctl)
     assert said.splitlines().count(why) == 1
@@ -462,7 +463,7 @@ def test_flags_that_are_not_known_are_named_by_a_kubelet_that_would_start(
     config = f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
     node = str(written(small_machine() | {"var/lib/kubelet/config.yaml": config}, tmp_path / "node"))
     pods = ("-T", "web=1/1,1Gi")
-    why = "no process and no unit of a kubelet was found (--kubelet-args names them)"
+    why = "no kubelet process or unit was found (--kubelet-args names them)"
     for words in (
         ("config", "check"),
         ("config", "versions", "--from", "1.35"),

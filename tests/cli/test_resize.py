@@ -331,7 +331,7 @@ USAGE = {
     "twice": (("--set", "db:cpu=1,cpu=2"), "cpu is set twice"),
     "no amount": (("--set", "db:cpu=/"), "expected an amount behind 'cpu=/'"),
     "no quantity": (("--set", "db:cpu=many"), 'expected a quantity, found "many"'),
-    "negative": (("--set", "db:cpu=-1"), "an amount cannot be negative: -1"),
+    "negative": (("--set", "db:cpu=-1"), "expected an amount of at least 0, found -1"),
     "nobody": (("--set", "dp:cpu=1"), "there is no pod 'dp'"),
     "no such container": (("--set", "default/db/x:cpu=1"), "pod default/db has no container 'x'"),
     "which container": (("--set", "two:cpu=1"), "pod default/two has more than one container"),

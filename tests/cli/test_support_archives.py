@@ -97,7 +97,7 @@ def test_the_runtime_names_who_holds_cpus(archive: bool, tmp_path: Path, cpuctl:
     (holder,) = dump["cpus"]["holders"]
     assert (holder["namespace"], holder["pod"], holder["owner"]) == ("shop", "db-0", "unknown")
     assert dump["sources"]["podNames"] == {
-        "value": f"crictl in {name}, when it was collected: not who runs",
+        "value": f"crictl in {name}, at collection time: names only, not what is running now",
         "from": "capture",
     }
     table = cpuctl("checkpoint", "dump", name)
@@ -124,7 +124,7 @@ def test_names_of_pods_that_are_gone(tmp_path: Path, cpuctl: Cpuctl) -> None:
         "shop/db-0/app: the pod does not run; what it holds comes back when the next pod is admitted"
     ]
     planned = cpuctl("plan", *words, "-T", "a=2/2,1Gi", "--exit-zero")
-    assert "the state has pods that are not running here (shop/db-0)" in " ".join(planned.err.split())
+    assert "the state files have pods that are not running here (shop/db-0)" in " ".join(planned.err.split())
 
 
 def test_output_that_is_none_is_named_and_passed_over(tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -205,10 +205,10 @@ def test_a_node_without_pods_in_a_must_gather_is_an_error(tmp_path: Path, cpuctl
     spec = write_tree(must_gather_files({"w1": snapshot()}) | INSPECTED, tmp_path)
     words = ("plan", "-m", f"{spec}#w1", "-T", "x=1/1,1Gi", "--pods")
     result = cpuctl(*words, f"{spec}#w9", columns=300)
-    assert (result.code, "holds no pods of a node w9" in result.err) == (4, True)
-    assert "it has those of w1, w2" in result.err
+    assert (result.code, "contains no pods of node w9" in result.err) == (4, True)
+    assert "it has pods of w1, w2" in result.err
     bare = cpuctl(*words, f"{write_tree(must_gather_files({'w1': snapshot()}), tmp_path / 'bare')}#w1")
-    assert "oc adm inspect write" in bare.err
+    assert "oc adm inspect store" in bare.err
 
 
 def test_a_state_file_that_a_snapshot_holds_counts(tmp_path: Path, cpuctl: Cpuctl) -> None:

@@ -288,7 +288,7 @@ def test_without_notices_groups_are_sampled(disk: OnDisk) -> None:
     before = ("unshare", "--user", "--map-root-user", "sh", "-c", script, "sh")
     with watching(*disk.words, before=before) as watched:
         said = watched.named("Sampling")["message"]
-        assert "fs.inotify.max_user_instances is reached" in said
+        assert "the limit fs.inotify.max_user_instances is reached" in said
         disk.node.cpuset(disk.node.server, cpus="1", mems="0")
         disk.write()
         watched.found("cpuset-differs")
@@ -337,7 +337,7 @@ def test_a_node_that_cannot_be_looked_at_for_a_while(disk: OnDisk) -> None:
         (("--every", "5"), "--every: expected a duration, found '5'"),
         (("--every", "1ms"), "--every: 1ms is too short, expected at least 0.1s"),
         (("--for", "-1s"), "--for: -1s is too short, expected at least 0s"),
-        (("--check", "thread"), "--check: no check is called 'thread'"),
+        (("--check", "thread"), "--check: unknown check 'thread'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words: tuple[str, ...], said: str, cpuctl: Cpuctl) -> None:

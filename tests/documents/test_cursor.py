@@ -28,25 +28,27 @@ WRONG = [
     Wrong("3", Cursor.text, "expected a string, found the number 3"),
     Wrong("yes", Cursor.text, "expected a string, found true"),
     Wrong("[1]", Cursor.text, "expected a string, found a list"),
-    Wrong("'3'", Cursor.integer, 'expected a whole number, found the text "3"'),
+    Wrong("'3'", Cursor.integer, 'expected a whole number, found the string "3"'),
     Wrong("1.5", Cursor.integer, "expected a whole number, found the number 1.5"),
     Wrong("true", Cursor.integer, "expected a whole number, found true"),
     Wrong("0", lambda c: c.integer(minimum=1), "expected a whole number of at least 1, found the number 0"),
     Wrong("9", lambda c: c.integer(maximum=8), "expected a whole number of at most 8, found the number 9"),
-    Wrong("x", Cursor.number, 'expected a number, found the text "x"'),
+    Wrong("x", Cursor.number, 'expected a number, found the string "x"'),
     Wrong("false", Cursor.number, "expected a number, found false"),
     Wrong("1", Cursor.boolean, "expected true or false, found the number 1"),
     Wrong("{b: 1}", Cursor.items, "expected a list, found a mapping"),
     Wrong("[1]", Cursor.members, "expected a mapping, found a list"),
-    Wrong("blue", lambda c: c.one_of(("red", "green")), 'expected one of red, green, found the text "blue"'),
+    Wrong(
+        "blue", lambda c: c.one_of(("red", "green")), 'expected one of red, green, found the string "blue"'
+    ),
     Wrong("[2]", Cursor.quantity, "expected a quantity, found a list"),
     Wrong("true", Cursor.quantity, "expected a quantity, found true"),
     Wrong("5", Cursor.cpu_set, "expected a string, found the number 5"),
-    Wrong("x" * 70, Cursor.boolean, f'expected true or false, found the text "{"x" * 57}..."'),
+    Wrong("x" * 70, Cursor.boolean, f'expected true or false, found the string "{"x" * 57}..."'),
     Wrong(
         "1-",
         Cursor.cpu_set,
-        'expected a CPU list, found the text "1-": strconv.Atoi: parsing "": invalid syntax',
+        'expected a CPU list, found the string "1-": strconv.Atoi: parsing "": invalid syntax',
     ),
 ]
 
@@ -59,7 +61,9 @@ def test_errors_say_place_expected_and_found(case: Wrong) -> None:
 
 
 def test_wrong_quantity_gives_the_kubelets_words_too() -> None:
-    with pytest.raises(InputError, match=r'expected a quantity, found the text "2x": quantities must match'):
+    with pytest.raises(
+        InputError, match=r'expected a quantity, found the string "2x": quantities must match'
+    ):
         cursor("a: 2x").required("a").quantity()
 
 

@@ -134,7 +134,7 @@ class Killed(Question):
 
 
 def test_a_process_that_is_killed_is_no_answer() -> None:
-    with pytest.raises(NodeAccessError, match="a process that read recordings was killed"):
+    with pytest.raises(NodeAccessError, match="a process that reads recordings was killed"):
         list(ask(Killed(), recordings("a", "b", "last"), in_processes(2), nobody))
 
 

@@ -106,7 +106,7 @@ def test_what_a_start_fails_for_is_told_once() -> None:
     assert "unable to determine reserved CPU resources" in errors[0]["message"]
     alone = checked(NODE, "state", version="1.36", arguments="--cpu-manager-policy=nonsense")
     assert [each["check"] for each in alone["findings"] if each["code"] == "not-started"] == ["state"]
-    assert ["the kubelet ends before" in each["missing"] for each in alone["unchecked"]] == [True]
+    assert ["the kubelet exits before" in each["missing"] for each in alone["unchecked"]] == [True]
 
 
 def test_a_configuration_that_cannot_be_loaded_leaves_the_rest_unchecked() -> None:
@@ -171,7 +171,7 @@ def test_the_question_tells_checks_and_kubelets_apart() -> None:
 def test_checks_are_named_in_any_order_and_unknown_ones_refused() -> None:
     assert named_checks("") == CHECKS
     assert named_checks("audit, config") == ("config", "audit")
-    with pytest.raises(UsageError, match="no check is called 'x'"):
+    with pytest.raises(UsageError, match="unknown check 'x'"):
         named_checks("config,x")
 
 

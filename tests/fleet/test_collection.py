@@ -109,7 +109,7 @@ def test_equal_files_have_equal_digests(fleet: Path) -> None:
 def test_nothing_is_no_fleet(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no recordings were found"):
         collect([str(tmp_path)])
-    with pytest.raises(UsageError, match="no recordings are named"):
+    with pytest.raises(UsageError, match="no recordings specified"):
         collect([])
 
 
@@ -134,5 +134,5 @@ def test_a_list_without_names_is_called_as_it_is(tmp_path: Path, monkeypatch: py
     (tmp_path / "list").write_text("# none yet\n")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     for name, where in (("-", "<stdin>"), (f"@{tmp_path}/list", f"{tmp_path}/list")):
-        with pytest.raises(InputError, match=f"^{where}: names no recordings$"):
+        with pytest.raises(InputError, match=f"^{where}: lists no recordings$"):
             collect([name])

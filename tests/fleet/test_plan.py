@@ -254,7 +254,10 @@ def test_pods_of_a_drained_node_are_planned_elsewhere_first(tmp_path: Path) -> N
     assert where(answer)["old"] == ("n3", "Admitted")
     assert [node["node"] for node in answer["nodes"]] == ["n2", "n3"]
     assert sources.warnings == [
-        "default/bare: nobody makes it anew, and kubectl drain deletes it only with --force: not planned"
+        (
+            "default/bare: no controller recreates it, and kubectl drain deletes it only with --force: not "
+            "planned"
+        )
     ]
 
 
@@ -263,7 +266,7 @@ def test_a_lost_node_is_left_out() -> None:
     whole, _ = document(nodes, templates=("a=2/2,1Gi x2",))
     lost, _ = document(nodes, templates=("a=2/2,1Gi x2",), without=("n2",))
     assert (whole["summary"]["admitted"], lost["summary"]["admitted"]) == (2, 1)
-    with pytest.raises(UsageError, match="no node of the fleet is called 'n9'"):
+    with pytest.raises(UsageError, match="there is no node 'n9' in the fleet"):
         document(nodes, templates=("a=2/2,1Gi",), without=("n9",))
     with pytest.raises(UsageError, match="the pods running on the node are unknown"):
         document(nodes, drained=("n1",))
@@ -416,7 +419,7 @@ def test_a_pod_that_names_its_node_comes_before_no_scheduler(tmp_path: Path) -> 
         "nowhere": (None, "Pending"),
     }
     assert answer["pods"][1]["reason"] == "TopologyAffinityError"
-    assert answer["pods"][2]["message"] == "its node, n9, is none of the fleet"
+    assert answer["pods"][2]["message"] == "its node, n9, is not in the fleet"
 
 
 def test_a_pod_that_tolerates_everything_waits_on_a_node_whose_kubelet_does_not_start(tmp_path: Path) -> None:
@@ -452,13 +455,13 @@ def test_what_the_scheduler_would_look_at_is_told(tmp_path: Path) -> None:
     running = write(tmp_path / "running.json", pod_object("elsewhere", 1, "n9"), pod_object("waits", 1))
     _, sources = document({"n1": "synthetic:2s2n4c2t"}, filenames=(pods,), pods=running, asks_server=False)
     assert sources.warnings == [
-        "default/waits: on no node yet, and not planned (-f FILE plans pods)",
+        "default/waits: not on a node yet, and not planned (use -f FILE to plan pods)",
         (
-            "default/choosy: the scheduler may choose otherwise, as these are not looked at: affinity to "
+            "default/choosy: the scheduler may choose differently because these are ignored: affinity to "
             "other pods, topology spread constraints, host ports, volume claims, scheduling gates, scheduler "
             "volcano"
         ),
-        "no pod of --pods runs on any of these nodes: are the recordings called as their nodes?",
+        "no pod of --pods runs on any of these nodes: check that the recordings are named after their nodes",
     ]
 
 
@@ -470,7 +473,7 @@ def test_what_no_api_server_stores_reaches_no_scheduler(tmp_path: Path) -> None:
 
 
 def test_without_any_kubelet_there_is_no_plan() -> None:
-    with pytest.raises(InputError, match="no node of the fleet has a kubelet"):
+    with pytest.raises(InputError, match="no node in the fleet has a kubelet"):
         document({"n1": "synthetic:1s1n4c1t"}, arguments="--no-such-flag=1", templates=("a=1/1,1Gi",))
 
 

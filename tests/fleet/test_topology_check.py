@@ -53,20 +53,22 @@ def test_what_is_not_true_of_a_node_any_more() -> None:
         "node-0 memory: the object does not list it",
         "node-1 memory: the object does not list it",
     ]
-    assert "node-0 memory: the object lists it, and the node does not" in texts(now, bare)
+    assert "node-0 memory: the object lists it, but the node does not have it" in texts(now, bare)
     other = now._replace(attributes=(("nodeTopologyPodsFingerprint", "pfp0v001"), *now.attributes[1:]))
-    assert texts(other, now) == ["nodeTopologyPodsFingerprint: other pods ran then than are known of now"]
+    assert texts(other, now) == [
+        "nodeTopologyPodsFingerprint: other pods were running then than are known now"
+    ]
     everyone = other._replace(attributes=(other.attributes[0], *now.attributes[2:]))
     assert texts(everyone, now) == [], "fingerprints of other pods are not compared"
     first, second = now.zones
     socket = now._replace(zones=(first._replace(type="socket"), second._replace(costs=second.costs[::-1])))
     assert texts(socket, now) == [
-        "node-0 type: the object calls it socket: the scheduler's plug-in does not see it"
+        "node-0 type: the object calls it socket: the scheduler's plugin ignores it"
     ]
     far = now._replace(zones=(now.zones[0]._replace(costs=(("node-0", 10), ("node-1", 31))), now.zones[1]))
     (distant,) = differences(far, now)
     assert (str(distant), distant.expected, distant.detected) == (
-        "node-0 costs: the object tells other distances",
+        "node-0 costs: the object has other distances",
         "10 21",
         "10 31",
     )
@@ -77,7 +79,10 @@ def test_an_object_without_numa_nodes_is_told_once() -> None:
     now = published_by(TWO["n1"], arguments=SINGLE)
     balloons = NodeTopology("n1", (Zone("reserved[0]", "balloon"), Zone("default[0]", "balloon")))
     assert [text for text in texts(balloons, now) if "zones" in text] == [
-        "zones: none is a NUMA node (balloon): the scheduler's plug-in sees no resources, and filters all"
+        (
+            "zones: none is a NUMA node (balloon): the scheduler's plugin sees no resources and filters out "
+            "every node"
+        )
     ]
 
 
@@ -86,7 +91,7 @@ def test_zones_of_one_name_are_told() -> None:
     now = published_by(TWO["n1"], arguments=SINGLE)
     twice = now._replace(zones=(*now.zones, now.zones[0]))
     assert texts(twice, now) == [
-        "node-0: the object has 2 zones of this name: the plug-in lets pass what fits any"
+        "node-0: the object has 2 zones with this name: the plugin accepts what fits in any of them"
     ]
 
 
@@ -96,7 +101,7 @@ def test_how_many_numa_nodes_a_kubelet_allows_is_compared_where_it_is_told(limit
     now = published_by(TWO["n1"], arguments=SINGLE)
     told = now._replace(attributes=(*now.attributes, ("topologyManagerMaxNUMANodes", limit)))
     compared = PublishedNodes({"n1": told}).compare(kubelet(SINGLE), TWO["n1"], "n1")
-    why = "the object says 16, the kubelet has 8: LeastNUMANodes scores by it"
+    why = "the object says 16, the kubelet has 8: LeastNUMANodes uses it for its score"
     expected = f"topologyManagerMaxNUMANodes: {why}"
     assert [str(each) for each in compared.findings] == ([expected] if found else [])
     more = f"{SINGLE} --topology-manager-policy-options=max-allowable-numa-nodes=16"
@@ -198,7 +203,7 @@ def test_without_state_files_nobody_knows_what_is_available(node: Path) -> None:
     object_ = published_by(node)
     fresh = PublishedNodes({"n1": object_}, running("a")).compare(kubelet(BARE), str(MACHINE), "n1")
     assert fresh.findings == ()
-    assert fresh.missing == ("what is available: the state files of the kubelet's managers are not recorded",)
+    assert fresh.missing == ("available amounts: the state files of the kubelet's managers are not recorded",)
 
 
 def test_nodes_without_an_object_and_kubelets_that_do_not_start(node: Path) -> None:

@@ -115,7 +115,7 @@ WRONGLY_FILTERED = {
         "a=1/1,1Gi",
         SINGLE.replace("--cpu-manager-policy=static ", ""),
         PLUGIN,
-        "no zone lists cpu, as the kubelet's CPU Manager",
+        "no zone lists cpu because the kubelet's CPU Manager",
     ),
     "no CPUs and no memory": (
         "a=1/1,1Gi",
@@ -123,7 +123,7 @@ WRONGLY_FILTERED = {
         PLUGIN,
         "every zone has 0 CPUs",
     ),
-    "the cache": ("a=3/3,1Gi x2", SINGLE, f"{PLUGIN},cache=reserve", "the reserve cache has taken"),
+    "the cache": ("a=3/3,1Gi x2", SINGLE, f"{PLUGIN},cache=reserve", "the reserve cache has subtracted"),
 }
 
 
@@ -182,21 +182,21 @@ def test_a_stale_object_lets_pods_through_and_is_told(tmp_path: Path) -> None:
     answer, sources = planned("a=5/5,1Gi", fleet=TWO, topologies=larger)
     assert outcomes(answer) == [("n1", "Rejected")]
     assert answer["pods"][0]["plugin"]["wronglyPassed"] == (
-        "the object is not true of the node: node-0 cpu allocatable: the object says 7, the node has 3"
+        "the object does not match the node: node-0 cpu allocatable: the object says 7, the node has 3"
     )
-    warned = next(each for each in sources.warnings if "not true" in each)
+    warned = next(each for each in sources.warnings if "does not match" in each)
     assert warned == (
-        "n1: its NodeResourceTopology is not true of it: node-0 cpu allocatable: the object says 7, the "
-        "node has 3 (and 3 more)"
+        "n1: its NodeResourceTopology does not match the node: node-0 cpu allocatable: the object says 7, "
+        "the node has 3 (and 3 more)"
     )
     smaller = objects(tmp_path / "small.yaml", **TWO)
     filtered, _ = planned("a=5/5,1Gi", fleet={"n1": "synthetic:2s2n8c1t"}, topologies=smaller)
     assert outcomes(filtered) == [(None, "Pending")]
-    assert "the object is not true of the node" in filtered["pods"][0]["plugin"]["wronglyFiltered"]["why"]
+    assert "the object does not match the node" in filtered["pods"][0]["plugin"]["wronglyFiltered"]["why"]
     spread = SINGLE.replace("single-numa-node", "best-effort")
     other, _ = planned("a=5/5,1Gi", fleet=TWO, topologies=smaller, arguments=spread)
     assert other["pods"][0]["plugin"]["wronglyFiltered"]["why"] == (
-        "the object says single-numa-node, and the kubelet has best-effort"
+        "the object says single-numa-node, but the kubelet has best-effort"
     )
 
 
@@ -208,7 +208,7 @@ def test_an_object_without_zones_tells_nothing_of_the_kubelets_policies(tmp_path
     for template in ("a=1/1,1Gi", "b=1/2"):
         answer, _ = planned(template, fleet=TWO, topologies=str(told))
         assert answer["pods"][0]["plugin"]["wronglyFiltered"]["why"] == (
-            "the object is not true of the node: node-0: the object has no such zone"
+            "the object does not match the node: node-0: the object has no such zone"
         )
 
 
@@ -234,7 +234,7 @@ def test_a_filter_that_crashes_leaves_pods_pending_whatever_other_nodes_have(tmp
     )
     (recorded,) = planned("a=2/2,1Gi", fleet=TWO, topologies=str(told))[0]["pods"]
     assert recorded["outcome"] == "Pending"
-    assert recorded["plugin"]["wronglyFiltered"]["why"] == "the plug-in has no room for NUMA node 64"
+    assert recorded["plugin"]["wronglyFiltered"]["why"] == "the plugin cannot handle NUMA node 64"
 
 
 def test_objects_alone_are_the_schedulers_decision(tmp_path: Path) -> None:
@@ -257,7 +257,9 @@ def test_nodes_without_an_object_are_never_filtered(tmp_path: Path) -> None:
     answer, sources = planned(*THIRD_IN_TWO_PIECES, fleet=TWO, topologies=told)
     assert outcomes(answer)[-1] == ("n1", "Rejected")
     assert "no NodeResourceTopology" in answer["pods"][-1]["plugin"]["wronglyPassed"]
-    assert any(each.startswith("n1: no NodeResourceTopology has this name") for each in sources.warnings)
+    assert any(
+        each.startswith("n1: there is no NodeResourceTopology with this name") for each in sources.warnings
+    )
     assert any("of other are left out" in each for each in sources.warnings)
 
 

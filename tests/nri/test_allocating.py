@@ -232,7 +232,7 @@ def test_a_state_of_something_else_is_refused(places: Places, tmp_path: Path) ->
 
 def test_a_link_in_the_place_of_the_state_is_refused_at_once(places: Places, tmp_path: Path) -> None:
     (tmp_path / "state").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UsageError, match="exists and is no regular file"):
+    with pytest.raises(UsageError, match="exists and is not a regular file"):
         places()
     (tmp_path / "state").unlink()
     (tmp_path / ".state.lock").unlink()

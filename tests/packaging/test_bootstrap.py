@@ -100,7 +100,7 @@ def test_what_flags_could_set_holds_no_kubelet_back(
 
 
 def test_what_cannot_be_said_holds_no_kubelet_back(tmp_path: Path) -> None:
-    """With the words of cpuctl itself: a node that has a configuration, and nothing that tells of flags."""
+    """With the words of cpuctl itself: a node that has a configuration, and nothing that contains flags."""
     node = written({**small_machine(), "var/lib/kubelet/config.yaml": STATIC}, tmp_path / "node")
     inputs = f"-m {node} --kubelet-version 1.36"
     cpuctl = tmp_path / "cpuctl"

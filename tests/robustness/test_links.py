@@ -313,7 +313,7 @@ def test_nothing_is_written_where_no_configuration_is(root: Path, tmp_path: Path
     ):
         done = run(*words)
         assert (done.returncode, done.stdout) == (4, ""), done.stderr
-        assert f"error: {place}: there is no kubelet configuration" in done.stderr
+        assert f"error: {place}: the kubelet configuration is unknown" in done.stderr
         assert "--kubelet-config" in done.stderr
         assert texts(root / HOME) == before
         assert not list(tmp_path.glob("*_state"))
@@ -330,7 +330,7 @@ def test_no_assignment_is_given_up_on_a_machine_that_is_only_described(root: Pat
     ):
         done = run("checkpoint", *words)
         assert (done.returncode, done.stdout) == (4, ""), words
-        assert f"error: {MACHINE}: there is no kubelet configuration" in done.stderr
+        assert f"error: {MACHINE}: the kubelet configuration is unknown" in done.stderr
         assert "--kubelet-config" in done.stderr
         assert texts(root / HOME) == before
     assert run("checkpoint", "repair", state, *on_36).returncode == 0, "what would change may still be asked"
@@ -341,7 +341,7 @@ def test_no_control_group_is_changed_where_no_configuration_is(root: Path) -> No
     (root / "sys/fs/cgroup").mkdir(parents=True)
     done = run("cgroups", "apply", "--root", str(root), "a/b/c=0", "--yes")
     assert (done.returncode, done.stdout) == (4, "")
-    assert f"error: {root}: /{HOME}/config.yaml: there is no kubelet configuration" in done.stderr
+    assert f"error: {root}: /{HOME}/config.yaml: the kubelet configuration is unknown" in done.stderr
 
 
 def test_what_is_assumed_is_said(root: Path) -> None:

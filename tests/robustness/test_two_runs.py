@@ -92,7 +92,7 @@ def test_of_runs_at_the_same_time_one_wins_and_the_others_touch_nothing(
     assert written.count(True) == 1
     for code, out, error in done:
         if code == 5:
-            assert (out, "another cpuctl writes here" in error) == ("", True), (attempt, error)
+            assert (out, "another cpuctl is writing here" in error) == ("", True), (attempt, error)
     after = texts(state)
     changed = {name for name in before if after[name] != before[name]}
     assert changed
@@ -134,7 +134,7 @@ def test_a_run_holds_what_it_reads_until_it_has_looked_again(state: Path, tmp_pa
     pipe = (tmp_path / "pods.json").open("w")  # opened by the other side: the state has been read
     (second,) = ends([start(tmp_path, *REPAIR)])
     assert (second[0], second[1]) == (5, "")
-    assert "another cpuctl writes here" in second[2]
+    assert "another cpuctl is writing here" in second[2]
     with pipe:
         pipe.write((tmp_path / "running.json").read_text())
     ((code, _, error),) = ends([first])
@@ -418,7 +418,7 @@ def test_what_a_living_run_writes_is_not_removed(tmp_path: Path) -> None:
         saving.save(path, lambda other: other.write(b"another's"), replace=False)
         assert own.exists()
 
-    with pytest.raises(Exception, match="exists already"):
+    with pytest.raises(Exception, match="already exists"):
         saving.save(path, write, replace=False)
     assert texts(tmp_path) == {"file": b"another's"}
 

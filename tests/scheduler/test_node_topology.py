@@ -83,8 +83,8 @@ def test_one_object_or_a_list_of_them_in_either_notation() -> None:
 
 ZONE = OBJECT["zones"][0]
 BROKEN = [
-    ({"kind": "Node"}, "t.json: holds no NodeResourceTopologies"),
-    ({"kind": "List", "items": [OBJECT, OBJECT]}, "two NodeResourceTopologies are called n1"),
+    ({"kind": "Node"}, "t.json: contains no NodeResourceTopologies"),
+    ({"kind": "List", "items": [OBJECT, OBJECT]}, "there are two NodeResourceTopologies named n1"),
     (changed(apiVersion="topology.node.k8s.io/v1alpha1"), "apiVersion: expected one of"),
     (changed(zones=None), "zones is missing"),
     (changed(zones=[{"name": "node-0"}]), "zones[0]: type is missing"),

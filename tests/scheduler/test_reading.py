@@ -48,12 +48,12 @@ def test_one_node_or_a_list_of_them() -> None:
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        ({"kind": "PodList", "items": [{}]}, "n.json: holds no Nodes"),
-        ({"kind": "List", "items": [NODE, NODE]}, "two Nodes are called n1"),
+        ({"kind": "PodList", "items": [{}]}, "n.json: contains no Nodes"),
+        ({"kind": "List", "items": [NODE, NODE]}, "there are two Nodes named n1"),
         ({"kind": "Node", "metadata": {"name": "a"}}, "status is missing"),
         (
             {"kind": "Node", "metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "x"}}},
-            'n.json:1: status.allocatable.cpu: expected a quantity, found the text "x"',
+            'n.json:1: status.allocatable.cpu: expected a quantity, found the string "x"',
         ),
     ],
 )

@@ -202,11 +202,11 @@ def at(event: dict[str, Any]) -> dict[str, Any]:
 
 
 MISTAKES = [
-    Mistake("kind", "kind", 'expected one of Timeline, found the text "Plan"', members={"kind": "Plan"}),
+    Mistake("kind", "kind", 'expected one of Timeline, found the string "Plan"', members={"kind": "Plan"}),
     Mistake(
         "version",
         "apiVersion",
-        'expected one of cpuctl/v1alpha1, found the text "v1"',
+        'expected one of cpuctl/v1alpha1, found the string "v1"',
         members={"apiVersion": "v1"},
     ),
     Mistake(
@@ -219,8 +219,8 @@ MISTAKES = [
     Mistake("machine", "machine: synthetic:1q", "", members={"machine": "synthetic:1q"}),
     Mistake("no machine", "", "machine is missing", members={"machine": None}),
     Mistake("no time", "events[0]", "at is missing", {"admit": "dpdk", "at": None}),
-    Mistake("bad time", "events[0].at", 'found the text "soon"', {"at": "soon"}),
-    Mistake("negative time", "events[0].at", 'found the text "-1s"', {"at": "-1s"}),
+    Mistake("bad time", "events[0].at", 'found the string "soon"', {"at": "soon"}),
+    Mistake("negative time", "events[0].at", 'found the string "-1s"', {"at": "-1s"}),
     Mistake("time without a unit", "events[0].at", "found the number 5", {"at": 5}),
     Mistake("far future", "events[0].at", "a duration from 0s to 744h", {"at": "745h"}),
     Mistake(

@@ -94,8 +94,8 @@ print(places.problem)
 @pytest.mark.parametrize(
     ("instances", "watches", "said"),
     [
-        ("0", "1", ["fs.inotify.max_user_instances is reached"] * 2),
-        ("1", "1", ["fs.inotify.max_user_watches is reached", ""]),
+        ("0", "1", ["the limit fs.inotify.max_user_instances is reached"] * 2),
+        ("1", "1", ["the limit fs.inotify.max_user_watches is reached", ""]),
     ],
 )
 def test_limits_of_the_kernel_are_told_and_tried_again(

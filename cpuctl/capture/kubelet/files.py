@@ -129,7 +129,7 @@ def _record_drop_ins(files: NodeFiles, directory: str) -> tuple[int, bool]:
         member = f"{DROP_INS}/{posixpath.relpath(path, start)}"
         _record_configuration(files, path, member, strict=True)
     if len(paths) > MAX_DROP_INS:
-        files.refuse(start, f"it holds more than {MAX_DROP_INS} drop-in files")
+        files.refuse(start, f"it contains more than {MAX_DROP_INS} drop-in files")
     return len(paths), len(files.refused) == refused
 
 
@@ -153,7 +153,7 @@ def _record_state(files: NodeFiles, root: str, name: str) -> bool:
     text = files.read(path)
     # Kept whatever is in it: so what a link leads to, which a kubelet never makes here, must be a state file.
     if text is not None and files.is_link(path) and not _is_state(text, name):
-        files.refuse(path, "is a link to something else than a state file")
+        files.refuse(path, "is a link to something other than a state file")
         return False
     if text is None:
         return False
@@ -185,14 +185,14 @@ def _is_state(text: str, name: str) -> bool:
 
 def _notes(facts: KubeletFacts) -> tuple[str, ...]:
     notes = [] if facts.version else ["the kubelet's version is unknown"]
-    alone = "no kubelet runs as a process of its own"
+    alone = "no separate kubelet process is running"
     if facts.flags is None and facts.flags_gap:
-        unknown = f"its flags are not known ({facts.flags_gap})"
-        notes.append(f"{alone}, and {unknown}: its files are taken from the usual places")
+        unknown = f"its flags are unknown ({facts.flags_gap})"
+        notes.append(f"{alone}, and {unknown}: its files are read from the usual places")
     elif facts.flags is None:
-        notes.append(f"{alone}: its flags are those that its unit would start it with")
+        notes.append(f"{alone}: its flags are taken from its unit")
     if facts.config_state is not FileState.RECORDED:
-        notes.append(f"no kubelet configuration is recorded: it is {facts.config_state}")
+        notes.append(f"the kubelet configuration is not recorded: it is {facts.config_state}")
     return tuple(notes)
 
 

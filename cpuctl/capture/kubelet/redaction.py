@@ -45,14 +45,14 @@ def reduced_configuration(text: str, *, strict: bool = False) -> str:
         found, type_meta = read_config_object(text, "")
     except NoObjectError as none:
         broken = isinstance(none.error, BrokenTextError)
-        raise ValueError("it is no YAML or JSON" if broken else f"it is no {KIND}") from None
+        raise ValueError("it is not YAML or JSON" if broken else f"it is not a {KIND}") from None
     except InputError:
-        raise ValueError("it is no YAML or JSON") from None
+        raise ValueError("it is not YAML or JSON") from None
     document = found.document
     if type_meta.kind != KIND or not isinstance(document.value, dict):
-        raise ValueError(f"it is no {KIND}")
+        raise ValueError(f"it is not a {KIND}")
     if strict and document.repeats:
-        raise ValueError("it gives a key twice")
+        raise ValueError("it has a duplicate key")
     kept = {name: field for name, field in document.value.items() if name.lower() in _KEPT}
     written = kept if document.syntax is Syntax.JSON else _as_converted(kept)
     return json.dumps(written, indent=2) + "\n"
@@ -71,7 +71,7 @@ def _as_converted(value: Value) -> Value:
             return value
 
 
-_UNREADABLE = "it cannot be read, so that what plugins have said in it cannot be left out"
+_UNREADABLE = "it cannot be parsed, so plugin data in it cannot be removed"
 
 
 def reduced_state(path: str, text: str) -> str:
@@ -135,7 +135,7 @@ def reduced_cdi(text: str) -> str:
         found = json.loads(text) if text.strip() else {"kind": CDI_KIND}
         reduced = {"kind": str(found["kind"]), "devices": list(map(_cdi_device, found.get("devices") or ()))}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ValueError("it is no CDI specification") from None
+        raise ValueError("it is not a CDI specification") from None
     return json.dumps(reduced, indent=2) + "\n"
 
 

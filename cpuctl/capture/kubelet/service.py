@@ -150,14 +150,14 @@ class Service:
                 if section == "Service":
                     service.take(key, value)
         if len(service.environment_files) > _MOST_FILES:
-            raise UnknownError(f"{self._unit} takes variables from more than {_MOST_FILES} files")
+            raise UnknownError(f"{self._unit} has more than {_MOST_FILES} environment files")
         variables = dict(service.variables)
         for name in service.environment_files:
             variables |= self._variables(with_specifiers(name, known))
         for name in service.unset:
             variables.pop(name.partition("=")[0], None)
         if len(service.lines) != 1:
-            raise UnknownError(f"{self._unit} has {len(service.lines)} lines ExecStart, not one")
+            raise UnknownError(f"{self._unit} has {len(service.lines)} ExecStart lines, expected one")
         return Command(self._arguments(service.lines[0], variables, known), variables)
 
     def _texts(self) -> Iterator[str]:
@@ -208,11 +208,11 @@ class Service:
             if text is not None:
                 found |= environment_file(text)
             elif self._files.lists(each):
-                raise UnknownError(f"/{each} cannot be read, which {self._unit} takes variables from")
+                raise UnknownError(f"/{each} cannot be read, an environment file of {self._unit}")
             elif not name.startswith("-"):
-                raise UnknownError(f"/{each} is missing, which {self._unit} takes variables from")
+                raise UnknownError(f"/{each} is missing, an environment file of {self._unit}")
         if not matches and not name.startswith("-"):
-            raise UnknownError(f"no file is like /{path}, which {self._unit} takes variables from")
+            raise UnknownError(f"no file matches /{path}, an environment file of {self._unit}")
         return found
 
     def _matches(self, path: str) -> list[str]:
@@ -231,7 +231,7 @@ class Service:
                 shown = (name for name in names if part.startswith(".") or not name.startswith("."))
                 found += [f"{beside}{name}" for name in shown if fnmatch.fnmatchcase(name, part)]
             if len(found) > _MOST_FILES:
-                raise UnknownError(f"more than {_MOST_FILES} files or directories are like /{path}")
+                raise UnknownError(f"more than {_MOST_FILES} files or directories match /{path}")
             directories = found
             if depth == len(parts) - 1:
                 break

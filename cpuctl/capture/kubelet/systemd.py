@@ -81,7 +81,7 @@ def split_words(text: str, *, unescape: bool = True) -> list[str]:
             word = word or []
             word.append(letter)
     if quote:
-        raise ValueError(f"a quotation is not closed: {quote}")
+        raise ValueError(f"unclosed quote: {quote}")
     return words if word is None else [*words, "".join(word)]
 
 
@@ -108,7 +108,7 @@ def with_specifiers(text: str, known: Mapping[str, str]) -> str:
         if not letter.isalpha():
             return found[0]
         if letter not in known:
-            raise UnknownError(f"only systemd knows what %{letter} stands for")
+            raise UnknownError(f"only systemd knows the value of %{letter}")
         return known[letter]
 
     return _SPECIFIER.sub(value, text)
@@ -127,7 +127,9 @@ def with_variables(words: list[str], variables: Mapping[str, str]) -> list[str]:
         text = variables.get(name, "")
         left -= len(text)
         if left < 0:
-            raise UnknownError(f"with its variables the command has more than {_MOST_CHARACTERS} characters")
+            raise UnknownError(
+                f"with variables expanded, the command has more than {_MOST_CHARACTERS} characters"
+            )
         return text
 
     def replaced(each: re.Match[str]) -> str:

@@ -78,7 +78,7 @@ def _agreed(files: TrackedFiles, units: Sequence[str]) -> Sequence[str]:
     """Return the flags of a node whose units all say the same; raise UnknownError where they do not."""
     first, *others = (_arguments(files, unit) for unit in units)
     if any(each != first for each in others):
-        raise UnknownError(f"{' and '.join(units)} start it in different ways")
+        raise UnknownError(f"{' and '.join(units)} start it differently")
     return first
 
 
@@ -90,7 +90,7 @@ def _arguments(files: TrackedFiles, unit: str) -> Sequence[str]:
         if PurePosixPath(word).name == "kubelet":
             return command.words[at + 1 :]
     started = command.words[0] if command.words else "nothing"
-    raise UnknownError(f"{unit} starts {started}, which is no kubelet")
+    raise UnknownError(f"{unit} starts {started}, which is not a kubelet")
 
 
 def _flag_files_alone(files: TrackedFiles) -> UnitCommand:
@@ -100,8 +100,8 @@ def _flag_files_alone(files: TrackedFiles) -> UnitCommand:
         if text is not None:
             arguments += with_variables([f"${variable}"], environment_file(text))
     if not files.used:
-        return UnitCommand(gap="no process and no unit of a kubelet was found")
-    gap = f"no {UNIT} was found: only {', '.join(f'/{path}' for path in files.used)} tells of flags"
+        return UnitCommand(gap="no kubelet process or unit was found")
+    gap = f"no {UNIT} was found: only {', '.join(f'/{path}' for path in files.used)} contains flags"
     return UnitCommand(tuple(arguments), tuple(files.used), gap, flag_places(files, arguments))
 
 
@@ -134,7 +134,7 @@ def embedded_arguments(files: TrackedFiles, unit: str, command: Command) -> list
         return _k3s_arguments(files, name, arguments, command.variables)
     if name == "k0s":
         return _k0s_arguments(files, unit, arguments)
-    raise UnknownError(f"{unit} starts {program}, in which no kubelet is known to be")
+    raise UnknownError(f"{unit} starts {program}, which is not known to contain a kubelet")
 
 
 def _k3s_arguments(
@@ -164,7 +164,7 @@ def _k3s_arguments(
         return _merged(_WITHOUT_DROP_INS, extra)
     for flag in extra:
         if flag.startswith(("--config=", "--config-dir=")):
-            raise UnknownError(f"{name} makes drop-ins of {flag} when it starts")
+            raise UnknownError(f"{name} converts {flag} to drop-ins when it starts")
     return _merged({"config-dir": (f"/{drop_ins}",)}, extra)
 
 
@@ -195,7 +195,7 @@ def _configured(files: TrackedFiles, config: str) -> dict[str, list[str]]:
     The last file that sets something counts, unless it adds to the others: ``kubelet-arg+``.
     """
     if "://" in config:
-        raise UnknownError("its configuration stands on another host")  # whose address may hold a password
+        raise UnknownError("its configuration is on another host")  # whose address may hold a password
     path = config.strip("/")
     beside = [
         each for each in sorted(files.sure_names(f"{path}.d")) if each.lower().endswith((".yaml", ".yml"))
@@ -218,10 +218,10 @@ def _settings(files: TrackedFiles, path: str) -> Iterator[tuple[str, list[str]]]
     try:
         documents = load_documents(text, path, last_wins=True)
     except InputError:
-        raise UnknownError(f"/{path} is no YAML") from None
+        raise UnknownError(f"/{path} is not YAML") from None
     value: Any = documents[0].value if documents else None
     if not isinstance(value, dict | None):
-        raise UnknownError(f"/{path} holds no settings")
+        raise UnknownError(f"/{path} contains no settings")
     for key, member in (value or {}).items():
         if key.removesuffix("+") in (_HANDED_ON, _DATA, "disable-agent"):
             yield (
@@ -237,7 +237,7 @@ def _text(value: object, at: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str):
-        raise UnknownError(f"{at} is something else than text")
+        raise UnknownError(f"{at} is not a string")
     return value
 
 
@@ -246,12 +246,12 @@ def _k0s_arguments(files: TrackedFiles, unit: str, arguments: Sequence[str]) -> 
     if "worker" not in arguments and not {"--enable-worker", "--single"} & {
         word.partition("=")[0] for word in arguments
     }:
-        raise UnknownError(f"{unit} starts a controller that runs no kubelet")
+        raise UnknownError(f"{unit} starts a controller that does not run a kubelet")
     data = next(values_of(arguments, f"--{_DATA}"), "/var/lib/k0s")
     root = next(values_of(arguments, "--kubelet-root-dir"), f"{data}/kubelet")
     config = f"{data}/kubelet-config.yaml"
     if not files.lists(config.strip("/")):
-        raise UnknownError(f"k0s has written no {config}")
+        raise UnknownError(f"k0s has not written {config}")
     extra = [flag for text in values_of(arguments, "--kubelet-extra-args") for flag in text.split()]
     return [f"--config={config}", f"--root-dir={root}", *extra]
 
@@ -267,7 +267,7 @@ def _expanded(word: str) -> str:
     def value(found: re.Match[str]) -> str:
         name = found[1] or found[2]
         if name not in _SNAP_VARIABLES:
-            raise UnknownError(f"/{MICROK8S_FLAGS} has ${name}, which only MicroK8s knows")
+            raise UnknownError(f"/{MICROK8S_FLAGS} has ${name}, whose value only MicroK8s knows")
         return _SNAP_VARIABLES[name]
 
     return _VARIABLE.sub(value, word)

@@ -63,7 +63,7 @@ def _recorded(text: str) -> Iterator[CpuSetting]:
         except (ValueError, KeyError, TypeError, RecursionError):
             parts = []
         if not parts or not all(isinstance(part, str) for part in parts):
-            message = "this is no setting as cpuctl capture records one"
+            message = "this is not a setting recorded by cpuctl capture"
             raise InputError(message, where=f"{CPU_SETTINGS}:{number}", hint=RECORD_AGAIN)
         yield CpuSetting(*parts)
 
@@ -76,7 +76,7 @@ def _paths(files: NodeFiles) -> Iterator[tuple[str, str]]:
         if not files.is_link(path):
             left -= 1
             if left < 0:
-                files.refuse(path, f"more than {MAX_FILES} units are there")
+                files.refuse(path, f"there are more than {MAX_FILES} units")
                 return
             yield path, unit
 

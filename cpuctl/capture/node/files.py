@@ -43,7 +43,7 @@ class NodeFiles:
         """Return the text of a file that may be a link."""
         target = self._follow(path)
         if target is None:
-            self.refuse(path, "is a link that leads out of the recorded tree")
+            self.refuse(path, "is a link out of the recorded tree")
             return None
         return self._read(target, path)
 
@@ -112,6 +112,6 @@ class NodeFiles:
             name.encode()
         except UnicodeEncodeError:
             shown = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
-            self.refuse(f"{path}/{shown}", "its name is no UTF-8 text")
+            self.refuse(f"{path}/{shown}", "its name is not valid UTF-8")
             return False
         return True

@@ -75,7 +75,7 @@ def record(node: Node, progress: Progress = no_progress) -> Collected:
 def _limits(files: NodeFiles) -> tuple[Area, ...]:
     if not files.left_out:
         return ()
-    note = f"{files.left_out} files are left out, the archive would become too large to be read"
+    note = f"{files.left_out} files are left out because the archive would be too large to read"
     return (Area(name="limits", entries=0, notes=(note,)),)
 
 
@@ -124,7 +124,7 @@ def record_cgroups(files: NodeFiles, progress: Progress) -> Area:
     for name in list(log_names(files.names(CONTAINER_LOGS)))[:MAX_CGROUPS]:
         files.keep(f"{CONTAINER_LOGS}/{name}", "")
     record_cpu_settings(files)
-    notes = [f"control groups version {_version(hierarchies)}", *walk.notes()]
+    notes = [f"cgroup version {_version(hierarchies)}", *walk.notes()]
     return Area(
         name="cgroups",
         entries=len(files.members) - before,
@@ -206,7 +206,7 @@ class _Walk:
 
     def _visit(self, path: str, depth: int) -> Sequence[str]:
         if depth > _MAX_DEPTH or self.visited >= MAX_VISITED:
-            self.limits.add(f"only {MAX_VISITED} control groups, {_MAX_DEPTH} levels deep, were looked at")
+            self.limits.add(f"only {MAX_VISITED} cgroups, up to {_MAX_DEPTH} levels deep, were checked")
             return ()
         self.visited += 1
         self.progress("cgroups", self.visited, 0)
@@ -214,7 +214,7 @@ class _Walk:
 
     def _has_room(self) -> bool:
         if self.recorded >= MAX_CGROUPS:
-            self.limits.add(f"only the first {MAX_CGROUPS} control groups of the kubelet are recorded")
+            self.limits.add(f"only the first {MAX_CGROUPS} kubelet cgroups are recorded")
             return False
         self.recorded += 1
         return True

@@ -46,7 +46,9 @@ def read_processes(files: NodeFiles, progress: Progress) -> tuple[tuple[Process,
             continue
         threads, text = threads + len(process.threads), text + _longest_line(process)
         if threads > MAX_THREADS or text > MAX_TEXT:
-            notes = (f"only the first {len(processes)} processes are recorded, there are too many threads",)
+            notes = (
+                f"only the first {len(processes)} processes are recorded because there are too many threads",
+            )
             break
         processes.append(process)
     return tuple(processes), Area(
@@ -184,7 +186,7 @@ class NumaMemory:
         if nodes is None or self._all is None or self._all <= nodes:
             return None
         if not self._left:
-            self.notes = (f"the memory of only {MAX_NUMA_MAPS} processes is looked at",)
+            self.notes = (f"memory is recorded for only {MAX_NUMA_MAPS} processes",)
             return None
         self._left -= 1
         text = self._files.read(f"proc/{pid}/numa_maps")
@@ -220,7 +222,7 @@ def recorded_processes(text: str) -> Iterator[Process]:
             yield _process(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InputError(
-                "this is no process as cpuctl capture records one",
+                "this is not a process recorded by cpuctl capture",
                 where=f"{PROCESSES}:{number}",
                 hint=RECORD_AGAIN,
             ) from None

@@ -215,8 +215,8 @@ def _refuse_unknown_nodes(recordings: list[str], *, nodes: str, nrt: str, plugin
         hint = "add --scheduler-plugin noderesourcetopologymatch"
         raise UsageError("is read by the scheduler's plug-in only", where="--nrt", hint=hint)
     if not recordings and not (nrt and nodes):
-        hint = "cpuctl capture FILE records a node; without, --nodes and --nrt name files of objects"
-        raise UsageError("no recordings are named", where="RECORDINGS", hint=hint)
+        hint = "record a node with cpuctl capture FILE; without, --nodes and --nrt name files of objects"
+        raise UsageError("no recordings specified", where="RECORDINGS", hint=hint)
 
 
 def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sources: Sources) -> "FleetPlan":

@@ -93,4 +93,4 @@ def require_container(cursor: Cursor, pod: TimelinePod, container: str) -> None:
 
 def _quoted(text: str) -> str:
     """Quote a name, or the beginning of a long one."""
-    return describe(text).removeprefix("the text ")
+    return describe(text).removeprefix("the string ")

@@ -199,7 +199,7 @@ def read_server(cursor: Cursor | None, before: ApiServer) -> ApiServer:
     try:
         release.with_overrides(given)
     except GoError as error:
-        raise cursor.error(f"an API server 1.{minor} would not start with these gates: {error}") from None
+        raise cursor.error(f"API server 1.{minor} would not start with these gates: {error}") from None
     return ApiServer(FeatureGates(minor, {**kept, **given}))
 
 

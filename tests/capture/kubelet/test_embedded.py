@@ -126,7 +126,7 @@ def test_of_both_units_of_rke2_the_one_counts_that_is_wanted(wanted: str) -> Non
     if wanted:
         assert ("--v=4" in (told.arguments or ())) == (wanted == "server")
     else:
-        assert told.gap == "rke2-server.service and rke2-agent.service start it in different ways"
+        assert told.gap == "rke2-server.service and rke2-agent.service start it differently"
 
 
 def test_k0s() -> None:
@@ -141,7 +141,7 @@ def test_k0s() -> None:
         "--max-pods=9",
         "--reserved-cpus=0",
     )
-    assert found(unit).gap == "k0s has written no /srv/k0s/kubelet-config.yaml"
+    assert found(unit).gap == "k0s has not written /srv/k0s/kubelet-config.yaml"
 
 
 MICROK8S = """--root-dir=${SNAP_COMMON}/var/lib/kubelet
@@ -169,26 +169,26 @@ def test_microk8s(tmp_path: Path) -> None:
         ),
         ("var/snap/microk8s/current/args/kubelet",),
     )
-    gap = "/var/snap/microk8s/current/args/kubelet has $HOME, which only MicroK8s knows"
+    gap = "/var/snap/microk8s/current/args/kubelet has $HOME, whose value only MicroK8s knows"
     assert found({"var/snap/microk8s/current/args/kubelet": "--cert-dir=$HOME"}).gap == gap
 
 
 GAPS = [
-    ({CONFIG: "kubelet-arg: ["}, f"/{CONFIG} is no YAML"),
-    ({CONFIG: "- a"}, f"/{CONFIG} holds no settings"),
-    ({CONFIG: "kubelet-arg: [max-pods: 5]"}, f"/{CONFIG}: kubelet-arg is something else than text"),
+    ({CONFIG: "kubelet-arg: ["}, f"/{CONFIG} is not YAML"),
+    ({CONFIG: "- a"}, f"/{CONFIG} contains no settings"),
+    ({CONFIG: "kubelet-arg: [max-pods: 5]"}, f"/{CONFIG}: kubelet-arg is not a string"),
     ({CONFIG: "disable-agent: true"}, "k3s server runs without an agent, and so without a kubelet"),
     (
         {UNIT: "[Service]\nExecStart=/opt/start"},
-        "k3s.service starts /opt/start, in which no kubelet is known",
+        "k3s.service starts /opt/start, which is not known to contain a kubelet",
     ),
     (
         {UNIT: "[Service]\nExecStart=/k3s agent --config=https://me:secret@a/b"},
-        "its configuration stands on another host",
+        "its configuration is on another host",
     ),
     (
         {CONFIG: "kubelet-arg: config=/etc/k.yaml", f"{DROP_INS}/00.conf": ""},
-        "k3s makes drop-ins of --config=/etc/k.yaml when it starts",
+        "k3s converts --config=/etc/k.yaml to drop-ins when it starts",
     ),
 ]
 

@@ -79,12 +79,12 @@ def test_a_drop_ins_deletion_and_spelling_stay() -> None:
 @pytest.mark.parametrize(
     ("text", "want"),
     [
-        ("{", "it is no YAML or JSON"),
-        ("", "it is no KubeletConfiguration"),
-        ("root:x:0:0:SECRET\n: : :", "it is no KubeletConfiguration"),
-        ("root: x: SECRET", "it is no YAML or JSON"),
-        ("kind: Config\nusers: [SECRET]\n", "it is no KubeletConfiguration"),
-        ("- SECRET\n", "it is no KubeletConfiguration"),
+        ("{", "it is not YAML or JSON"),
+        ("", "it is not a KubeletConfiguration"),
+        ("root:x:0:0:SECRET\n: : :", "it is not a KubeletConfiguration"),
+        ("root: x: SECRET", "it is not YAML or JSON"),
+        ("kind: Config\nusers: [SECRET]\n", "it is not a KubeletConfiguration"),
+        ("- SECRET\n", "it is not a KubeletConfiguration"),
     ],
 )
 def test_what_is_no_configuration_is_not_quoted(text: str, want: str) -> None:
@@ -165,7 +165,9 @@ def test_drop_ins_are_recorded_from_where_they_are() -> None:
     kept = {path for path in collected.members if path.startswith("etc/")}
     assert kept == {f"{start}/10-a.conf", f"{start}/more/b.conf", f"{start}/more.conf/c.conf"}
     assert (collected.kubelet.drop_in_directory, collected.kubelet.drop_ins_used) == (directory, True)
-    assert collected.unreadable == (Unreadable("opt/kubelet.d/wrong.conf", "it is no KubeletConfiguration"),)
+    assert collected.unreadable == (
+        Unreadable("opt/kubelet.d/wrong.conf", "it is not a KubeletConfiguration"),
+    )
 
 
 def test_the_number_of_drop_ins_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +193,7 @@ def test_links_to_a_configuration_are_followed_inside_the_tree_only() -> None:
     outside = record(node(texts, follow=lambda _: None))
     assert outside.kubelet.config_state is FileState.UNREADABLE
     assert outside.unreadable == (
-        Unreadable("var/lib/kubelet/config.yaml", "is a link that leads out of the recorded tree"),
+        Unreadable("var/lib/kubelet/config.yaml", "is a link out of the recorded tree"),
     )
 
 
@@ -224,4 +226,4 @@ def test_claims_that_are_prepared_are_recorded(path: str) -> None:
     assert f"DRA_CPUSET_{pod}=2-5" in hidden
     assert UID not in hidden
     broken = record(node({**node_texts(), path: "{"}))
-    assert [each.reason for each in broken.unreadable] == ["it is no CDI specification"]
+    assert [each.reason for each in broken.unreadable] == ["it is not a CDI specification"]

@@ -146,17 +146,17 @@ def test_prefixes_and_specifiers(line: str, arguments: tuple[str, ...]) -> None:
 
 
 GAPS = [
-    ("ExecStart=/bin/sh -c 'exec kubelet --a'", "kubelet.service starts /bin/sh, which is no kubelet"),
+    ("ExecStart=/bin/sh -c 'exec kubelet --a'", "kubelet.service starts /bin/sh, which is not a kubelet"),
     (
         "EnvironmentFile=/etc/x\nExecStart=/usr/bin/kubelet",
-        "/etc/x is missing, which kubelet.service takes variables from",
+        "/etc/x is missing, an environment file of kubelet.service",
     ),
     (
         "EnvironmentFile=/etc/x*\nExecStart=/usr/bin/kubelet",
-        "no file is like /etc/x*, which kubelet.service takes",
+        "no file matches /etc/x*, an environment file of kubelet.service",
     ),
-    ("ExecStart=/usr/bin/kubelet --x=%b", "only systemd knows what %b stands for"),
-    ("Type=simple", "kubelet.service has 0 lines ExecStart, not one"),
+    ("ExecStart=/usr/bin/kubelet --x=%b", "only systemd knows the value of %b"),
+    ("Type=simple", "kubelet.service has 0 ExecStart lines, expected one"),
     ("", "kubelet.service is masked, empty or cannot be read"),
 ]
 
@@ -196,10 +196,10 @@ def test_without_a_unit_its_files_are_read_and_something_may_be_missing() -> Non
         "--max-pods=50",
     )
     assert command.gap == (
-        "no kubelet.service was found: only /var/lib/kubelet/kubeadm-flags.env, /etc/default/kubelet tells of"
+        "no kubelet.service was found: only /var/lib/kubelet/kubeadm-flags.env, /etc/default/kubelet contains"
         " flags"
     )
-    assert found({}) == UnitCommand(gap="no process and no unit of a kubelet was found")
+    assert found({}) == UnitCommand(gap="no kubelet process or unit was found")
 
 
 START = "ExecStart=/usr/bin/kubelet"
@@ -209,8 +209,8 @@ def test_files_beyond_number_are_not_passed_over_in_silence() -> None:
     many = {f"etc/many/{number}": "A=b" for number in range(201)}
     drop_ins = {f"etc/systemd/system/kubelet.service.d/{number}.conf": "" for number in range(201)}
     for line, files, gap in (
-        (f"EnvironmentFile=/etc/many/*\n{START}", many, "more than 200 files or directories are like"),
-        ("EnvironmentFile=-/etc/x\n" * 201 + START, {}, "kubelet.service takes variables from more than 200"),
+        (f"EnvironmentFile=/etc/many/*\n{START}", many, "more than 200 files or directories match"),
+        ("EnvironmentFile=-/etc/x\n" * 201 + START, {}, "kubelet.service has more than 200 environment"),
         (START, drop_ins, "kubelet.service has 201 drop-in files; at most 200 are read"),
     ):
         command = found({UNIT: f"[Service]\n{line}", **files})
@@ -220,4 +220,4 @@ def test_files_beyond_number_are_not_passed_over_in_silence() -> None:
 
 def test_what_is_no_name_of_a_host_stands_for_nothing() -> None:
     command = found({UNIT: f"[Service]\n{START} %H", "etc/hostname": "a" * 65})
-    assert command.gap == "only systemd knows what %H stands for"
+    assert command.gap == "only systemd knows the value of %H"

@@ -65,7 +65,7 @@ def test_the_number_of_such_processes_is_bounded(monkeypatch: pytest.MonkeyPatch
     collected = recorded(NODES | bound(5) | bound(6))
     assert [found.memory is None for found in collected.processes] == [False, True]
     area = {area.name: area for area in collected.areas}["processes"]
-    assert area.notes == ("the memory of only 1 processes is looked at",)
+    assert area.notes == ("memory is recorded for only 1 processes",)
 
 
 def test_counts_masks_and_bans_are_recorded_and_no_other_setting() -> None:

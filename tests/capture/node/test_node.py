@@ -91,9 +91,9 @@ class Layout:
 
 
 LAYOUTS = [
-    Layout("v2", "cgroup.controllers", "control groups version 2"),
-    Layout("v1", "cpuset/cpuset.cpus", "control groups version 1"),
-    Layout("hybrid", "unified/cgroup.controllers", "control groups version 1 and 2 (hybrid)"),
+    Layout("v2", "cgroup.controllers", "cgroup version 2"),
+    Layout("v1", "cpuset/cpuset.cpus", "cgroup version 1"),
+    Layout("hybrid", "unified/cgroup.controllers", "cgroup version 1 and 2 (hybrid)"),
 ]
 
 
@@ -138,11 +138,11 @@ def test_the_number_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(cgroup_files, "MAX_CGROUPS", 2)
     area = {area.name: area for area in recorded(groups_v2()).areas}["cgroups"]
     assert area.counts == {"cgroups": 2}
-    assert "only the first 2 control groups of the kubelet are recorded" in area.notes
+    assert "only the first 2 kubelet cgroups are recorded" in area.notes
 
 
 def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cgroup_files, "MAX_VISITED", 2)
     area = {area.name: area for area in recorded(groups_v2()).areas}["cgroups"]
     assert area.counts == {"cgroups": 1}
-    assert any("were looked at" in note for note in area.notes)
+    assert any("were checked" in note for note in area.notes)

@@ -106,7 +106,7 @@ def test_the_number_of_threads_and_their_text_are_bounded(
     collected = recorded()
     area = {area.name: area for area in collected.areas}["processes"]
     assert [found.pid for found in collected.processes] == [1, 2, 9]
-    assert area.notes == ("only the first 3 processes are recorded, there are too many threads",)
+    assert area.notes == ("only the first 3 processes are recorded because there are too many threads",)
 
 
 def test_the_bound_on_text_is_never_too_low() -> None:

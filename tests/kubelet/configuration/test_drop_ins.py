@@ -332,7 +332,7 @@ REFUSALS = [
     Refusal(
         "wrong type",
         HEAD + "maxPods: many",
-        '{}/a.conf:3: maxPods: expected a whole number, found the text "many"',
+        '{}/a.conf:3: maxPods: expected a whole number, found the string "many"',
         f"{UNMARSHAL} string into Go struct field KubeletConfiguration.maxPods of type int32",
     ),
     Refusal(
@@ -344,7 +344,7 @@ REFUSALS = [
     Refusal(
         "wrong type inside a list",
         HEAD + "reservedMemory: [{numaNode: 0}, {numaNode: one}]",
-        '{}/a.conf:3: reservedMemory[1].numaNode: expected a whole number, found the text "one"',
+        '{}/a.conf:3: reservedMemory[1].numaNode: expected a whole number, found the string "one"',
         f"{UNMARSHAL} string into Go struct field MemoryReservation.reservedMemory.numaNode of type int32",
     ),
     Refusal(

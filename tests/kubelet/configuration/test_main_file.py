@@ -216,7 +216,7 @@ REFUSALS = [
     Refusal(
         "other kind",
         "apiVersion: v1\nkind: Pod",
-        'c.yaml:2: kind: expected KubeletConfiguration, found the text "Pod"',
+        'c.yaml:2: kind: expected KubeletConfiguration, found the string "Pod"',
         'failed to decode: no kind "Pod" is registered for version "v1" in scheme ...',
     ),
     Refusal(
@@ -235,7 +235,7 @@ REFUSALS = [
     Refusal(
         "more than a group and a version",
         "kind: KubeletConfiguration\napiVersion: a/b/c",
-        'c.yaml:2: apiVersion: expected kubelet.config.k8s.io/v1beta1, found the text "a/b/c"',
+        'c.yaml:2: apiVersion: expected kubelet.config.k8s.io/v1beta1, found the string "a/b/c"',
         "failed to decode: unexpected GroupVersion string: a/b/c",
     ),
     Refusal(
@@ -254,7 +254,7 @@ REFUSALS = [
         "other version",
         "apiVersion: kubelet.config.k8s.io/v1\nkind: KubeletConfiguration",
         "c.yaml:1: apiVersion: expected kubelet.config.k8s.io/v1beta1,"
-        ' found the text "kubelet.config.k8s.io/v1"',
+        ' found the string "kubelet.config.k8s.io/v1"',
         'failed to decode: no kind "KubeletConfiguration" is registered for version'
         ' "kubelet.config.k8s.io/v1" in scheme ...',
     ),
@@ -310,7 +310,7 @@ REFUSALS = [
     Refusal(
         "an alias of nothing",
         "kind: *a",
-        "c.yaml:1:7: the alias *a has no anchor &a before it",
+        "c.yaml:1:7: the alias *a has no preceding anchor &a",
         "failed to decode: yaml: unknown anchor 'a' referenced",
     ),
     Refusal(
@@ -328,7 +328,7 @@ REFUSALS = [
     Refusal(
         "JSON that ends too early",
         JSON_HEAD + '"maxPods": 1',
-        "c.yaml:1:93: not JSON: the text ends too early",
+        "c.yaml:1:93: not JSON: unexpected end of JSON",
         "failed to decode: couldn't get version/kind; json parse error: unexpected end of JSON input",
     ),
     Refusal(
@@ -384,7 +384,7 @@ REFUSALS = [
     Refusal(
         "text as gate",
         HEAD + "featureGates: {MemoryQoS: 'true'}",
-        'c.yaml:3: featureGates.MemoryQoS: expected true or false, found the text "true"',
+        'c.yaml:3: featureGates.MemoryQoS: expected true or false, found the string "true"',
         f"{GO} string {FIELD}.featureGates of type bool",
     ),
     Refusal(
@@ -402,7 +402,7 @@ REFUSALS = [
     Refusal(
         "null as duration, which is no pointer",
         HEAD + "cpuManagerReconcilePeriod: null",
-        "c.yaml:3: cpuManagerReconcilePeriod: expected a duration, found nothing (null)",
+        "c.yaml:3: cpuManagerReconcilePeriod: expected a duration, found null",
         'failed to decode: time: invalid duration ""',
     ),
     Refusal(
@@ -428,13 +428,13 @@ REFUSALS = [
     Refusal(
         "text as NUMA node",
         HEAD + "reservedMemory: [{numaNode: one}]",
-        'c.yaml:3: reservedMemory[0].numaNode: expected a whole number, found the text "one"',
+        'c.yaml:3: reservedMemory[0].numaNode: expected a whole number, found the string "one"',
         f"{GO} string into Go struct field MemoryReservation.reservedMemory.numaNode of type int32",
     ),
     Refusal(
         "text for a struct that no manager reads",
         HEAD + "authentication: none",
-        'c.yaml:3: authentication: expected a mapping, found the text "none"',
+        'c.yaml:3: authentication: expected a mapping, found the string "none"',
         f"{GO} string {FIELD}.authentication of type v1beta1.KubeletAuthentication",
     ),
     Refusal(

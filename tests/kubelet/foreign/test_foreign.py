@@ -469,12 +469,12 @@ JOIN = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
             "nodeRegistration.kubeletExtraArgs[0]: expected an argument (NAME=VALUE), found a mapping",
         ),
         (f"{KOPS}spec: []", "spec: expected a mapping, found a list"),
-        (f"{KOPS}spec: {{kubelet: x}}", 'spec.kubelet: expected a mapping, found the text "x"'),
+        (f"{KOPS}spec: {{kubelet: x}}", 'spec.kubelet: expected a mapping, found the string "x"'),
         (
             f"{EKS}spec: {{kubelet: {{config: 1}}}}",
             "spec.kubelet.config: expected a mapping, found the number 1",
         ),
-        (PROFILE.format("5%"), 'systemReserved.memory: expected a quantity, found the text "5%"'),
+        (PROFILE.format("5%"), 'systemReserved.memory: expected a quantity, found the string "5%"'),
         (f"{KIND_CLUSTER}nodes: {{}}", "nodes: expected a list, found a mapping"),
         (f"{KIND_CLUSTER}nodes: [1]", "nodes[0]: expected a mapping, found the number 1"),
         (
@@ -491,7 +491,7 @@ JOIN = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
         ),
         (
             machine_config({"source": "data:;base64,YWJj", "compression": "gzip"}),
-            f"{UNDECODED}: damaged gzip data, or more than 4 MiB of it",
+            f"{UNDECODED}: damaged gzip data, or more than 4 MiB unpacked",
         ),
     ],
 )

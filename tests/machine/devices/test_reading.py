@@ -76,7 +76,7 @@ REFUSED = [
     ("no node", ours(f"{GPU}: {{node0: 1}}"), "expected NUMA node numbers"),
     ("node too large", ours(f'{GPU}: {{"5000": 1}}'), "expected NUMA node numbers"),
     ("empty nodes", ours(f'{GPU}: {{"": 1}}'), "expected NUMA node numbers"),
-    ("number as key", ours(f"{GPU}: {{0: 1}}"), "expected a text as key"),
+    ("number as key", ours(f"{GPU}: {{0: 1}}"), "expected a string as key"),
     ("no extended resource", ours("cpu: {none: 4}"), "expected the name of an extended resource"),
 ]
 

@@ -49,8 +49,8 @@ def test_kinds_of_cores_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("layoutVersion: v1", "layoutVersion: v2", 'layoutVersion: expected v1, found the text "v2"'),
-        ("cpuID: 1\n", "cpuID: one\n", 'cpus[1].cpuID: expected a whole number, found the text "one"'),
+        ("layoutVersion: v1", "layoutVersion: v2", 'layoutVersion: expected v1, found the string "v2"'),
+        ("cpuID: 1\n", "cpuID: one\n", 'cpus[1].cpuID: expected a whole number, found the string "one"'),
         ("cpuID: 1\n", "cpuID: 0\n", "cpuDetails.cpus: expected CPUs, each listed once"),
         (
             "Version: v1\n",

@@ -231,7 +231,7 @@ REFUSALS = [
         "bad QoS class",
         POD[:-1] + ", status: {qosClass: Best}}",
         "pods.yaml:1: status.qosClass: expected one of Guaranteed, Burstable, BestEffort,"
-        ' found the text "Best"',
+        ' found the string "Best"',
     ),
     Refusal(
         "too many replicas",

@@ -63,7 +63,7 @@ BROKEN = [
     ("kind: LimitRange\nmetadata: {name: a}\nspec: {limits: [{}]}", "spec.limits[0]: type is missing"),
     (
         "kind: LimitRange\nmetadata: {name: a}\nspec: {limits: [{type: Pod, max: {cpu: 1x}}]}",
-        'input:5: spec.limits[0].max.cpu: expected a quantity, found the text "1x"',
+        'input:5: spec.limits[0].max.cpu: expected a quantity, found the string "1x"',
     ),
     ("kind: ResourceQuota\nmetadata: {}\nspec: {}", "input:4: metadata: name is missing"),
     (

@@ -28,9 +28,9 @@ def test_metrics_add_up_containers() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("web: much", 'usage:1: web: expected a quantity, found the text "much"'),
+        ("web: much", 'usage:1: web: expected a quantity, found the string "much"'),
         ("[1]", "usage:1: expected a mapping, found a list"),
-        ("kind: Pod", 'usage:1: kind: expected one of PodMetrics, PodMetricsList, found the text "Pod"'),
+        ("kind: Pod", 'usage:1: kind: expected one of PodMetrics, PodMetricsList, found the string "Pod"'),
         ("{kind: PodMetrics, metadata: {name: a}}", "containers is missing"),
         (
             "{kind: PodMetrics, metadata: {name: a}, containers: [{usage: {}}]}",

@@ -42,10 +42,10 @@ def test_the_last_of_repeated_keys_counts_and_the_others_are_noted() -> None:
 @pytest.mark.parametrize(
     ("content", "place", "message"),
     [
-        (b"a: \xff", Position(1, 4), "not UTF-8 text: byte 0xff makes no character"),
+        (b"a: \xff", Position(1, 4), "not UTF-8 text: byte 0xff is invalid"),
         (b"", Position(1, 1), "empty: expected YAML or JSON"),
         (b"\ta: 1", Position(1, 1), "a tab is used for indentation"),
-        (b'{"a": ', Position(1, 7), "not JSON: the text ends too early"),
+        (b'{"a": ', Position(1, 7), "not JSON: unexpected end of JSON"),
     ],
 )
 def test_texts_that_cannot_be_read_at_all(content: bytes, place: Position, message: str) -> None:

@@ -314,9 +314,9 @@ CASES = [
         (
             "spec.containers: expected a list, found a mapping",
             "spec.overhead: expected a mapping, found the number 3",
-            'spec.os: expected a mapping, found the text "windows"',
-            'spec.priority: expected a whole number, found the text "high"',
-            "spec.restartPolicy: expected a text, found a list",
+            'spec.os: expected a mapping, found the string "windows"',
+            'spec.priority: expected a whole number, found the string "high"',
+            "spec.restartPolicy: expected a string, found a list",
             "spec.containers: Required value",
             "spec.os.name: Required value: cannot be empty",
         ),

@@ -84,11 +84,11 @@ def _differs(pod: FleetPod) -> str:
         messages = " or ".join(sorted({each["message"] for each in plugin["filtered"]}))
         names = few(wrongly["nodes"], wrongly["count"])
         return (
-            f"the plug-in keeps it from {counted(wrongly['count'], 'node')} ({names}) whose kubelet would "
+            f"the plugin keeps it off {counted(wrongly['count'], 'node')} ({names}) whose kubelet would "
             f"admit it ({messages}): {wrongly['why']}"
         )
     if plugin["wronglyPassed"]:
-        return f"the plug-in lets it through to {pod['node']}: {plugin['wronglyPassed']}"
+        return f"the plugin lets it through to {pod['node']}: {plugin['wronglyPassed']}"
     return ""
 
 

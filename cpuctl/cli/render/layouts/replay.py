@@ -148,7 +148,7 @@ def _difference(failure: Failure) -> Iterator[Cell]:
 def _value(value: object) -> str:
     match value:
         case None:
-            return "nothing (null)"
+            return "null"
         case bool():
             return "true" if value else "false"
         case str():

@@ -5,6 +5,7 @@ takes longer to load than most answers. What the kubelet is told is the same for
 """
 
 from collections.abc import Callable, Iterable
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,6 +32,7 @@ class PanelledCommand(TyperCommand):
         """Let what somebody always repeats stand in for this host, where the command would look at it."""
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
+            _refuse_endless(ctx)
             _deprecate(ctx)
             from cpuctl.inputs.user_defaults import stand_in
 
@@ -87,6 +89,16 @@ def _former_options(params: Iterable[Any]) -> list[_FormerOption]:
         for former, name in FORMER_NAMES
         if name in options and former not in options
     ]
+
+
+def _refuse_endless(ctx: Any) -> None:  # noqa: ANN401
+    """Raise UsageError for what Python takes for a number and is none: no range keeps out nan."""
+    for option in ctx.command.params:
+        value = ctx.params.get(option.name)
+        if isinstance(value, float) and not isfinite(value):
+            from cpuctl.errors import UsageError
+
+            raise UsageError(f"expected a number, found {value}", where=option.opts[-1])
 
 
 def _deprecate(ctx: Any) -> None:  # noqa: ANN401

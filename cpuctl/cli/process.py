@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from types import FrameType
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -86,3 +87,14 @@ def tell_manager(state: str) -> None:
             end.sendto(state.encode(), address)
         except OSError:
             return  # a manager that does not listen is no reason to stop
+
+
+def watchdog_seconds() -> float:
+    """Return after how long without a sign of life the service manager ends this process, else infinity.
+
+    *sd_watchdog_enabled(3)*: a manager that asks another process says so.
+    """
+    asked, process = os.environ.get("WATCHDOG_USEC", ""), os.environ.get("WATCHDOG_PID", "")
+    if not (asked.isascii() and asked.isdigit() and int(asked)) or process not in ("", str(os.getpid())):
+        return inf
+    return int(asked) / 1e6

@@ -1,7 +1,10 @@
 """``cpuctl watch``: an audit that keeps running, and reports what changes."""
 
+import errno
+import os
 import signal
 import socket
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +23,7 @@ from cpuctl.cli.notes import print_doubts, print_sources
 from cpuctl.cli.options import PodResourcesOption, QuietOption, RootOption, RunningPodsOption
 from cpuctl.cli.output import Style, complain, takes_every_character
 from cpuctl.cli.panels import OUTPUT
-from cpuctl.cli.process import read_by_journal, tell_manager
+from cpuctl.cli.process import read_by_journal, tell_manager, watchdog_seconds
 from cpuctl.errors import NodeAccessError, UsageError, unwritable
 
 if TYPE_CHECKING:
@@ -76,11 +79,15 @@ class Until(StrEnum):
 
 EveryOption = Annotated[
     str,
-    typer.Option("--every", metavar="DURATION", help="How often threads and interrupts are sampled."),
+    typer.Option(
+        "--every", metavar="DURATION", help="How often threads and interrupts are sampled; 100ms or more."
+    ),
 ]
 FullOption = Annotated[
     str,
-    typer.Option("--full", metavar="DURATION", help="How often the node is audited when nothing changes."),
+    typer.Option(
+        "--full", metavar="DURATION", help="How often the node is audited when nothing changes; 1s or more."
+    ),
 ]
 SettleOption = Annotated[
     str,
@@ -172,13 +179,26 @@ def watch(
 def _follow(inputs: "WatchInputs", teller: "_Teller", end: float, waker: int) -> None:
     from cpuctl.operations.watch import Watch
 
-    watch = Watch(inputs, waker)
+    # Half the time that a service manager gives, as sd_watchdog_enabled(3) has it.
+    watch = Watch(inputs, waker, silence=watchdog_seconds() / 2, output=_pipe())
     try:
         teller.begin(watch.begin())
         while not teller.ends and (seen := watch.wait(end)) is not None:
             teller.tell(seen)
     finally:
         watch.close()
+    if watch.unread:
+        signal.raise_signal(signal.SIGPIPE)
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))  # where that signal is ignored
+
+
+def _pipe() -> int | None:
+    """Return the descriptor of stdout where it is a pipe: its reader may go long before the next change."""
+    try:
+        handle = sys.stdout.fileno()
+        return handle if stat.S_ISFIFO(os.fstat(handle).st_mode) else None
+    except (AttributeError, OSError):
+        return None
 
 
 def _seconds(text: str, option: str, *, least: float = 0.0) -> float:

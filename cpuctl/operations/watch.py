@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 _LEAST_PAUSE = 0.05
 """Seconds: as many notices as come within are taken at once."""
+_LONGEST_PAUSE = 3600.0
+"""Seconds: the kernel takes 2^31 - 1 milliseconds at most for one; whoever waits longer waits again."""
 _KNOWN_FROM_THE_START = (Kind.POD, Kind.STATE_FILE, Kind.KUBELET, Kind.GAP)
 
 
@@ -97,13 +99,22 @@ def look_at(inputs: WatchInputs) -> Look:
 
 
 class Watch:
-    """Watches a node; *waker* is a descriptor that can be read when it is time to leave."""
+    """Watches a node; *waker* is a descriptor that can be read when it is time to leave.
 
-    def __init__(self, inputs: WatchInputs, waker: int) -> None:
+    *silence* are the seconds after which it says that it is alive, although there is nothing to report. It
+    leaves, too, when nobody reads the pipe *output* any more (``unread``); None where that is not a pipe.
+    """
+
+    def __init__(
+        self, inputs: WatchInputs, waker: int, *, silence: float = math.inf, output: int | None = None
+    ) -> None:
         root = Path(inputs.node.root or "/")
         tree = DirectoryTree(root)
         self._inputs = inputs
         self._waker = waker
+        self._silence = max(silence, _LEAST_PAUSE)
+        self._output = output
+        self.unread = False
         self._sampler = Sampler(tree, live=root.resolve() == Path("/"))
         self._places = Places(root, tree.followed)
         self._ledger = Ledger()
@@ -127,15 +138,18 @@ class Watch:
         return self._taken_in(look, started)
 
     def wait(self, until: float) -> Observation | None:
-        """Wait for what is to be reported; None at the moment *until*, or when the waker ends it.
+        """Wait for what is to be reported; None at the moment *until*, or when it is time to leave.
 
         What is returned is empty most of the time: it says that the watch is alive.
         """
+        spoken = time.monotonic()
         while (now := time.monotonic()) < until:
             look = self._pace.next_look(min(self._ledger.due, self._retry))
             if now >= look:
                 return self._look_again()
-            if self._paused(min(until, look, self._next_sample) - now):
+            if now >= spoken + self._silence:
+                return Observation()
+            if self._paused(min(until, look, self._next_sample, spoken + self._silence) - now):
                 return None
             now = time.monotonic()
             if self._places.read():
@@ -152,10 +166,15 @@ class Watch:
 
     def _paused(self, seconds: float) -> bool:
         """Wait for notices or the end of a pause; return whether it is time to leave."""
-        if _readable(self._waker, seconds=min(seconds, _LEAST_PAUSE)):
+        if self._leaves(_readable(self._waker, seconds=min(seconds, _LEAST_PAUSE), output=self._output)):
             return True  # and notices of a storm have been gathered meanwhile
         more = [] if (notices := self._places.fileno()) is None else [notices]
-        return self._waker in _readable(self._waker, *more, seconds=seconds - _LEAST_PAUSE)
+        seconds -= _LEAST_PAUSE
+        return self._leaves(_readable(self._waker, *more, seconds=seconds, output=self._output))
+
+    def _leaves(self, ready: list[int]) -> bool:
+        self.unread = self._output is not None and self._output in ready
+        return self.unread or self._waker in ready
 
     def _sample_differs(self, now: float) -> bool:
         before, pods, started = self._sample, self._pods_file, time.process_time()
@@ -210,11 +229,14 @@ class Watch:
         ]
 
 
-def _readable(*handles: int, seconds: float) -> list[int]:
+def _readable(*handles: int, seconds: float, output: int | None) -> list[int]:
+    """Wait until a handle can be read, or nobody reads *output* any more; return which these are."""
     poll = select.poll()
     for handle in handles:
         poll.register(handle, select.POLLIN)
-    return [handle for handle, _ in poll.poll(max(0.0, seconds) * 1000)]
+    if output is not None:
+        poll.register(output, 0)  # that it has no reader is reported unasked
+    return [handle for handle, _ in poll.poll(max(0.0, min(seconds, _LONGEST_PAUSE)) * 1000)]
 
 
 def _remark(before: str, now: str) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import bz2
 import json
 import lzma
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from cpuctl.cli.app import app
 from cpuctl.cli.completion.command_tree import Command, command_tree
 from tests.audit.node_tree import PODS, clean_node, with_kubelet_files
 from tests.capture.node_texts import written
@@ -353,3 +356,23 @@ def test_the_pods_of_the_node_are_read_by_all(node: str, tmp_path: Path, cpuctl:
     assert str(tmp_path / "pods.json") in {
         each["value"] for each in json.loads(result.out)["sources"].values()
     }
+
+
+def options_of(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the options of all commands below one, each with its command's words."""
+    if hasattr(command, "list_commands"):
+        for name in command.list_commands(None):
+            yield from options_of(command.get_command(None, name), (*path, name))
+    else:
+        yield from ((path, each) for each in command.params)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "-1", "1e999"])
+def test_a_share_and_a_time_are_numbers(number: str, cpuctl: Cpuctl) -> None:
+    """Python takes nan for one, which is in no range and outside of none."""
+    found = [(path, each) for path, each in options_of(get_command(app)) if "float" in each.type.name]
+    assert {" ".join(path) for path, _ in found} >= {"top", "watch"}
+    for path, option in found:
+        result = cpuctl(*path, f"{option.opts[-1]}={number}")
+        assert (result.code, result.out) == (2, ""), result
+        assert option.opts[-1] in result.err

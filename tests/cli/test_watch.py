@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
 import signal
 import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -15,6 +19,7 @@ import pytest
 
 from cpuctl.answers.watch import WatchEvent, WatchEventName
 from cpuctl.cli.render.watch_lines import line
+from cpuctl.cli.process import watchdog_seconds
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import QosClass
 from cpuctl.records import replace
@@ -280,6 +285,49 @@ def test_a_service_manager_is_told(tmp_path: Path, disk: OnDisk) -> None:
                 told.append(manager.recv(100))
     assert told[:2] == [b"WATCHDOG=1", b"READY=1"]
     assert (set(told[2:-1]), told[-1]) == ({b"WATCHDOG=1"}, b"STOPPING=1")
+
+
+def test_a_service_manager_is_told_however_rarely_it_looks(tmp_path: Path, disk: OnDisk) -> None:
+    """Twice in the time that a manager gives; what has no end must not be more than a kernel waits."""
+    words = (*disk.words, "--every", "600h", "--full", "600h", "--settle", "600h")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(30)
+        notified = str(tmp_path / "notify")
+        with watching(*words, "--for", "1000h", NOTIFY_SOCKET=notified, WATCHDOG_USEC="400000") as watched:
+            watched.named("Watching")
+            told = [manager.recv(100) for _ in range(6)]
+            began = time.monotonic()
+            told += [manager.recv(100) for _ in range(5)]
+            assert time.monotonic() - began >= 5 * 0.2 - 0.25, "and no more often than that"
+            assert watched.end(signal.SIGTERM) == 0
+    assert set(told) == {b"WATCHDOG=1", b"READY=1"}
+
+
+def test_a_watchdog_of_another_process_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    for asked, process, seconds in (
+        ("300000000", "", 300.0),
+        ("300000000", str(os.getpid()), 300.0),
+        ("300000000", "1", math.inf),
+        ("", "", math.inf),
+        ("0", "", math.inf),
+        ("soon", "", math.inf),
+    ):
+        monkeypatch.setenv("WATCHDOG_USEC", asked)
+        monkeypatch.setenv("WATCHDOG_PID", process)
+        assert watchdog_seconds() == seconds
+
+
+def test_a_watch_that_nobody_reads_any_more_ends(disk: OnDisk) -> None:
+    """At once, as tail -f does, and not with the next change."""
+    words = (sys.executable, "-m", "cpuctl", "watch", *disk.words)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert b"watching 3 containers" in process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(30) == -signal.SIGPIPE
+        assert process.stderr.read().count(b"error") == 0
 
 
 def test_without_notices_groups_are_sampled(disk: OnDisk) -> None:

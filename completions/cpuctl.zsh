@@ -793,8 +793,8 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:CHECK,...: _cpuctl_ask checks' \
-                '(--every)'--every='[How often threads and interrupts are sampled.]:DURATION: ' \
-                '(--full)'--full='[How often the node is audited when nothing changes.]:DURATION: ' \
+                '(--every)'--every='[How often threads and interrupts are sampled; 100ms or more.]:DURATION: ' \
+                '(--full)'--full='[How often the node is audited when nothing changes; 1s or more.]:DURATION: ' \
                 '(--settle)'--settle='[How long a finding must be gone, or different, before that is reported.]:DURATION: ' \
                 '(--max-cpu)'--max-cpu='[How much of one CPU audits may take in the long run; samples may take as much again.]:PERCENT: ' \
                 '(--fail-on)'--fail-on='[End with exit code 3 at the first finding of this severity or worse.]:error|warning|note:(error warning note)' \

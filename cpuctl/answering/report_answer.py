@@ -133,10 +133,9 @@ class _Reporter:
             parts["holders"] = holders
         if (audit := self._audit()) is not None:
             parts["audit"] = audit
-        if holders is not None:
-            self._name(holders, audit)
         if coming is not None:
             self._plan(coming, parts)
+        self._name(parts)
         if self.inputs.timeline:
             parts["timeline"] = self._timeline()
         return {
@@ -296,25 +295,29 @@ class _Reporter:
                 self._misses("audit", f"{counted(count, 'file')} of the node could not be read")
         return document
 
-    def _name(self, holders: CheckpointDump, audit: Audit | None) -> None:
+    def _name(self, parts: answers.ReportParts) -> None:
         """Name holders that state files know by UID alone, as far as the node's own files tell names."""
+        audit, holders, planned = parts.get("audit"), parts.get("holders", {}), parts.get("planned")
         named = {
             each["uid"]: (each["namespace"], each["pod"])
             for each in (audit["containers"] if audit is not None else ())
             if each["pod"] is not None
         }
-        nameless = False
-        for part in (holders.get("cpus"), holders.get("memory")):
+        for part in (holders.get("cpus"), holders.get("memory"), planned):
             for holder in part["holders"] if part is not None else ():
                 if holder["pod"] is None and holder["podUID"] in named:
                     holder["namespace"], holder["pod"] = named[holder["podUID"]]
-                nameless = nameless or (holder["pod"] is None and holder["owner"] == "unknown")
-        if nameless:
+        known = [part for part in (holders.get("cpus"), holders.get("memory")) if part is not None]
+        if any(
+            each["pod"] is None and each["owner"] == "unknown" for part in known for each in part["holders"]
+        ):
             self._misses("holders", _NAMELESS)
 
     def _plan(self, coming: tuple[GivenPods, PastPods], parts: answers.ReportParts) -> None:
         """Plan the pods that are to come on the node as it is, and explain those that are not admitted."""
+        from cpuctl.answering.plan.picture_answer import plan_picture
         from cpuctl.answering.plan.plan_document import planned_document
+        from cpuctl.engine.node import Node
         from cpuctl.inputs.kubelet import load_kubelet
         from cpuctl.operations.plan import Planner
 
@@ -328,6 +331,9 @@ class _Reporter:
         planner = Planner(planning, progress=self.progress)
         plan = planner.plan(planning.kubelet, planning.sources)
         parts["plan"] = planned_document(planner, plan, planning.sources)
+        if isinstance(plan.node, Node) and plan.node.policy is not None:
+            named = (*planning.initial.running, *planning.incoming)
+            parts["planned"] = plan_picture(self.source.machine, plan.node, named)
         self._explain(planning, plan, parts)
         self.sources.warn(*sources.warnings)
 

@@ -9,7 +9,7 @@ from cpuctl.answers.checkpoint import CheckpointDump, CheckpointVerify
 from cpuctl.answers.config import ConfigCheck
 from cpuctl.answers.explanation import Explanation
 from cpuctl.answers.fleet import FleetFinding, FleetGroup, ListedNode, NodeName, UnreadableNode
-from cpuctl.answers.plan import NotStartedPlan, StartedPlan
+from cpuctl.answers.plan import NotStartedPlan, PlanPicture, StartedPlan
 from cpuctl.answers.replay import Replay
 from cpuctl.answers.topology import Topology
 from cpuctl.answers.values import ApiVersion, Count, FindingCounts, Sources
@@ -49,6 +49,8 @@ class ReportParts(TypedDict, total=False):
     """The node against what its kubelet believes."""
     plan: NotStartedPlan | StartedPlan
     """What becomes of the pods that were given."""
+    planned: PlanPicture
+    """Who holds which CPUs once they are admitted, with a map of the machine."""
     explanations: list[Explanation]
     """Why pods are not admitted, and what would change that."""
     unexplained: list[str]

@@ -95,8 +95,8 @@ def _colors(theme: Theme) -> str:
     )
 
 
-def cpu_map(facts: MachineFacts) -> Markup:
-    """Write the map of a machine; the same facts give the same text.
+def cpu_map(facts: MachineFacts, name: str = "map") -> Markup:
+    """Write the map of a machine, with an id on its page; the same facts give the same text.
 
     Every CPU has its number in ``data-cpu``, the marks of its owners in ``data-o``, and all there is to say
     of it as its title.
@@ -110,7 +110,7 @@ def cpu_map(facts: MachineFacts) -> Markup:
     boxes = list(drawer.boxes(nested(cpu.row for cpu in facts.cpus if cpu.row["online"])))
     if offline := [cpu for cpu in facts.cpus if not cpu.row["online"]]:
         boxes.append(_box("Offline", "", joined(map(drawer.cell, offline))))
-    return element("div", {"class": "map", "id": "map"}, joined(boxes, "\n"))
+    return element("div", {"class": "map", "id": name}, joined(boxes, "\n"))
 
 
 def map_legend(facts: MachineFacts) -> Markup:

@@ -32,6 +32,15 @@ from cpuctl.exports.page import (
 )
 
 
+class Head(NamedTuple):
+    """What stands on top: the title, how all of it stands, facts; ``above`` is the page that leads here."""
+
+    title: str
+    verdict: StyledText
+    facts: Sequence[str] = ()
+    above: str = ""
+
+
 class Card(NamedTuple):
     """How one part of a report stands, in a word and a sentence; ``link`` is where there is more of it."""
 
@@ -67,9 +76,10 @@ class Fold(NamedTuple):
 
 
 class CPUMap(NamedTuple):
-    """The CPUs of a machine, to be pointed at."""
+    """The CPUs of a machine, to be pointed at, with rows of owners in the same chapter; *name* is its id."""
 
     facts: MachineFacts
+    name: str = "map"
 
 
 class Unknowns(NamedTuple):
@@ -99,6 +109,7 @@ body { max-width: 100rem; padding: 1.5rem clamp(1rem, 3vw, 3rem); }
 .skip { position: absolute; left: -100rem; } .skip:focus { left: 1rem; top: .5rem; background: var(--paper);
   padding: .3rem .6rem; z-index: 3; }
 a { color: inherit; }
+.up { margin: 0 0 .3rem; font-size: .9rem; }
 :focus-visible { outline: 2px solid var(--ink); outline-offset: 2px; border-radius: 3px; }
 header h1 { overflow-wrap: anywhere; } header .muted { margin: .1rem 0; }
 .muted { color: var(--muted); } .unknown { color: var(--unknown); }
@@ -162,24 +173,16 @@ code { font: .92em/1.45 'Liberation Mono', 'DejaVu Sans Mono', Menlo, Consolas, 
 """
 
 
-def report_page(
-    title: str,
-    verdict: StyledText,
-    facts: Sequence[str],
-    cards: Sequence[Card],
-    chapters: Sequence[Chapter],
-    alone: str = "pod",
-) -> Markup:
-    """Write the page; the same content gives the same text.
-
-    *facts* stand below the title; *alone* is what can be shown by itself.
-    """
+def report_page(head: Head, cards: Sequence[Card], chapters: Sequence[Chapter], alone: str = "pod") -> Markup:
+    """Write the page; the same content gives the same text. *alone* is what can be shown by itself."""
+    back = element("p", {"class": "up"}, element("a", {"href": head.above}, text("All nodes")))
     top = element(
         "header",
         {},
-        element("h1", {}, element("bdi", {}, text(title))),
-        verdict_markup(verdict),
-        *(element("p", {"class": "muted"}, element("bdi", {}, text(each))) for each in facts),
+        *([back] if head.above else []),
+        element("h1", {}, element("bdi", {}, text(head.title))),
+        verdict_markup(head.verdict),
+        *(element("p", {"class": "muted"}, element("bdi", {}, text(each))) for each in head.facts),
     )
     nav = element("nav", {"aria-label": "Parts of the report"}, _cards(cards))
     main = element("main", {"id": "main", "tabindex": -1}, joined(map(_chapter, chapters), "\n"))
@@ -188,7 +191,7 @@ def report_page(
     # This one script is known by its hash: no other runs, even if one got in through a name.
     digest = b64encode(sha256(SCRIPT.encode()).digest()).decode()
     return html_document(
-        title,
+        head.title,
         [skip, top, nav, _bar(alone), main, footer(), script],
         policy=f"{POLICY}; script-src 'sha256-{digest}'",
         style=f"{BASE_STYLE}{map_style()}{_STYLE}",
@@ -265,9 +268,9 @@ def _item(item: Item) -> Markup:
         case Unknowns(lines=lines):
             items = (element("li", {}, _marked(StyledText(line, "unknown"))) for line in lines)
             return element("ul", {"class": "unknowns"}, joined(items, "\n"))
-        case CPUMap(facts=machine):
-            hint = element("p", {"class": "said", "id": "said"}, text(_HINT))
-            return joined([cpu_map(machine), hint, map_legend(machine)], "\n")
+        case CPUMap(facts=machine, name=name):
+            hint = element("p", {"class": "said"}, text(_HINT))
+            return joined([cpu_map(machine, name), hint, map_legend(machine)], "\n")
         case _:
             return part_markup(item)
 
@@ -303,9 +306,7 @@ SCRIPT = """'use strict';
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const by = (id) => document.getElementById(id);
-  const map = by('map'), cells = map ? all('.cpu', map) : [];
-  const said = by('said'), bar = by('bar'), pod = by('pod'), told = by('told');
-  const owners = all('tr[data-o]');
+  const bar = by('bar'), pod = by('pod'), told = by('told');
   const rows = all('[data-pod]');
 
   // What is worth a look only now and then is folded; without this script, and on paper, it is open.
@@ -330,49 +331,61 @@ SCRIPT = """'use strict';
   all('a[href^="#"]').forEach((each) => each.addEventListener('click', () => unfold(each.hash.slice(1))));
   follow();
 
-  // The map: CPUs of one owner light up together, by mouse, touch or keys.
+  // A map: CPUs of one owner light up together, by mouse, touch or keys. Its owners stand in its section.
   const marks = (each) => (each.dataset.o || '').split(' ').filter(Boolean);
-  const hint = said ? said.textContent : '';
-  const light = (wanted) => {
-    const some = wanted.length > 0;
-    const has = (each) => marks(each).some((mark) => wanted.includes(mark));
-    cells.forEach((each) => each.classList.toggle('same', some && has(each)));
-    owners.forEach((each) => each.classList.toggle('same', some && has(each)));
-    if (map) map.classList.toggle('lit', some);
-  };
-  const show = (cell) => {
-    if (said) said.textContent = cell ? cell.getAttribute('aria-label') : hint;
-    light(cell ? marks(cell) : []);
-  };
-  let current = 0;
-  const stand = (place) => {
-    cells[current].tabIndex = -1;
-    current = place;
-    cells[current].tabIndex = 0;
-    cells[current].focus();
-  };
-  const above = (step) => {
-    const here = cells[current].getBoundingClientRect();
-    let best = current, cost = Infinity;
-    cells.forEach((each, place) => {
-      const there = each.getBoundingClientRect();
-      const down = (there.top - here.top) * step;
-      const found = down + 2 * Math.abs(there.left - here.left);
-      if (down > 4 && found < cost) { best = place; cost = found; }
-    });
-    return best;
-  };
-  const ways = {
-    ArrowRight: () => Math.min(current + 1, cells.length - 1),
-    ArrowLeft: () => Math.max(current - 1, 0),
-    ArrowDown: () => above(1),
-    ArrowUp: () => above(-1),
-    Home: () => 0,
-    End: () => cells.length - 1,
-  };
-  if (cells.length) {
+  const wire = (map) => {
+    const section = map.closest('section'), said = section.querySelector('.said');
+    const cells = all('.cpu', map), owners = all('tr[data-o]', section);
+    const byMark = new Map();
+    [...cells, ...owners].forEach((each) => marks(each).forEach((mark) => {
+      if (!byMark.has(mark)) byMark.set(mark, []);
+      byMark.get(mark).push(each);
+    }));
+    const hint = said.textContent;
+    let lit = [];
+    const light = (wanted) => {
+      lit.forEach((each) => each.classList.remove('same'));
+      lit = wanted.flatMap((mark) => byMark.get(mark) || []);
+      lit.forEach((each) => each.classList.add('same'));
+      map.classList.toggle('lit', wanted.length > 0);
+    };
+    const show = (cell) => {
+      said.textContent = cell ? cell.getAttribute('aria-label') : hint;
+      light(cell ? marks(cell) : []);
+    };
+    let current = 0;
+    const stand = (place) => {
+      cells[current].tabIndex = -1;
+      current = place;
+      cells[current].tabIndex = 0;
+      cells[current].focus();
+    };
+    const above = (step) => {
+      const here = cells[current].getBoundingClientRect();
+      let best = current, cost = Infinity;
+      cells.forEach((each, place) => {
+        const there = each.getBoundingClientRect();
+        const down = (there.top - here.top) * step;
+        const found = down + 2 * Math.abs(there.left - here.left);
+        if (down > 4 && found < cost) { best = place; cost = found; }
+      });
+      return best;
+    };
+    const ways = {
+      ArrowRight: () => Math.min(current + 1, cells.length - 1),
+      ArrowLeft: () => Math.max(current - 1, 0),
+      ArrowDown: () => above(1),
+      ArrowUp: () => above(-1),
+      Home: () => 0,
+      End: () => cells.length - 1,
+    };
+    const choose = (cell) => {
+      const mine = marks(cell).flatMap((mark) => byMark.get(mark)).find((each) => each.dataset.pod);
+      filter(mine && pod.value !== mine.dataset.pod ? mine.dataset.pod : '');
+    };
+    const words = section.querySelector('h2').textContent;
     map.setAttribute('role', 'listbox');
-    map.setAttribute('aria-label', 'CPUs by place, each with its owner');
+    map.setAttribute('aria-label', `${words}: CPUs by place, each with its owner`);
     cells.forEach((each, place) => {
       each.setAttribute('role', 'option');
       each.setAttribute('aria-selected', 'false');
@@ -391,11 +404,22 @@ SCRIPT = """'use strict';
       if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); choose(cells[current]); }
       if (event.key === 'Escape') filter('');
     });
-  }
-  owners.forEach((each) => {
-    each.addEventListener('mouseenter', () => light(marks(each)));
-    each.addEventListener('mouseleave', () => light([]));
-  });
+    owners.forEach((each) => {
+      each.addEventListener('mouseenter', () => light(marks(each)));
+      each.addEventListener('mouseleave', () => light([]));
+    });
+    return (wanted, is) => {
+      const named = wanted ? owners.filter((each) => each.dataset.pod && is(each)) : [];
+      const mine = new Set(named.flatMap(marks));
+      map.classList.toggle('some', Boolean(wanted));
+      return cells.filter((each) => {
+        const hit = marks(each).some((mark) => mine.has(mark));
+        each.classList.toggle('hit', hit);
+        each.setAttribute('aria-selected', String(hit));
+        return hit;
+      });
+    };
+  };
 
   // One pod alone: rows of others go away, and CPUs of others lose their colours.
   const filter = (text) => {
@@ -404,22 +428,12 @@ SCRIPT = """'use strict';
     const is = (each) => !wanted || each.dataset.pod.toLowerCase().includes(wanted);
     let seen = 0;
     rows.forEach((each) => { each.hidden = !is(each); seen += !each.hidden; });
-    const mine = wanted ? owners.filter((each) => each.dataset.pod && is(each)).flatMap(marks) : [];
-    let hits = 0;
-    cells.forEach((each) => {
-      const hit = marks(each).some((mark) => mine.includes(mark));
-      each.classList.toggle('hit', hit);
-      each.setAttribute('aria-selected', String(hit));
-      hits += hit;
-    });
-    if (map) map.classList.toggle('some', Boolean(wanted));
-    const of = map ? `${seen} entries and ${hits} CPUs of pods` : `${seen} entries of nodes`;
+    const hits = maps.flatMap((mark) => mark(wanted, is)).map((each) => each.dataset.cpu);
+    const cpus = new Set(hits).size;
+    const of = maps.length ? `${seen} entries and ${cpus} CPUs of pods` : `${seen} entries of nodes`;
     told.textContent = wanted ? `${of} with this name` : '';
   };
-  const choose = (cell) => {
-    const mine = owners.find((each) => marks(each).some((mark) => marks(cell).includes(mark)));
-    filter(mine && pod.value !== mine.dataset.pod ? mine.dataset.pod : '');
-  };
+  const maps = all('.map').filter((each) => each.querySelector('.cpu')).map(wire);
   const names = [...new Set(rows.map((each) => each.dataset.pod).filter(Boolean))].sort();
   names.slice(0, 500).forEach((name) => by('pod-names').append(new Option(name)));
   by('by-pod').hidden = !names.length;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from cpuctl.diagnostics import SEVERITIES
@@ -42,6 +42,7 @@ _STARTS: Final[Mapping[str, str]] = {
     "Undetermined": "whether the kubelet would start cannot be said",
 }
 _WORST: Final[tuple[Tone, ...]] = ("bad", "unknown", "warn", "good", "")
+_TONES: Final[Mapping[str, Tone]] = {"error": "bad", "warning": "warn", "note": ""}
 
 
 class PlacedFinding(NamedTuple):
@@ -65,15 +66,17 @@ def verdict(report: Report) -> StyledText:
     """Say in one sentence how the node stands: what is wrong first, and never more than is known."""
     found, unknown = list(_wrong(report)), report["summary"]["unknown"]
     if found:
-        start = report["summary"]["start"]
-        bad = start in ("Refused", "KubeletFault") or any(tone == "bad" for _, tone in found)
-        tone: Tone = "bad" if bad else "warn"
+        tone = _worst(tone for _, tone in found)
         return StyledText(f"{'; '.join(text for text, _ in found)}{_not_known(unknown, ', and ')}", tone)
     if unknown:
         return StyledText(
             f"Nothing wrong was found in what could be looked at{_not_known(unknown, '; ')}", "unknown"
         )
     return StyledText("Nothing wrong was found", "good")
+
+
+def _worst(tones: Iterable[Tone]) -> Tone:
+    return min(tones, key=_WORST.index, default="")
 
 
 def is_clean(summary: ReportSummary) -> bool:
@@ -135,8 +138,7 @@ def _standing(report: Report, part: ReportPart, status: StyledText | None) -> St
         why = next((each["what"] for each in report["unknown"] if each["part"] == part), "not known")
         status = StyledText(why, "unknown")
     elif unknown:
-        tone: Tone = min(status.tone, "unknown", key=_WORST.index)
-        status = StyledText(f"{status.text}{_not_known(unknown, '; ')}", tone)
+        status = StyledText(f"{status.text}{_not_known(unknown, '; ')}", _worst((status.tone, "unknown")))
     return Standing(part, PARTS[part], status)
 
 
@@ -161,7 +163,7 @@ def _machine(topology: Topology) -> StyledText:
     severities = [each["severity"] for each in topology["findings"]]
     if severities:
         text += f"; {counted(len(severities), 'finding')}"
-    return StyledText(text, "warn" if "warning" in severities else "bad" if "error" in severities else "")
+    return StyledText(text, _worst(_TONES[each] for each in severities))
 
 
 def _configuration(report: Report) -> StyledText:
@@ -176,7 +178,7 @@ def _started(start: Start, counts: FindingCounts) -> StyledText:
         case "Started":
             tone: Tone = "bad" if counts["error"] else "warn" if counts["warning"] else "good"
         case "Undetermined":
-            tone = "unknown"
+            tone = "bad" if counts["error"] else "unknown"
         case _:
             tone = "bad"
     return StyledText(f"{_STARTS[start['outcome']]}{more}", tone)

@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cpuctl.cli.fleet.reporting import NodeReporter
 
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.plan_inputs import PlanningInputs, read_pods
 from tests.cli.conftest import ROOT, Cpuctl
 
 FAULTY = ROOT / "fixtures/nodes/v2-2-numa/node.tar.xz"
@@ -75,12 +79,25 @@ def test_pages_are_written_beside_an_index_that_leads_to_them(
     ]
     faulty = (directory / "faulty.html").read_text("ascii")
     alone = cpuctl("report", fleet[0], "--html", "-", "-q")
-    assert faulty == alone.out
+    back = '<p class="up"><a href="index.html">All nodes</a></p>'
+    assert faulty.count(back) == 1
+    assert faulty.replace(back, "") == alone.out
     again = cpuctl("fleet", "report", *fleet, "--html", str(directory), "-q")
     assert (again.code, again.out) == (2, "")
     assert "is not empty" in again.err
     assert cpuctl("fleet", "report", *fleet, "--html", str(directory), "--force", "-q").code == 4
     assert (directory / "index.html").read_text("ascii") == index
+
+
+def test_other_pods_to_come_are_another_question() -> None:
+    def asked(*templates: str) -> str:
+        words = PlanningInputs(templates=list(templates))
+        coming = read_pods(words, Sources(), needed=True) if templates else None
+        return NodeReporter(KubeletInputs(), {}, None, coming, paged=False).asks("node7")
+
+    texts = [asked(), asked("a=1/1"), asked("a=2/2"), asked("a=1/1", "b=1/1")]
+    assert len(set(texts)) == 4
+    assert asked("a=1/1") == texts[1]
 
 
 def test_names_of_nodes_are_no_paths_and_no_markup(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -74,6 +74,14 @@ def test_pods_are_planned_on_the_node_as_it_is_and_refusals_explained(cpuctl: Cp
     assert report["plan"]["pods"] == plan["pods"]
     assert [pod["outcome"] for pod in plan["pods"]] == ["Admitted", "Rejected"]
     assert report["summary"]["notAdmitted"] == 1
+    now, then = (part["holders"] for part in (report["holders"]["cpus"], report["planned"]))
+    (web,) = plan["pods"][0]["containers"]
+    assert {(each["podUID"], each["cpus"]) for each in now} < {
+        (each["podUID"], each["cpus"]) for each in then
+    }
+    assert [each["cpus"] for each in then if each["pod"] == "web"] == [web["cpus"]]
+    marked = {row["cpu"] for row in report["planned"]["cpus"] if row["marks"]}
+    assert len(marked) == sum(each["count"] for each in then) == 24
     (explained,) = report["explanations"]
     alone = asked(cpuctl, "explain", "late", *reserved, *state, *pods)
     assert (explained["pod"], explained["decision"], explained["suggestions"]) == (

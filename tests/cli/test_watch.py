@@ -18,8 +18,8 @@ from typing import Any, cast, get_args
 import pytest
 
 from cpuctl.answers.watch import WatchEvent, WatchEventName
-from cpuctl.cli.render.watch_lines import line
 from cpuctl.cli.process import watchdog_seconds
+from cpuctl.cli.render.watch_lines import line
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import QosClass
 from cpuctl.records import replace

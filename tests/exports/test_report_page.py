@@ -21,6 +21,7 @@ from cpuctl.exports.report_page import (
     Fact,
     Facts,
     Fold,
+    Head,
     Unknowns,
     report_page,
 )
@@ -61,7 +62,7 @@ def example(name: str = "shop/db", cpus: int = 4) -> str:
         Chapter("state", "State files", (Unknowns((f"not recorded: {name}",)),)),
     ]
     cards = [Card("Pods", StyledText(name, "bad"), "pods")]
-    page = report_page(name, StyledText(f"1 error on {name}", "bad"), [name], cards, chapters)
+    page = report_page(Head(name, StyledText(f"1 error on {name}", "bad"), [name]), cards, chapters)
     return as_bytes(page).decode("ascii")
 
 
@@ -136,6 +137,19 @@ def test_the_page_is_told_to_readers_by_its_structure() -> None:
     assert {has["aria-labelledby"] for has in sections} <= set(ids)
     first = next(has for name, has in elements if name == "a")
     assert (first["class"], first["href"]) == ("skip", "#main")
+
+
+def test_a_page_of_many_leads_back_to_their_index() -> None:
+    clean = StyledText("Nothing wrong was found", "good")
+    alone, one_of_many = (
+        as_bytes(report_page(Head("node7", clean, above=above), [], [])).decode()
+        for above in ("", "index.html")
+    )
+    assert [has["href"] for name, has in Elements(alone).found if name == "a"] == ["#main"]
+    assert [has["href"] for name, has in Elements(one_of_many).found if name == "a"] == [
+        "#main",
+        "index.html",
+    ]
 
 
 def test_the_same_content_gives_the_same_text() -> None:

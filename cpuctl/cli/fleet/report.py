@@ -1,6 +1,7 @@
 """``cpuctl fleet report``: a page for every node of a fleet, and an index with the odd ones first."""
 
 import zlib
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod
 
 app = command_group()
+
+_INDEX = "index.html"
 
 HELP = """Write a page for each node, and an index with the odd ones first.
 
@@ -99,7 +102,11 @@ class NodeReporter(KubeletFiles):
     def asks(self, name: str) -> str:
         """Name the question: a page has its node's name, so that no two nodes share one."""
         there = content_digest(self._pods.get(name))
-        return f"report {name} {self._asks_kubelet(name)} {there} {self._coming is not None} {self._paged}"
+        return f"report {name} {self._asks_kubelet(name)} {there} {self._asks_coming} {self._paged}"
+
+    @cached_property
+    def _asks_coming(self) -> str:
+        return content_digest(self._coming)
 
     def __call__(self, recording: "Recording") -> "dict[str, Any]":
         """Read a recording and report on it; raise CpuctlError where it cannot be used."""
@@ -132,7 +139,7 @@ class NodeReporter(KubeletFiles):
             from cpuctl.exports.page import as_bytes
 
             # It waits here until the index is made: of a thousand nodes, that is a lot of text.
-            row["text"] = zlib.compress(as_bytes(node_page(report)))
+            row["text"] = zlib.compress(as_bytes(node_page(report, index=_INDEX)))
         return row
 
 
@@ -226,8 +233,8 @@ def _write(
     for row in rows:
         if row["outcome"] == "Read":
             _save(directory / row["page"], zlib.decompress(row["text"]), force=force)
-    _save(directory / "index.html", as_bytes(fleet_page(document)), force=force)
-    remember_written(str(directory / "index.html"))
+    _save(directory / _INDEX, as_bytes(fleet_page(document)), force=force)
+    remember_written(str(directory / _INDEX))
 
 
 def _save(path: Path, content: bytes, *, force: bool) -> None:

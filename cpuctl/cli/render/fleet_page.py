@@ -8,7 +8,7 @@ from cpuctl.cli.render.layouts.fleetreport import nodes_table, oddities, opening
 from cpuctl.cli.render.page_parts import page_parts, styled_text
 from cpuctl.exports.fleet import fleet_svg
 from cpuctl.exports.page import Figure, Grid, Sentences, StyledText
-from cpuctl.exports.report_page import Card, Chapter, Fact, Facts, report_page
+from cpuctl.exports.report_page import Card, Chapter, Fact, Facts, Head, report_page
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
@@ -23,14 +23,9 @@ if TYPE_CHECKING:
 
 def fleet_page(report: FleetReport) -> Markup:
     """Write the index."""
-    return report_page(
-        "Fleet",
-        styled_text(opening(report)),
-        [f"not read: {few(report['passedOver'])}"] if report["passedOver"] else [],
-        list(_cards(report)),
-        list(_chapters(report)),
-        alone="node",
-    )
+    left_out = [f"not read: {few(report['passedOver'])}"] if report["passedOver"] else []
+    head = Head("Fleet", styled_text(opening(report)), left_out)
+    return report_page(head, list(_cards(report)), list(_chapters(report)), alone="node")
 
 
 def _cards(report: FleetReport) -> Iterator[Card]:

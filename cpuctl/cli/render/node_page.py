@@ -15,12 +15,24 @@ from cpuctl.cli.render.page_parts import page_parts
 from cpuctl.cli.render.tables.checkpoint import cpu_table
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.memory import memory_table
+from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, kubelet_text, pod_of_cpus, shared_sentence
 from cpuctl.exports.cpu_map import owner_look
-from cpuctl.exports.machine_facts import dump_facts, topology_facts
+from cpuctl.exports.machine_facts import dump_facts, plan_facts, topology_facts
 from cpuctl.exports.outcomes import rejection_text
 from cpuctl.exports.page import Attributes, Figure, Grid, Heading, Part, Sentences, StyledText
-from cpuctl.exports.report_page import Card, Chapter, CPUMap, Fact, Facts, Fold, Item, Unknowns, report_page
+from cpuctl.exports.report_page import (
+    Card,
+    Chapter,
+    CPUMap,
+    Fact,
+    Facts,
+    Fold,
+    Head,
+    Item,
+    Unknowns,
+    report_page,
+)
 from cpuctl.exports.report_words import PARTS, findings_of, machine_text, standings, verdict
 from cpuctl.exports.timeline_picture import replay_facts, timeline_svg
 from cpuctl.phrases import counted
@@ -29,19 +41,20 @@ if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import CPUHolder
     from cpuctl.answers.config import ConfigCheck
     from cpuctl.answers.explanation import Explanation
-    from cpuctl.answers.plan import NotStartedPlan, StartedPlan
+    from cpuctl.answers.plan import NotStartedPlan, PlanPicture, StartedPlan
     from cpuctl.answers.report import Report
     from cpuctl.exports.machine_facts import MachineFacts
     from cpuctl.exports.page import Markup
 
 
-def node_page(report: Report) -> Markup:
-    """Write the page about a node."""
+def node_page(report: Report, index: str = "") -> Markup:
+    """Write the page about a node; *index* is the page that leads to it, if there is one."""
     cards = [Card(each.title, each.status, each.part) for each in standings(report)]
     found = findings_of(report)
     if found:
         cards.insert(0, Card("Findings", StyledText(counted(len(found), "finding")), "findings"))
-    return report_page(report["node"], verdict(report), list(_facts(report)), cards, list(_chapters(report)))
+    head = Head(report["node"], verdict(report), list(_facts(report)), index)
+    return report_page(head, cards, list(_chapters(report)))
 
 
 def _facts(report: Report) -> Iterator[str]:
@@ -74,6 +87,9 @@ def _chapters(report: Report) -> Iterator[Chapter]:
     yield Chapter("holders", PARTS["holders"], tuple(_holders(report)))
     if "plan" in report:
         yield Chapter("pods", PARTS["pods"], tuple(_pods(report, report["plan"])))
+        if "planned" in report and "after" in report["plan"]:
+            after = tuple(_after(report["plan"], report["planned"]))
+            yield Chapter("after", "Who would hold what", after)
     if "timeline" in report:
         picture = Figure(timeline_svg(replay_facts(report["timeline"])))
         replayed = tuple(_parts(replay_layout.blocks(report["timeline"], wide=False)))
@@ -184,6 +200,15 @@ def _pods(report: Report, plan: StartedPlan | NotStartedPlan) -> Iterator[Item]:
         text = f"not explained here: {', '.join(left)} (cpuctl explain POD)"
         yield Sentences((StyledText(text, "warn"),))
     yield Fold(StyledText("What is left then"), tuple(_left(plan)))
+
+
+def _after(plan: StartedPlan, planned: PlanPicture) -> Iterator[Item]:
+    """Show who holds which CPUs once the pods are there, those that are not admitted left out."""
+    facts = plan_facts(plan, planned)
+    yield CPUMap(replace(facts, lines=()), "map-after")
+    shared = CPUSet.of(cpu.number for cpu in facts.cpus if cpu.row.get("shared"))
+    yield Sentences((StyledText(shared_sentence(str(shared), plan["node"].get("reservedCPUs", ""))),))
+    yield from _owners(planned["holders"])
 
 
 def _left(plan: StartedPlan) -> Iterator[Part]:

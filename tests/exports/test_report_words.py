@@ -1,0 +1,62 @@
+"""How a report stands in words and colours: the worst of it decides, and what is unknown is not clean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cpuctl.exports.report_words import standings, verdict
+
+CLEAN = {"error": 0, "warning": 0, "note": 0}
+
+
+def report(start: str = "Started", machine: tuple[str, ...] = (), unknown: int = 0, **counts: int) -> Any:
+    """Make as much of a report as its verdict goes by; *machine* are severities of its findings."""
+    configuration = {"start": {"outcome": start}, "summary": {**CLEAN, **counts}}
+    found = [{"severity": each} for each in machine]
+    total = {name: count + machine.count(name) for name, count in configuration["summary"].items()}  # type: ignore[attr-defined]
+    sizes = {"sockets": 1, "numaNodes": 1, "cores": 2, "cpus": 4, "memoryBytes": None}
+    return {
+        "machine": {"kubelet": {}, "findings": found, "summary": sizes},
+        "configuration": configuration,
+        "unknown": [{"part": "configuration", "what": "flags"}] * unknown,
+        "summary": {**total, "start": start, "notAdmitted": None, "unmet": None, "unknown": unknown},
+    }
+
+
+@pytest.mark.parametrize(
+    ("severities", "tone"),
+    [((), ""), (("note",), ""), (("warning", "note"), "warn"), (("warning", "error"), "bad")],
+)
+def test_a_machine_is_as_bad_as_its_worst_finding(severities: tuple[str, ...], tone: str) -> None:
+    document = report(machine=severities)
+    assert next(standings(document)).status.tone == tone
+    assert verdict(document).tone == (tone or "good")
+
+
+@pytest.mark.parametrize(
+    ("document", "text", "tone"),
+    [
+        (report(), "Nothing wrong was found", "good"),
+        (
+            report(unknown=1),
+            "Nothing wrong was found in what could be looked at; 1 thing is not known",
+            "unknown",
+        ),
+        (report("Undetermined"), "Whether the kubelet would start cannot be said", "unknown"),
+        (
+            report("Undetermined", warning=1),
+            "Whether the kubelet would start cannot be said; 1 warning",
+            "unknown",
+        ),
+        (report("Undetermined", error=1), "Whether the kubelet would start cannot be said; 1 error", "bad"),
+        (report("Refused"), "The kubelet would not start", "bad"),
+        (report(warning=2), "2 warnings", "warn"),
+        (report(warning=2, unknown=2), "2 warnings, and 2 things are not known", "warn"),
+    ],
+)
+def test_the_verdict_has_the_colour_of_the_worst_that_it_says(document: Any, text: str, tone: str) -> None:
+    assert verdict(document) == (text, tone, *verdict(document)[2:])
+    told = next(each.status for each in standings(document) if each.part == "configuration")
+    assert (told.tone == "bad") == (tone == "bad")

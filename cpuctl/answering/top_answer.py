@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpuctl.answers import top as answers
     from cpuctl.answers.values import Sources
     from cpuctl.live.counters import CPUTimes, Stalled
-    from cpuctl.live.sampler import Span, WatchedContainer, Window
+    from cpuctl.live.sampler import GroupCounts, Span, WatchedContainer, Window
     from cpuctl.live.threads import ForeignThread, ThreadCounts
     from cpuctl.operations.top import TopNode
 
@@ -46,7 +46,9 @@ def top_document(node: TopNode, window: Window, sources: Sources, time: str) -> 
         "containers": containers,
         "sharedPool": rates.together(node.pool),
         "reserved": rates.together(node.reserved),
-        "pressure": [{"of": name, **_pressure(span)} for name, span in window.stalled.items()],
+        "pressure": [
+            {"of": name, **found} for name, span in window.stalled.items() if (found := _pressure(span))
+        ],
         "numaNodes": [rates.numa_node(node_id) for node_id in node.watched.numa_nodes],
         "cpus": list(rates.cpus.values()),
         "unknown": [{"what": what, "why": why} for what, why in _unknown(node, window)],
@@ -278,27 +280,35 @@ def _waited(span: Span[Mapping[int, ThreadCounts]] | None) -> float | None:
     if span is None:
         return None
     pairs = ((span.before[tid].delay, after.delay) for tid, after in span.after.items() if tid in span.before)
-    known = [new - old for old, new in pairs if old is not None and new is not None]
+    known = list(_grown(pairs))
     return _rounded(sum(known) / 1e9 / span.seconds) if known else None
+
+
+def _grown(pairs: Iterable[tuple[int | None, int | None]]) -> Iterator[int]:
+    """Yield by how much counters of threads have grown; one that has not is another thread of this number."""
+    return (new - old for old, new in pairs if old is not None and new is not None and new >= old)
 
 
 def _migrated(span: Span[Mapping[int, ThreadCounts]] | None) -> float | None:
     if span is None:
         return None
-    both = ((span.before[tid], after) for tid, after in span.after.items() if tid in span.before)
-    known = [
-        new.migrations - old.migrations
-        for old, new in both
-        if old.migrations is not None and new.migrations is not None
-    ]
+    before = span.before
+    known = list(
+        _grown(
+            (before[tid].migrations, after.migrations) for tid, after in span.after.items() if tid in before
+        )
+    )
     return _rounded(sum(known) / span.seconds) if known else None
 
 
-def _pressure(span: Span[Stalled]) -> answers.Pressure:
-    """Return shares of the time; averages are per cent in the kernel's file."""
+def _pressure(span: Span[Stalled]) -> answers.Pressure | None:
+    """Return shares of the time, None of a group that was made anew; averages are per cent in the file."""
+    some = _growth(span.seconds, span.before.some, span.after.some)
     full = _growth(span.seconds, span.before.full, span.after.full)
+    if some is None:
+        return None
     return {
-        "some": _rounded(max(span.after.some - span.before.some, 0) / 1e6 / span.seconds),
+        "some": _rounded(some / 1e6),
         "full": None if full is None else _rounded(full / 1e6),
         "average": _rounded(span.after.average / 100),
     }
@@ -311,8 +321,11 @@ def _span_of(seconds: float, before: Stalled | None, after: Stalled | None) -> S
 
 
 def _growth(seconds: float, before: float | None, after: float | None) -> float | None:
-    """Return how much a counter has grown a second; None where it is not known at both moments."""
-    return None if before is None or after is None else _rounded(max(after - before, 0) / seconds)
+    """Return how much a counter has grown a second; None where it is not known at both moments.
+
+    One that has gone back has begun anew: a group was made again under the same name.
+    """
+    return None if before is None or after is None or after < before else _rounded((after - before) / seconds)
 
 
 def _per_second(span: Span[dict[int, int]], cpu: int) -> float | None:
@@ -358,7 +371,7 @@ def _unknown_of_containers(node: TopNode, window: Window) -> Iterator[tuple[str,
         yield f"loads of {named(gone)}", "not online"
     paths = [each.path for each in node.watched.containers if each.path]
     groups = [window.groups[path].after for path in paths if path in window.groups]
-    if len(groups) < len(paths):
+    if len(groups) < len(paths) or any(map(_began_anew, window.groups.values())):
         yield "used", "the groups of some containers have come or gone"
     if any(each.periods is None for each in groups):
         yield "throttled", "the groups' cpu.stat does not count it: the controller cpu is off there"
@@ -369,3 +382,8 @@ def _unknown_of_containers(node: TopNode, window: Window) -> Iterator[tuple[str,
     ]
     if counts and all(each.migrations is None for each in counts):
         yield "migrations", "threads have no /proc/PID/sched (CONFIG_SCHED_DEBUG)"
+
+
+def _began_anew(span: Span[GroupCounts]) -> bool:
+    before, after = span.before.used, span.after.used
+    return before is not None and after is not None and after < before

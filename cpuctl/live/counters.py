@@ -187,11 +187,14 @@ class InterruptCounts:
         self._lines = dict(filter(None, (_named(line) for line in lines)))
 
     def since(self, before: InterruptCounts) -> dict[str, dict[int, int]]:
-        """Return how often each came to each CPU since then; only what came is in it."""
+        """Return how often each came to each CPU since then; only what came is in it.
+
+        What had no line then had not come yet.
+        """
         found = {}
         for name, line in self._lines.items():
-            old = before._lines.get(name)
-            if old is not None and old != line and self.cpus == before.cpus:
+            old = before._lines.get(name, b"0 " * len(self.cpus))
+            if old != line and self.cpus == before.cpus:
                 came = self._differing(old, line)
                 if came:
                     found[name.decode(errors="replace")] = came
@@ -203,13 +206,20 @@ class InterruptCounts:
         came = {}
         for cpu, now, then in pairs:
             if now != then and now.isdigit() and then.isdigit():
-                came[cpu] = (int(now) - int(then)) % (1 << 32)
+                came[cpu] = _came(int(then), int(now))
         return came
 
     def title(self, name: str) -> str:
         """Return what stands behind the counts of an interrupt: its controller and actions."""
         parts = self._lines.get(name.encode(), b"").split(None, len(self.cpus))
         return " ".join(parts[-1].decode(errors="replace").split()) if len(parts) > len(self.cpus) else ""
+
+
+def _came(then: int, now: int) -> int:
+    """Return how often it came; a count begins anew after 32 bits, and with a driver that is loaded anew."""
+    if now >= then:
+        return now - then
+    return now + (1 << 32) - then if then - now > 1 << 31 else now
 
 
 def _named(line: bytes) -> tuple[bytes, bytes] | None:

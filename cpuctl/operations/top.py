@@ -67,6 +67,8 @@ class RunningNode:
         self._clock = clock
         self._root = root.rstrip("/")
         self._files = CounterFiles(Root(root or "/"))
+        self._allowed: frozenset[int] = frozenset()
+        """The CPUs that this process may run on, once it is kept off some of them."""
         self._hostname = (self._files.read("proc/sys/kernel/hostname", keep=False) or b"").decode().strip()
         self._online = self._files.read(_ONLINE)
         self.top = self._discover()
@@ -87,6 +89,8 @@ class RunningNode:
             self.top = self._discover()
             self._discovered = self._clock()
             self._sampler.watch(self.top.watched)
+            if self._allowed:
+                self.keep_off()
         window = self._sampler.take()
         where = f"{self._root}/proc/stat"
         if not self._sampler.has_cpu_counters:
@@ -112,11 +116,14 @@ class RunningNode:
         return self._clock() - window.at
 
     def keep_off(self) -> None:
-        """Keep this process off exclusive CPUs: who looks at them should not be what disturbs them."""
+        """Keep this process off exclusive CPUs, also off those of pods that come later.
+
+        Who looks at them should not be what disturbs them.
+        """
         exclusive = union(each.cpus for each in self.top.watched.containers)
         with suppress(OSError):
-            allowed = os.sched_getaffinity(0) - set(exclusive)
-            if allowed:
+            self._allowed = self._allowed or frozenset(os.sched_getaffinity(0))
+            if allowed := self._allowed - set(exclusive):
                 os.sched_setaffinity(0, allowed)
 
     def close(self) -> None:

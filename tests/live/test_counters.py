@@ -71,6 +71,17 @@ def test_counts_of_32_bits_begin_anew() -> None:
     assert after.since(before) == {"24": {0: 7}}
 
 
+def test_a_driver_that_is_loaded_anew_begins_at_zero() -> None:
+    """A count that has gone back a little did not go round."""
+    before, after = interrupts((9000, 5), (0, 0)), interrupts((4, 5), (0, 0))
+    assert after.since(before) == {"24": {0: 4}}
+
+
+def test_an_interrupt_that_had_no_line_had_not_come() -> None:
+    none = InterruptCounts(b"            CPU0       CPU7\n")
+    assert interrupts((5, 0), (0, 0)).since(none) == {"24": {0: 5}}
+
+
 def test_a_cpu_that_came_in_between_leaves_nothing_to_compare() -> None:
     other = InterruptCounts(b"   CPU0\n 24:  9  eth0\n")
     assert interrupts((50, 0), (0, 0)).since(other) == {}

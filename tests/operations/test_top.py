@@ -237,6 +237,72 @@ def test_a_container_that_started_again_is_found_by_its_new_group(running: Runni
     assert [each["path"] for each in told(node)["containers"]] == [new]
 
 
+def test_a_container_that_started_again_in_a_group_of_the_same_name_has_used_nobody_knows_what(
+    running: Running,
+) -> None:
+    """Counters begin anew: that is no time without work, in which others had all of its CPUs."""
+    node = running.start()
+    running.pass_time(1, {1: {"user": 1.0}, 5: {"user": 1.0}})
+    running.used, running.throttled, running.stalled = 0.25, (0, 0.0), 0.0
+    running.waited, running.moved = {90: 0.0}, {91: 0}
+    running.write()
+    document = told(node)
+    (container,) = document["containers"]
+    assert container["loads"] == [1.0, 1.0]
+    assert (container["used"], container["others"], container["pressure"]) == (None, None, None)
+    assert {each["what"]: each["why"] for each in document["unknown"]}["used"].startswith(
+        "the groups of some"
+    )
+    running.pass_time(1, {1: {"user": 0.5}})
+    running.used += 0.5
+    running.write()
+    assert told(node)["containers"][0]["used"] == 0.5
+
+
+def test_a_thread_with_the_number_of_one_that_has_ended_takes_nothing_back(running: Running) -> None:
+    running.waited, running.moved = {90: 5.0, 91: 1.0}, {90: 900, 91: 5}
+    node = running.start()
+    running.pass_time(1)
+    running.waited, running.moved = {90: 0.0, 91: 1.25}, {90: 0, 91: 7}
+    running.write()
+    (container,) = told(node)["containers"]
+    assert (container["runQueueDelay"], container["migrations"]) == (0.25, 2.0)
+
+
+def test_this_process_stays_off_cpus_that_become_exclusive_later(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[set[int]] = []
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: asked[-1] if asked else set(range(8)))
+    monkeypatch.setattr("os.sched_setaffinity", lambda _pid, cpus: asked.append(set(cpus)))
+    node = running.start()
+    node.keep_off()
+    assert asked == [{0, 2, 3, 4, 6, 7}]
+    for cpus, kept in (("2,6", {0, 3, 4, 7}), ("3", {0, 2, 4, 6, 7})):
+        running.pass_time(1)
+        entries(running.tree, WEB, front=cpus)
+        with_kubelet_files(running.tree)
+        running.write()
+        told(node)
+        assert asked[-1] == kept
+
+
+def test_a_state_that_is_being_written_is_not_the_end(running: Running) -> None:
+    """Half of it stands there for a moment: whoever looks goes on, and sees it whole the next time."""
+    node = running.start()
+    state = running.root / "var/lib/kubelet/cpu_manager_state"
+    whole = state.read_text()
+    running.pass_time(1)
+    running.write()
+    state.write_text(whole[: len(whole) // 2])
+    document = told(node)
+    assert document["unknown"][0]["what"] == "containers, sharedPool"
+    running.pass_time(1)
+    running.write()
+    state.write_text(whole)
+    assert [each["cpus"] for each in told(node)["containers"]] == [OWN]
+
+
 def test_an_entry_of_the_state_without_a_group_keeps_its_cpus(running: Running) -> None:
     entries(running.tree, DATABASE, server=OWN, other="2,6")
     with_kubelet_files(running.tree)

@@ -37,6 +37,11 @@ ENVIRONMENT = (
         "NOTIFY_SOCKET",
         "Set by systemd for `Type=notify`: `watch` reports there that it has started and is alive.",
     ),
+    (
+        "WATCHDOG_USEC",
+        "Set by systemd for `WatchdogSec=`: `watch` reports twice in so many microseconds that it is alive.",
+    ),
+    ("WATCHDOG_PID", "Set by systemd beside it: the process that is meant."),
     ("XDG_CONFIG_HOME", "Where cpuctl/config.yaml is looked for; ~/.config where it is not set."),
     ("CPUCTL_DEBUG", "Not empty: an internal error shows where it happened, for a report."),
 )

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cpuctl.cli.fleet.reporting import NodeReporter
 
+from cpuctl.cli.fleet.report import NodeReporter
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan_inputs import PlanningInputs, read_pods

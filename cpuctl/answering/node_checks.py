@@ -52,7 +52,6 @@ def _configuration(
     with_states: bool,
 ) -> ConfigCheck:
     from cpuctl.answering.config.check_answer import check_document, unloaded_document
-    from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.operations.configuration import check_kubelet, driver_lints, states_of_node, verdict_on
 
@@ -69,7 +68,7 @@ def _configuration(
     states, unseen = states_of_node(source, loaded, sources, inputs.state) if with_states else ((), "")
     outcome, lints = check_kubelet(source, loaded)
     lints = worst_first([*lints, *driver_lints(source, loaded, inputs.driver_arguments, sources)])
-    sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.CONFIGURATION,))
+    sources.add_unrecorded(loaded.kubelet.version.minor, ("the configuration",))
     if not states:
         return check_document(loaded, outcome, lints, sources.entries, unseen)
 

@@ -477,8 +477,7 @@ def counted_memory(source: "MachineSource", inputs: KubeletInputs, sources: Sour
     from cpuctl.answering.topology.memory_answer import topology_memory
     from cpuctl.engine.start import check_start
     from cpuctl.inputs.kubelet import load_kubelet
-    from cpuctl.kubelet.releases.recorded import Topic
 
     kubelet = load_kubelet(inputs, sources, machine=source).kubelet
-    sources.add_unrecorded(kubelet.version.minor, (Topic.MEMORY,))
+    sources.add_unrecorded(kubelet.version.minor, ("memory on NUMA nodes",))
     return topology_memory(source, kubelet.config, check_start(source.info, kubelet))

@@ -24,14 +24,12 @@ def load_assumed(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
     That is one with all flags of the node's kubelet and all gates; what no release knows does not count.
     Raise ConfigRefusedError as ``load_setup`` does.
     """
-    from cpuctl.kubelet.flags.table import flag_of
-
     own = _own_flags(setup.arguments)
     setup = _with_all_flags(setup, own, sources)
     warnings_before = len(sources.warnings)
     loaded = load_setup(setup, sources)
     release = setup.version.minor
-    known = [name for name in own if flag_of(name, release)]
+    known = _known_flags(own, release)
     minor = next(minors_with(_gates(loaded), release, _minors_with(known, release)), None)
     if minor is None:
         return loaded
@@ -44,12 +42,10 @@ def load_assumed(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
 
 
 def _with_all_flags(setup: KubeletSetup, own: Sequence[str], sources: Sources) -> KubeletSetup:
-    from cpuctl.kubelet.flags.table import flag_of
-
     version = setup.version
-    gone = [name for name in own if flag_of(name, version.minor) is None]
-    minor = next(_minors_with(own, version.minor), None)
-    if not gone or minor is None:
+    known = _known_flags(own, version.minor)
+    gone = [name for name in own if name not in known]
+    if not gone or (minor := next(_minors_with(own, version.minor), None)) is None:
         return setup
     why = f"{setup.arguments.where}: kubelet {version} has no {', '.join(f'--{name}' for name in gone)}"
     return _assume(setup, minor, why, "with all of these flags", sources)
@@ -57,9 +53,17 @@ def _with_all_flags(setup: KubeletSetup, own: Sequence[str], sources: Sources) -
 
 def _own_flags(arguments: Arguments) -> list[str]:
     """List the flags of the node's kubelet that some release has."""
-    from cpuctl.kubelet.flags.table import FLAGS
+    return _known_flags((*any_flags(arguments.own).names, *arguments.others), None)
 
-    return [name for name in (*any_flags(arguments.own).names, *arguments.others) if name in FLAGS]
+
+def _known_flags(names: Collection[str], minor: int | None) -> list[str]:
+    """List those of the flags that a release has, or any release."""
+    if not names:
+        return []  # as on most nodes: the table of flags takes a millisecond
+
+    from cpuctl.kubelet.flags.table import flag_of
+
+    return [name for name in names if flag_of(name, minor)]
 
 
 def _assume(setup: KubeletSetup, minor: int, why: str, which: str, sources: Sources) -> KubeletSetup:
@@ -74,9 +78,7 @@ def _assume(setup: KubeletSetup, minor: int, why: str, which: str, sources: Sour
 
 def _minors_with(flags: Collection[str], minor: int) -> Iterator[int]:
     """Yield the minors of other releases than *minor* that have all of these flags."""
-    from cpuctl.kubelet.flags.table import flag_of
-
-    return (each for each in other_minors(minor) if all(flag_of(name, each) for name in flags))
+    return (each for each in other_minors(minor) if len(_known_flags(flags, each)) == len(flags))
 
 
 def _gates(loaded: LoadedKubelet) -> set[str]:

@@ -89,7 +89,6 @@ def load_node(
     look at, or no kubelet to ask.
     """
     from cpuctl.audit.reading import NodeContext
-    from cpuctl.kubelet.releases.recorded import Topic
 
     refuse_stdin_twice(inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods, inputs.pod_resources)
     refuse_own_socket(inputs.pod_resources, inputs.machine)
@@ -99,7 +98,7 @@ def load_node(
         raise UsageError("this is a description, not a running node", where=source.origin, hint=hint)
     files = _files(source, source.files)
     kubelet, untold = _kubelet(inputs.kubelet, source, sources, goes_without=goes_without)
-    sources.add_unrecorded(kubelet.version.minor, (Topic.STATE_FILES, Topic.GROUPS))
+    sources.add_unrecorded(kubelet.version.minor, ("state files", "cgroup values"))
     pods = _pods(inputs.pods, kubelet, sources, inputs.listed)
     live = source.origin == LIVE_MACHINE
     texts = _state_texts(inputs.state, files, kubelet, source, sources)

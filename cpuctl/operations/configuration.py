@@ -21,7 +21,7 @@ from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.settings import OriginKind
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, version_changes
-from cpuctl.kubelet.releases.recorded import Topic, topics_of_decisions
+from cpuctl.kubelet.releases.recorded import topics_of_decisions
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
 from cpuctl.records import replace
 
@@ -112,7 +112,7 @@ def states_of_node(
         return (), f"state files, {source.origin} has none (see cpuctl checkpoint verify STATE)"
     sources.entries.update(read.entries)
     if states:
-        sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))
+        sources.add_unrecorded(loaded.kubelet.version.minor, ("state files",))
     return states, ""
 
 
@@ -254,7 +254,9 @@ def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) 
     effects, trial = None, ReleaseTrial(source, states, running, inputs.coming)
     if other is not None and not trial.is_empty:
         effects = effects_between(trial, (loaded.kubelet, other), changes, sources)
-    sources.add_unrecorded(target.minor, (Topic.CONFIGURATION, *([Topic.STATE_FILES] if states else [])))
+    sources.add_unrecorded(
+        target.minor, ("the configuration", "state files") if states else ("the configuration",)
+    )
     return Comparison(loaded, target, changes, starts, effects, unseen)
 
 

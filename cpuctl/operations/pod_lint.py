@@ -80,7 +80,6 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
 
     from cpuctl.engine.pod_lints import KubeletView
     from cpuctl.engine.pod_rules import node_rules, server_rules
-    from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.pods.rules import PodRules
     from cpuctl.pods.validation.lint import LintRules
     from cpuctl.pods.validation.shape import PodSchema
@@ -94,7 +93,7 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
         sources.entries.pop("kubeletConfiguration", None)
     gates = kubelet_gates(kubelet, sources)
     server = server_gates(inputs.server, gates, sources)
-    sources.add_unrecorded(server.minor, (Topic.VALIDATION,))
+    sources.add_unrecorded(server.minor, ("pod validation",))
     rules = LintRules(
         pods=PodRules(server=server_rules(server), node=node_rules(gates)),
         shapes=PodSchema(json.loads(schema_text("podresources"))),

@@ -109,14 +109,13 @@ def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sourc
     """
     from cpuctl.engine.pod_facts import NodeOfPods
     from cpuctl.engine.pod_rules import cgroup_settings, differences_in_force, node_rules, server_rules
-    from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.pods.rules import PodRules
 
     if machine and inputs.memory:
         message = "-m names a machine, which has its own memory"
         raise UsageError(message, where=option_names.MEMORY, hint="give one of them")
     kubelet = load_kubelet(inputs.kubelet, sources, machine=machine).kubelet
-    sources.add_unrecorded(kubelet.version.minor, (Topic.QOS, Topic.GROUPS))
+    sources.add_unrecorded(kubelet.version.minor, ("QoS classes and OOM scores", "cgroup values"))
     gates = kubelet_gates(kubelet, sources)
     server = server_gates(inputs.server, gates, sources)
     allocatable = allocatable_of_node(machine, kubelet.config, sources) if machine else None

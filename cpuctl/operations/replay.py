@@ -136,17 +136,20 @@ def _cut(timeline: Timeline, until: int | None) -> Timeline:
 def _add_unrecorded(timeline: Timeline, sources: Sources) -> None:
     """Name what nobody has recorded on the releases that the node has, one after the other."""
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.kubelet.releases.recorded import Topic, topics_of_decisions
+    from cpuctl.kubelet.releases.recorded import topics_of_decisions
     from cpuctl.timeline.model import KubeletEvent, Resize
 
     events = [moment.event for moment in timeline.moments]
-    resizes = [Topic.RESIZE] if any(isinstance(event, Resize) for event in events) else []
+    resized = any(isinstance(event, Resize) for event in events)
     pod_level = any(each.pod.resources for each in timeline.pods.values())
     later = (event.setup.kubelet for event in events if isinstance(event, KubeletEvent))
     for kubelet in (timeline.setup.kubelet, *later):
         if isinstance(kubelet, Kubelet):
-            topics = topics_of_decisions(kubelet.config, pod_level=pod_level)
-            sources.add_unrecorded(kubelet.version.minor, [*topics, *resizes])
+            sources.add_unrecorded(
+                kubelet.version.minor, topics_of_decisions(kubelet.config, pod_level=pod_level)
+            )
+            if resized:
+                sources.add_unrecorded(kubelet.version.minor, ("in-place resizes",))
 
 
 _EVENTS_HINT = "kubelets log pods from -v=2 on: journalctl -u kubelet -o json"

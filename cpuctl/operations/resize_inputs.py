@@ -62,11 +62,10 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
     """Start the kubelet: on its state with the pods that run, or, without one, admit these first."""
     from cpuctl.engine.resize.running import running_pod
     from cpuctl.inputs.kubelet import kubelet_gates
-    from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.operations.started_node import StartedNode, start_planned
 
     initial, sources = planning.initial, planning.sources
-    sources.add_unrecorded(planning.kubelet.version.minor, (Topic.RESIZE,))
+    sources.add_unrecorded(planning.kubelet.version.minor, ("in-place resizes",))
     pods = tuple(map(running_pod, _once((*initial.running, *planning.incoming))))
     pods = _with_checkpoints(pods, planning)
     saved = initial.files.cpu is not None or initial.files.memory is not None

@@ -19,7 +19,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases import behaviours as table
-from cpuctl.kubelet.releases.difference import DECIDING, Area, Evidence
+from cpuctl.kubelet.releases.difference import DECIDING
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
@@ -34,7 +34,7 @@ from tests.support.pods import app, pod, resources
 from tests.support.topologies import CoreAt, machine_info
 
 FILES = {each.name: each for each in corpus_files(Path(__file__).parents[2] / "fixtures" / "conformance")}
-ALLOCATING = DECIDING - {Area.POD_LEVEL}
+ALLOCATING = DECIDING - {"pod-level resources"}
 EIGHT = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))
 SIDECAR = Container(name="proxy", kind=ContainerKind.SIDECAR, resources=resources("cpu=1 memory=1Gi"))
 CASES = [(name, case) for name, difference in DIFFERENCES.items() for case in difference.cases]
@@ -193,6 +193,6 @@ def test_what_is_verified_was_recorded_and_decides_on_allocation_or_admission() 
     unrecorded = {
         name
         for name, difference in DIFFERENCES.items()
-        if difference.area in ALLOCATING and difference.evidence is Evidence.VERIFIED and not difference.cases
+        if difference.area in ALLOCATING and difference.evidence == "verified" and not difference.cases
     }
     assert unrecorded == {"lifts_quota_of_exclusive_cpus"}

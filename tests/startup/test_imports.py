@@ -135,6 +135,7 @@ _NEVER = {
     "cpuctl.engine.cpu.resizing.request",
     "cpuctl.kubelet.configuration.drop_ins",
     "cpuctl.kubelet.flags.command_line",
+    "cpuctl.kubelet.flags.table",
     "cpuctl.kubelet.foreign.tools",
     "cpuctl.machine.devices",
     "cpuctl.pods.cgroups",

@@ -8,7 +8,6 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.inputs.configuration import LoadedKubelet
 from cpuctl.inputs.sources import UNKNOWN_FLAGS
 from cpuctl.inputs.sources import Sources as InputSources
-from cpuctl.kubelet.releases.recorded import Topic
 from cpuctl.kubelet.version import KubeletVersion
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 def answer_header(loaded: LoadedKubelet, sources: InputSources) -> Header:
     """Return where the inputs come from, and the kubelet's version."""
-    sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.CONFIGURATION,))
+    sources.add_unrecorded(loaded.kubelet.version.minor, ("the configuration",))
     return {"sources": sources.entries, "kubelet": {"version": str(loaded.kubelet.version)}}
 
 

@@ -86,13 +86,13 @@ def _behaviour(change: BehaviourChange, effects: Effects | None) -> answers.Beha
     before, after = difference.before, difference.after
     return {
         "name": change.name,
-        "area": difference.area.value,
+        "area": difference.area,
         "since": f"1.{difference.since}",
         "backports": [f"1.{minor}.{patch}" for minor, patch in sorted(difference.patches.items())],
         "before": before if change.begins else after,
         "after": after if change.begins else before,
         "source": difference.source,
-        "standing": difference.evidence.value,
+        "standing": difference.evidence,
         "recordedOn": list(difference.recorded_on),
         "gate": difference.gate or None,
         "concerns": change.concerns,

@@ -117,7 +117,7 @@ def difference_answer(name: str, version: KubeletVersion) -> answers.ReleaseDiff
         "a": one,
         "b": other,
         "source": difference.source,
-        "standing": difference.evidence.value,
+        "standing": difference.evidence,
     }
 
 

@@ -219,7 +219,7 @@ def view_header(view: NodeView, sources: Sources) -> answers.ViewHeader:
                 "since": f"1.{each.since}",
                 "behaviour": each.after,
                 "source": each.source,
-                "standing": each.evidence.value,
+                "standing": each.evidence,
             }
             for name, each in view.differences.items()
         ],

@@ -15,7 +15,7 @@ from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.kubelet.releases.concerns import FeatureUse, difference_concerns
-from cpuctl.kubelet.releases.difference import DECIDING, Difference, Evidence
+from cpuctl.kubelet.releases.difference import DECIDING, Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import StoredPod
@@ -247,7 +247,7 @@ def _fate(admission: Admission) -> object:
 def _note(difference: Difference, version: KubeletVersion) -> KnownDefect:
     source = difference.source
     reference = f"kubernetes/kubernetes#{source}" if source.isdecimal() else source
-    doubt = "" if difference.evidence is Evidence.VERIFIED else " (not verified)"
+    doubt = "" if difference.evidence == "verified" else " (not verified)"
     if difference.holds(*version):
         return KnownDefect(f"since {difference.begin}; before, {difference.before}{doubt}", reference)
     never = "" if difference.known_in(version.minor) else f"; no known patch of 1.{version.minor} does"

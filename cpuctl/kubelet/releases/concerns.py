@@ -85,17 +85,17 @@ class FeatureUse(Record):
 Predicate = Callable[[FeatureUse], bool]
 
 _AREAS: Mapping[Area, Predicate] = {
-    Area.CONFIGURATION: lambda _: True,
-    Area.ADMISSION: lambda _: True,
-    Area.TOPOLOGY: lambda use: use.topology,
-    Area.EXCLUSIVE_CPUS: lambda use: use.static_cpus,
-    Area.DISTRIBUTION: lambda use: DISTRIBUTE_NUMA in use.options,
-    Area.SPREADING: lambda use: DISTRIBUTE_CORES in use.options,
-    Area.STATE_FILES: lambda use: use.static_cpus,
-    Area.POD_LEVEL: lambda _: True,
-    Area.MEMORY: lambda use: use.static_memory,
-    Area.RESIZE: lambda _: True,
-    Area.AUTOSCALING: lambda _: True,
+    "configuration": lambda _: True,
+    "admission": lambda _: True,
+    "topology manager": lambda use: use.topology,
+    "exclusive CPUs": lambda use: use.static_cpus,
+    "distribution across NUMA nodes": lambda use: DISTRIBUTE_NUMA in use.options,
+    "distribution across cores": lambda use: DISTRIBUTE_CORES in use.options,
+    "state files": lambda use: use.static_cpus,
+    "pod-level resources": lambda _: True,
+    "memory": lambda use: use.static_memory,
+    "in-place resize": lambda _: True,
+    "autoscaling": lambda _: True,
 }
 
 _DIFFERENCES: Mapping[str, Predicate] = {

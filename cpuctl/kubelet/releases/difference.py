@@ -1,45 +1,43 @@
 """What a difference between kubelet releases is: where it shows, before and after, and how it is known."""
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from cpuctl.kubelet.version import effective_patch
 
+Evidence: TypeAlias = Literal[
+    "verified",
+    "documented",
+    "preview",
+]
+"""How a difference is known: from recorded answers, from documents and source, or only announced."""
 
-class Evidence(StrEnum):
-    """How a difference is known: from recorded answers, from documents and source, or only announced."""
 
-    VERIFIED = "verified"
-    DOCUMENTED = "documented"
-    PREVIEW = "preview"
-
-
-class Area(StrEnum):
-    """Which part of a node a difference shows in."""
-
-    CONFIGURATION = "configuration"
-    ADMISSION = "admission"
-    TOPOLOGY = "topology manager"
-    EXCLUSIVE_CPUS = "exclusive CPUs"
-    DISTRIBUTION = "distribution across NUMA nodes"
-    SPREADING = "distribution across cores"
-    STATE_FILES = "state files"
-    POD_LEVEL = "pod-level resources"
-    MEMORY = "memory"
-    RESIZE = "in-place resize"
-    AUTOSCALING = "autoscaling"
+Area: TypeAlias = Literal[
+    "configuration",
+    "admission",
+    "topology manager",
+    "exclusive CPUs",
+    "distribution across NUMA nodes",
+    "distribution across cores",
+    "state files",
+    "pod-level resources",
+    "memory",
+    "in-place resize",
+    "autoscaling",
+]
+"""Which part of a node a difference shows in."""
 
 
 DECIDING = frozenset(
     {
-        Area.ADMISSION,
-        Area.TOPOLOGY,
-        Area.EXCLUSIVE_CPUS,
-        Area.DISTRIBUTION,
-        Area.SPREADING,
-        Area.MEMORY,
-        Area.POD_LEVEL,
+        "admission",
+        "topology manager",
+        "exclusive CPUs",
+        "distribution across NUMA nodes",
+        "distribution across cores",
+        "memory",
+        "pod-level resources",
     }
 )
 """Areas in which a kubelet decides on pods."""

@@ -3,43 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from cpuctl.kubelet.config import KubeletConfiguration
 
 
-class Topic(StrEnum):
-    """What an answer is about, as people say it."""
-
-    ADMISSION = "admission"
-    CPUS = "exclusive CPUs"
-    HINTS = "topology hints"
-    MEMORY = "memory on NUMA nodes"
-    POD_LEVEL = "pod-level resources"
-    QOS = "QoS classes and OOM scores"
-    GROUPS = "cgroup values"
-    RESIZE = "in-place resizes"
-    STATE_FILES = "state files"
-    CONFIGURATION = "the configuration"
-    VALIDATION = "pod validation"
+Topic: TypeAlias = Literal[
+    "admission",
+    "exclusive CPUs",
+    "topology hints",
+    "memory on NUMA nodes",
+    "pod-level resources",
+    "QoS classes and OOM scores",
+    "cgroup values",
+    "in-place resizes",
+    "state files",
+    "the configuration",
+    "pod validation",
+]
+"""What an answer is about, as people say it."""
 
 
 LAST_WITH_ALL = 36
 """The last minor of which everything was recorded: later ones follow it where nothing else is known."""
 RECORDED: Mapping[Topic, tuple[int, ...]] = {
-    Topic.ADMISSION: (*range(27, 37), 38),
-    Topic.CPUS: (*range(27, 39),),
-    Topic.HINTS: (*range(27, 37),),
-    Topic.MEMORY: (*range(27, 37),),
-    Topic.POD_LEVEL: (36,),
-    Topic.QOS: (36,),
-    Topic.GROUPS: (36,),
-    Topic.RESIZE: (36,),
-    Topic.STATE_FILES: (*range(27, 38),),
-    Topic.CONFIGURATION: (*range(27, 37),),
-    Topic.VALIDATION: (29, *range(31, 37)),
+    "admission": (*range(27, 37), 38),
+    "exclusive CPUs": (*range(27, 39),),
+    "topology hints": (*range(27, 37),),
+    "memory on NUMA nodes": (*range(27, 37),),
+    "pod-level resources": (36,),
+    "QoS classes and OOM scores": (36,),
+    "cgroup values": (36,),
+    "in-place resizes": (36,),
+    "state files": (*range(27, 38),),
+    "the configuration": (*range(27, 37),),
+    "pod validation": (29, *range(31, 37)),
 }
 """The minors whose recordings hold a topic; a test compares them with the recordings that are shipped."""
 
@@ -52,7 +51,7 @@ def unrecorded(minor: int, topics: Iterable[Topic]) -> list[Topic]:
 def not_verified(minor: int, topics: Iterable[Topic]) -> str:
     """Say which of an answer's topics stand on no recording of a release, and on what else.
 
-    >>> not_verified(29, [Topic.RESIZE])
+    >>> not_verified(29, ["in-place resizes"])
     'on 1.29: in-place resizes (from its source code)'
     """
     as_before = f"assumed to be as in 1.{LAST_WITH_ALL}, except for known differences"
@@ -62,11 +61,11 @@ def not_verified(minor: int, topics: Iterable[Topic]) -> str:
 
 def topics_of_decisions(config: KubeletConfiguration, *, pod_level: bool) -> list[Topic]:
     """Return what a decision on pods is about; *pod_level*: some of them have resources of their own."""
-    asked = {
-        Topic.ADMISSION: True,
-        Topic.CPUS: config.cpu_manager_policy == "static",
-        Topic.HINTS: config.topology_manager_policy != "none",
-        Topic.MEMORY: config.memory_manager_policy == "Static",
-        Topic.POD_LEVEL: pod_level,
+    asked: dict[Topic, bool] = {
+        "admission": True,
+        "exclusive CPUs": config.cpu_manager_policy == "static",
+        "topology hints": config.topology_manager_policy != "none",
+        "memory on NUMA nodes": config.memory_manager_policy == "Static",
+        "pod-level resources": pod_level,
     }
     return [topic for topic, is_asked in asked.items() if is_asked]

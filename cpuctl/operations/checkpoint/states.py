@@ -86,8 +86,6 @@ def read_host(
     Raise UsageError where memory is told of a machine that has its own, or where the kubelet's release is not
     known and it *assumes* none; ConfigRefusedError where the kubelet cannot load its configuration.
     """
-    from cpuctl.kubelet.releases.recorded import Topic
-
     refuse_stdin_twice(inputs.machine, inputs.state, inputs.pods, inputs.kubelet.config, inputs.pod_resources)
     named = inputs.state
     if not inputs.machine and is_recording(inputs.state):
@@ -99,7 +97,7 @@ def read_host(
     source = with_memory(source, inputs.memory, sources)
     load = load_kubelet if assumes else load_known_kubelet
     loaded = load(inputs.kubelet, sources, machine=source)
-    sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))
+    sources.add_unrecorded(loaded.kubelet.version.minor, ("state files",))
     if inputs.in_place and loaded.kubelet.flags_gap:
         sources.warnings.append(
             f"the kubelet's flags are unknown ({loaded.kubelet.flags_gap}): the result depends on them,"

@@ -9,7 +9,7 @@ import pytest
 from cpuctl.engine.cpu.picking.packed import PickerRules, picker_rules
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
-from cpuctl.kubelet.releases.difference import Difference, Evidence
+from cpuctl.kubelet.releases.difference import Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import NEWEST, OLDEST
 from tests.support.kubelet_config import read_kubelet_config
@@ -54,7 +54,7 @@ def test_differences_by_gate_begin_where_the_gate_turns_on(name: str) -> None:
 
 
 def test_what_is_announced_is_not_called_verified() -> None:
-    assert {name for name, difference in DIFFERENCES.items() if difference.evidence is Evidence.PREVIEW} == {
+    assert {name for name, difference in DIFFERENCES.items() if difference.evidence == "preview"} == {
         "resizes_exclusive_cpus",
         "delays_scale_down",
     }

@@ -167,8 +167,8 @@ def doubted(outcome: T, kubelet: Kubelet) -> T | Undetermined:
     if not named and not any(text in outcome.error for text in _FLAGS_IN_STATES):
         return outcome
     return Undetermined(
-        f"its flags are unknown ({kubelet.flags_gap}), and one may set what is missing; without flags it"
-        f" would not start ({outcome.stage}): {outcome.error}"
+        f"its flags are unknown ({kubelet.flags_gap}; --kubelet-args names them), and one may set what is"
+        f" missing; without flags it would not start ({outcome.stage}): {outcome.error}"
     )
 
 

@@ -81,13 +81,20 @@ def check_command(inputs: PlanningInputs) -> str:
 def kubelet_command(verb: Sequence[str], machine: str, kubelet: KubeletInputs, memory: str = "") -> str:
     """Write a command line about a machine and what its kubelet is told."""
     options = {
-        "-m": machine if machine != LIVE_MACHINE else "",
+        "-m": _machine(machine),
         **_kubelet_options(kubelet),
         option_names.MEMORY: memory,
     }
     ignores = [option_names.IGNORE_UNKNOWN_GATES] if kubelet.ignores_unknown_gates else []
     given = [word for option, value in options.items() if value for word in (option, value)]
     return shlex.join(["cpuctl", *verb, *given, *ignores])
+
+
+def _machine(name: str) -> str:
+    """Name a machine, but for this host where a command without one looks at it."""
+    from cpuctl.inputs.user_defaults import user_default
+
+    return "" if name == LIVE_MACHINE and user_default("machine") is None else name
 
 
 def _kubelet_options(kubelet: KubeletInputs, flags: Sequence[str] = ()) -> dict[str, str | None]:
@@ -105,7 +112,7 @@ def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]
     """Repeat what was said of the node and its kubelet."""
     kubelet = inputs.kubelet
     options = {
-        "-m": inputs.machine,
+        "-m": _machine(inputs.machine),
         **_kubelet_options(kubelet, flags),
         option_names.STATE: inputs.state,
         option_names.PODS: inputs.pods,

@@ -78,3 +78,47 @@ def test_what_cannot_be_read_again_is_not_proposed(cpuctl: Cpuctl) -> None:
 def test_an_undetermined_start_is_said_once(cpuctl: Cpuctl) -> None:
     answer = cpuctl("checkpoint", "verify", NODE, *MISSPELT, "-q", columns=80)
     assert answer.out.count('unknown policy: "statik"') == 1
+
+
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+CHECK = ("config", "check", "-q", "-m", "synthetic:2s2n8c2t,mem=64Gi", "--kubelet-config", "-")
+
+
+def test_a_misspelt_reservation_is_one_error(cpuctl: Cpuctl) -> None:
+    """That the kubelet has no reservation is no second mistake."""
+    config = f'{HEAD}cpuManagerPolicy: static\nreservedSystemCPU: "0"\n'
+    answer = cpuctl(*CHECK, stdin=config.encode(), columns=80)
+    found = re.findall(r"^(?:error|warning): .*", answer.out, re.MULTILINE)
+    assert answer.code == NO
+    assert [line.partition(" is ignored")[0] for line in found] == [
+        'error: <stdin>:4: reservedSystemCPU: unknown field "reservedSystemCPU"'
+    ]
+    assert "  fix: write reservedSystemCPUs\n" in answer.out
+    assert "1 error, 0 warnings" in answer.out
+
+
+def test_what_the_kubelet_says_is_shown_once(cpuctl: Cpuctl) -> None:
+    config = f'{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: "99"\n'
+    answer = cpuctl(*CHECK, stdin=config.encode(), columns=80)
+    assert answer.out.count("99 is not a subset of online-cpus") == 1
+    assert "  where: <stdin>:4: reservedSystemCPUs\n  fix: leave out reservedSystemCPUs\n" in answer.out
+    assert "1 error, 0 warnings" in answer.out
+    wide = cpuctl(*CHECK, "-o", "wide", stdin=config.encode(), columns=200)
+    assert "SEVERITY" in wide.out
+
+
+def test_an_audit_without_state_files_says_what_to_name(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("audit", "fixtures/machines/2s-2numa-32cpu.tar.xz", "-q", columns=80)
+    assert answer.code == NO
+    assert answer.out.splitlines()[-1].startswith("Next: name the directory of cpu_manager_state (--state ")
+
+
+def test_this_host_is_not_named_where_nobody_named_it(
+    cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("plan", "-q", "-T", "huge=999/999,1Gi", "--kubelet-args", "--fail-cgroupv1=false")
+    (command,) = proposed(cpuctl(*words).out)
+    assert " -m " not in command
+    monkeypatch.setenv("CPUCTL_MACHINE", "synthetic:4c")
+    (command,) = proposed(cpuctl(*words, "-m", "live").out)
+    assert " -m live" in command

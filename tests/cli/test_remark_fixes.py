@@ -154,7 +154,9 @@ class Kubelet:
         return json.loads(result.out)
 
     def remarks(self, told: Told) -> list[Finding]:
-        return [each for each in self.ask(told)["findings"] if each["fix"] and each["code"] != "not-started"]
+        """Return what is remarked and can be mended; what is proposed to type loses the options given."""
+        found = [each for each in self.ask(told)["findings"] if each["fix"] and each["code"] != "not-started"]
+        return [each | {"fix": re.sub(_WITH_OPTIONS, "cpuctl config reserve", each["fix"])} for each in found]
 
     def done(self, told: Told, remark: Finding, way: str) -> Told:
         """Do one thing to the configuration, or to the machine."""
@@ -179,6 +181,7 @@ class Kubelet:
         raise AssertionError(way)
 
 
+_WITH_OPTIONS = r"cpuctl config reserve -m .*?(?= proposes)"
 Place = tuple[str, str]
 """A field, and what is named in it; the last may be empty."""
 REST = ("nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree")

@@ -32,6 +32,7 @@ from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 from cpuctl.kubelet.validation.later import not_looked_at
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.kernel_text import parse_given_mask
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers
@@ -57,8 +58,9 @@ def check_document(
     configuration = loaded.configuration
     start = start_to_fix(configuration, outcome)
     remarks = [remark_on(configuration, lint) for lint in lints]
-    refusal = _refusal(configuration, outcome, (*remarks, *in_states))
-    findings = worst_first((*refusal, *remarks, *configuration.warnings, *in_states))
+    refused = tuple(_refusal(configuration, outcome, (*remarks, *in_states)))
+    refusal, warnings = _blamed(refused, configuration.warnings)
+    findings = worst_first((*refusal, *remarks, *warnings, *in_states))
     document = _document(sources, loaded.kubelet.version, start, findings)
     if isinstance(outcome, Started):
         document["node"] = _node(outcome)
@@ -91,6 +93,18 @@ def _refusal(
         fix=suggested_fix(outcome, loaded),
     )
     yield remark_on(loaded, finding)
+
+
+def _blamed(
+    refusal: Sequence[ConfigRemark], warnings: Sequence[ConfigRemark]
+) -> tuple[Sequence[ConfigRemark], Sequence[ConfigRemark]]:
+    """Let a misspelt setting be the error where the kubelet does not start without it: one mistake."""
+    for missing in refusal:
+        for each in warnings:
+            if each.code == "unknown-field" and each.expected == missing.place.setting:
+                error = replace(each, severity=missing.severity, code=missing.code)
+                return (error,), [other for other in warnings if other is not each]
+    return refusal, warnings
 
 
 def _tells(remark: ConfigRemark, names: Sequence[str]) -> bool:

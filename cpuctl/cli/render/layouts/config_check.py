@@ -11,17 +11,27 @@ from cpuctl.cli.render.tables.start import kubelet_name, setting_cells, verdict_
 from cpuctl.exports.answer_text import shared_sentence
 
 if TYPE_CHECKING:
-    from cpuctl.answers.config import ConfigCheck, PooledNode, Pools, UnpooledNode
+    from cpuctl.answers.config import ConfigCheck, ConfigFinding, PooledNode, Pools, UnpooledNode
+    from cpuctl.answers.start import Start
 
 
 def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
     """Lay out a check; wide adds what was expected and how to mend it as columns."""
-    yield Lines(tuple(_verdict(document, wide=wide)))
-    findings = document["findings"]
-    if findings:
+    said = [] if wide else [each for each in document["findings"] if _says_verdict(each, document["start"])]
+    fixes = (Cell(f"  fix: {each['fix']}") for each in said if each["fix"])
+    yield Lines((*_verdict(document, wide=wide), *fixes))
+    if findings := [each for each in document["findings"] if each not in said]:
         yield findings_block(findings, CONFIGURATION, wide=wide)
     unseen = "; ".join(each["what"] for each in document["notLookedAt"])
     yield Lines.of(start_counts_text(document["summary"], document["start"]), f"Not looked at: {unseen}")
+
+
+def _says_verdict(finding: ConfigFinding, start: Start) -> bool:
+    """Return whether a finding only repeats why the kubelet does not start: its fix is all that is new."""
+    if start["outcome"] == "Started":
+        return False
+    why = start["error"] if start["outcome"] == "Refused" else start["why"]
+    return finding["message"] == why
 
 
 def _verdict(document: ConfigCheck, *, wide: bool) -> Iterator[Cell]:

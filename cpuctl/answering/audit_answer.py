@@ -6,8 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.diagnostics import found, graded
-from cpuctl.answering.node_parts import node_answer, owner_answer, set_answer, unreadable_answer
+from cpuctl.answering.parts import (
+    found,
+    graded,
+    node_answer,
+    owner_answer,
+    set_answer,
+    unreadable_answer,
+)
 from cpuctl.audit.checks import Verdict, unchecked, verdicts
 from cpuctl.audit.finding import Finding
 from cpuctl.audit.snapshot import NodeSnapshot, ObservedContainer

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.node_parts import node_answer, owner_answer, set_answer, unreadable_answer
+from cpuctl.answering.parts import node_answer, owner_answer, set_answer, unreadable_answer
 from cpuctl.audit.group_values import FileValue, ValueRules, group_values
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.node_parts import owner_answer
+from cpuctl.answering.parts import owner_answer
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.live.counters import TICKS
 from cpuctl.phrases import named

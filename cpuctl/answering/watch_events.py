@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.audit_answer import finding_answer
-from cpuctl.answering.diagnostics import spell_out_fixes
-from cpuctl.answering.node_parts import set_answer
+from cpuctl.answering.parts import set_answer, spell_out_fixes
 from cpuctl.audit.checks import Unchecked
 from cpuctl.audit.finding import Finding
 from cpuctl.cpuset import CPUSet

@@ -91,9 +91,9 @@ def capture(
     save = _to_stdout(style) if file == STDOUT else _to_file(file, replace=force)
     recording = _record(root, style, anonymize=anonymize, recorded_at=_now() if timestamp else "")
     save(recording)
-    _tell_unreadable(recording, style)
+    _note_unreadable(recording, style)
     if file != STDOUT:
-        from cpuctl.answering.capture_answer import capture_document
+        from cpuctl.answering.parts import capture_document
 
         emit(capture_document(file, recording.manifest), style)
 
@@ -131,7 +131,7 @@ def _to_file(name: str, *, replace: bool) -> "Callable[[Capture], None]":
 
 
 def _record(root: str, style: Style, *, anonymize: bool, recorded_at: str) -> "Capture":
-    from cpuctl.answering.capture_answer import machine_description
+    from cpuctl.answering.parts import machine_description
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.operations.capture import CaptureInputs, capture_node
 
@@ -146,6 +146,6 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _tell_unreadable(recording: "Capture", style: Style) -> None:
+def _note_unreadable(recording: "Capture", style: Style) -> None:
     if count := len(recording.manifest["unreadable"]):
         print_unreadable(count, "run as root for all" if os.geteuid() else "MANIFEST.json says why", style)

@@ -10,8 +10,7 @@ from cpuctl.cli.render.blocks import Block, Lines
 from cpuctl.cli.render.layouts.plan import closing_lines, node_lines, notes, numa_table, pods_table
 from cpuctl.cli.render.page_parts import page_parts
 from cpuctl.cli.render.tables.capacity import headroom_blocks
-from cpuctl.cli.render.tables.devices import devices_table
-from cpuctl.cli.render.tables.memory import memory_table
+from cpuctl.cli.render.tables.resources import devices_table, memory_table
 from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text, start_sentence
 from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, StyledText, page

@@ -314,7 +314,7 @@ def play_live(timeline: "Timeline", pace: float, style: Style) -> "Simulation":
         for _ in chain((0,), simulation.play(timeline.moments, timeline.until)):
             for entry in simulation.world.entries[printed:]:
                 clock.wait_for(entry.at, progress, timeline.until)
-                _tell(entry, style, pipe or sys.stdout)
+                _write_entry(entry, style, pipe or sys.stdout)
                 printed += 1
         clock.wait_for(timeline.until, progress, timeline.until)
     if style.for_people:
@@ -322,7 +322,7 @@ def play_live(timeline: "Timeline", pace: float, style: Style) -> "Simulation":
     return simulation
 
 
-def _tell(entry: "HistoryEntry", style: Style, out: TextIO) -> None:
+def _write_entry(entry: "HistoryEntry", style: Style, out: TextIO) -> None:
     from cpuctl.answering.replay_answer import entry_answer
 
     answer = entry_answer(entry)

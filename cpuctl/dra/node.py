@@ -248,7 +248,7 @@ class NodeClaims(Copied):
             return Undetermined(str(error))
         except _ElsewhereError as error:
             return error.found
-        if doubt := (self.untold if new else "") or self._strangers(list(new.values())):
+        if doubt := (self.untold if new else "") or self._unknown_classes(list(new.values())):
             return Undetermined(doubt)
         found = allocate(list(new.values()), self._scheduler_view, self.books, self.selectors)
         if not isinstance(found, Allocated):
@@ -446,7 +446,7 @@ class NodeClaims(Copied):
             return _key_of(claim), claim
         return (pod.uid, each.name), claim._replace(name=f"{pod.name}-{each.name}")
 
-    def _strangers(self, claims: Sequence[Claim]) -> str:
+    def _unknown_classes(self, claims: Sequence[Claim]) -> str:
         """Name the first class of devices that no manifest tells of; its driver may offer anything."""
         asked = (
             (claim, each.class_name)
@@ -454,9 +454,9 @@ class NodeClaims(Copied):
             for request in claim.requests
             for each in request.alternatives or (request,)
         )
-        return next(filter(None, (self._stranger(claim, name) for claim, name in asked)), "")
+        return next(filter(None, (self._why_unknown(claim, name) for claim, name in asked)), "")
 
-    def _stranger(self, claim: Claim, name: str) -> str:
+    def _why_unknown(self, claim: Claim, name: str) -> str:
         asked = f"claim {claim.full_name} requests devices of class {name}"
         if name not in self.inventory.classes:
             return f"{asked}, but this DeviceClass is not among the manifests"

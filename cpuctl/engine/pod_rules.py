@@ -70,11 +70,11 @@ def node_rules(gates: FeatureGates) -> NodeRules:
         counts_claims=gates.enabled(_CLAIMS_COUNT),
         writes_claims=gates.enabled(_CLAIMS_COUNT) and release.counts_claims_in_cgroups,
         static_claims=_refused_claims(gates) if release.refuses_claims_of_static_pods else "",
-        static_references=_minds_references(gates),
+        static_references=_refuses_references(gates),
     )
 
 
-def _minds_references(gates: FeatureGates) -> bool:
+def _refuses_references(gates: FeatureGates) -> bool:
     """Return whether a kubelet refuses static pods with any reference; a gate decides in 1.34 to 1.36."""
     if not gates.release.refuses_references_of_static_pods:
         return False
@@ -87,7 +87,7 @@ def _refused_claims(gates: FeatureGates) -> str:
     Rule: kubelet ``pkg/kubelet/config/common.go``.
     """
     return "static pods may not " + (
-        "reference resourceclaims" if _minds_references(gates) else "use ResourceClaims"
+        "reference resourceclaims" if _refuses_references(gates) else "use ResourceClaims"
     )
 
 

@@ -88,7 +88,7 @@ class FleetClaims:
         Raise InputError for a claim, class or slice that makes no sense.
         """
         own, kubelet = Sources(), planning.kubelet
-        config = kubelet.config if planning.sources.tells_kubelet else None
+        config = kubelet.config if planning.sources.names_kubelet else None
         flags = f"{self._arguments} {_HOSTNAME} {shlex.quote(name)}".strip()
         running = planning.initial.running
         claims = claims_beside(

@@ -174,9 +174,9 @@ class _Handing:
             for chunk in chunks:
                 waiting.append(self._submitted(chunk, sends=self._sends))
                 if len(waiting) >= ahead:
-                    yield from self._taken(waiting.popleft())
+                    yield from self._received(waiting.popleft())
             while waiting:
-                yield from self._taken(waiting.popleft())
+                yield from self._received(waiting.popleft())
         except KilledWorker:
             text = "workers that read the same recordings were killed one after the other"
             raise NodeAccessError(
@@ -185,16 +185,16 @@ class _Handing:
 
     def _submitted(self, chunk: Sequence[Recording], *, sends: bool) -> _Waiting:
         sent = [_sent(each) if sends and each.digest else None for each in chunk]
-        away = [self._goes(each) and content != b"" for each, content in zip(chunk, sent, strict=True)]
+        away = [self._reachable(each) and content != b"" for each, content in zip(chunk, sent, strict=True)]
         task = _Task(tuple(compress(chunk, away)), tuple(compress(sent, away)))
         future = self._client.submit(_answers, self._asked, task, self._shared, pure=False)
         return _Waiting(chunk, away, future)
 
-    def _goes(self, recording: Recording) -> bool:
+    def _reachable(self, recording: Recording) -> bool:
         """Return whether a worker can be asked."""
         return self._shared or bool(recording.digest) or recording.source.startswith(SYNTHETIC)
 
-    def _taken(self, waiting: _Waiting) -> Iterator[list[Row]]:
+    def _received(self, waiting: _Waiting) -> Iterator[list[Row]]:
         answers = waiting.future.result()
         if None in answers:
             self._sends = True

@@ -419,7 +419,7 @@ def load_setup(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
         flags_gap=setup.arguments.gap,
         released=setup.released,
     )
-    _tell_patches(kubelet, sources)
+    _warn_of_patches(kubelet, sources)
     return LoadedKubelet(kubelet=kubelet, configuration=loaded, setup=setup)
 
 
@@ -432,7 +432,7 @@ def _without_default_of_release(loaded: LoadedConfiguration) -> KubeletConfigura
     return replace(loaded.config, fail_cgroup_v1=None)
 
 
-def _tell_patches(kubelet: Kubelet, sources: Sources) -> None:
+def _warn_of_patches(kubelet: Kubelet, sources: Sources) -> None:
     """Say which patch is meant where another one of the minor would decide otherwise."""
     from cpuctl.kubelet.releases.differences import DIFFERENCES
 

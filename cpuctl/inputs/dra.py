@@ -222,7 +222,7 @@ def _kubelet(inputs: KubeletInputs, source: MachineSource, sources: Sources) -> 
     except ConfigRefusedError:
         sources.warnings.append("the kubelet does not start with its configuration (see cpuctl config check)")
         return None
-    if not own.tells_kubelet:
+    if not own.names_kubelet:
         return _NodeKubelet(loaded.kubelet, is_known=False)
     sources.entries.update(own.entries)
     sources.warnings += own.warnings

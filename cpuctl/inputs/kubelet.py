@@ -80,7 +80,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
         released=released,
     )
     if config is not None:
-        _tell_set_aside(recorded, sources)
+        _warn_of_set_aside(recorded, sources)
     if machine is not None and main is None and not inputs.arguments and setup.drop_ins is None:
         setup = _without_configuration(setup, machine, sources)
     loaded = load_setup(setup, sources) if released else load_assumed(setup, sources)
@@ -127,7 +127,7 @@ def _amount_of(node: dict[str, Any], part: str, resource: str) -> Quantity | Non
         return None
 
 
-def _tell_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
+def _warn_of_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
     """Say what of the node's own kubelet does not count beside another configuration."""
     own = {
         option_names.KUBELET_ARGS: f"flags ({' '.join(recorded.flags)})" if recorded.flags else "",

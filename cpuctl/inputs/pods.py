@@ -84,7 +84,7 @@ def _each_once(known: tuple[T, ...], others: tuple[T, ...]) -> tuple[T, ...]:
     return (*known, *(each for each in others if id(each) not in there))
 
 
-def _tell_passed_over(found: Manifests, sources: Sources) -> None:
+def _warn_of_ignored(found: Manifests, sources: Sources) -> None:
     """Name the objects that make no pods, with their number, and those of which pods are guessed."""
     from collections import Counter
 
@@ -106,7 +106,7 @@ def _tell_passed_over(found: Manifests, sources: Sources) -> None:
         )
 
 
-def _tell_computed(found: Manifests, sources: Sources) -> None:
+def _note_computed(found: Manifests, sources: Sources) -> None:
     """Say by whose rules the pods of virtual machines came to be, and what is to be known of them."""
     if found.computed:
         sources.add("virtualMachines", found.computed, "default")
@@ -140,8 +140,8 @@ def load_pods(
         sources.add("pods", ", ".join(map(source_name, files)), "given")
         found = read_manifests(files)
         pods.extend(found.pods)
-        _tell_passed_over(found, sources)
-        _tell_computed(found, sources)
+        _warn_of_ignored(found, sources)
+        _note_computed(found, sources)
     if templates:
         from cpuctl.pods.reading.template import pods_from_template
 

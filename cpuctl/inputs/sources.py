@@ -56,7 +56,7 @@ class Sources:
         return found["from"] if found else None
 
     @property
-    def tells_kubelet(self) -> bool:
+    def names_kubelet(self) -> bool:
         """Whether somebody has told what the kubelet is told; else its defaults are assumed."""
         configured = self.origin("kubeletConfiguration") != "default" and not self.assumed_configuration
         return configured or "kubeletArguments" in self.entries
@@ -65,7 +65,7 @@ class Sources:
     def assumed(self) -> dict[str, str]:
         """What is taken for the kubelet's release, configuration and flags, by input, where nobody tells."""
         names = ["kubeletVersion", UNKNOWN_FLAGS]
-        if not self.tells_kubelet:
+        if not self.names_kubelet:
             names.insert(1, "kubeletConfiguration")
         found = {name: self.entries[name] for name in names if name in self.entries}
         return {name: entry["value"] for name, entry in found.items() if entry["from"] == "default"}

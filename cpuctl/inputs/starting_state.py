@@ -201,7 +201,7 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileN
     live = machine.origin == LIVE_MACHINE
     # Another configuration is a "what if" on a fresh node: a kubelet refuses a state it did not write.
     if live or sources.origin("kubeletConfiguration") == "given":
-        _tell_fresh(machine, sources, live=live)
+        _warn_of_unread_state(machine, sources, live=live)
         return {}
     texts: dict[StateFileName, str] = {}
     for kind, usual in STATE_FILES.items():
@@ -218,7 +218,7 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileN
     return texts
 
 
-def _tell_fresh(machine: MachineSource, sources: Sources, *, live: bool) -> None:
+def _warn_of_unread_state(machine: MachineSource, sources: Sources, *, live: bool) -> None:
     """Say that the node's state files are not looked at, where it may have some."""
     from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 

@@ -116,12 +116,12 @@ class PlannedPlaces:
         if self._plan.pool is None:
             return Assignment(None, planned.mems if planned else "")
         if planned is None:
-            return self._stranger(container)
+            return self._unplanned(container)
         if planned.cpus is None:
             return Assignment(self.pool, planned.mems)
         return Assignment(planned.cpus, planned.mems, own=True)
 
-    def _stranger(self, container: RuntimeContainer) -> Assignment:
+    def _unplanned(self, container: RuntimeContainer) -> Assignment:
         """Leave one alone that has CPUs which the plan does not speak of: it was there when it was made."""
         now = container.setting.cpu_set
         if now and not now & self._touched:

@@ -299,15 +299,15 @@ class Plugin:
 
     def _learn(self, work: Callable[[], object]) -> None:
         """Let the reconciler know of something; nobody waits for that."""
-        self._worker.submit(work).add_done_callback(self._tell_failure)
+        self._worker.submit(work).add_done_callback(self._log_failure)
 
-    def _tell_failure(self, future: Future[Any]) -> None:
+    def _log_failure(self, future: Future[Any]) -> None:
         if not future.cancelled() and (error := future.exception()) is not None:
             self._journal.say(Level.ERROR, _internal(error))
 
-    def _tell_late(self, future: Future[Answer]) -> None:
+    def _log_late_answer(self, future: Future[Answer]) -> None:
         """Say what was to be noted of an answer that nobody waits for any more."""
-        self._tell_failure(future)
+        self._log_failure(future)
         if not future.cancelled() and future.exception() is None:
             self._warn(future.result())
 
@@ -352,7 +352,7 @@ class Plugin:
         self._latest += 1
         future = self._worker.submit(decide)
         if not wait([future], self._budget).done:
-            future.add_done_callback(self._tell_late)
+            future.add_done_callback(self._log_late_answer)
             self._journal.say(
                 Level.WARNING,
                 f"{name}: no answer within {self._budget:g} s: passed through unchanged, to be corrected "

@@ -106,12 +106,12 @@ class Reconciler:
     def delivered(self, answer: Answer, failed: frozenset[str] = frozenset()) -> None:
         """Learn that an answer has come to the runtime, and which containers it could not update."""
         if answer.container is not None and answer.adjust is not None:
-            self._tell(answer.container.id, answer.adjust)
+            self._remember(answer.container.id, answer.adjust)
         for each in answer.updates:
             if each.container.id not in failed:
-                self._tell(each.container.id, each.setting)
+                self._remember(each.container.id, each.setting)
 
-    def _tell(self, container: str, setting: Setting) -> None:
+    def _remember(self, container: str, setting: Setting) -> None:
         if container in self._settings:
             self._settings[container] = setting.over(self._settings[container])
 

@@ -100,7 +100,7 @@ def node_claims(
     """
     objects = decode_claim_objects(dra)
     slices, own = decode_slices(objects.slices, loaded.node), own_devices(loaded)
-    _tell(slices, own, sources)
+    _warn_of_slices(slices, own, sources)
     if DRIVER not in objects.classes:
         sources.add("deviceClass", f"{DRIVER}, as the driver's manifests have it", "default")
     inventory = Inventory(
@@ -128,7 +128,7 @@ def node_claims(
     return node
 
 
-def _tell(slices: Slices, own: Sequence[Device], sources: Sources) -> None:
+def _warn_of_slices(slices: Slices, own: Sequence[Device], sources: Sources) -> None:
     """Say which slices do not count, which pools are not whole, and where the driver would publish others."""
     if slices.passed_over:
         sources.warnings.append(f"{slices.passed_over} ResourceSlices of other nodes are ignored")

@@ -188,7 +188,7 @@ def read_pods(inputs: PlanningInputs, sources: Sources, *, needed: bool) -> tupl
     ended = () if inputs.include_completed else tuple(_names_beyond(given.pods, kept))
     if ended:
         option = "" if inputs.include_completed is None else " (--include-completed)"
-        _tell_ended(ended, sources, option, all_ended=needed and not kept)
+        _warn_of_ended(ended, sources, option, all_ended=needed and not kept)
         given = replace(given, pods=kept)
     return given, PastPods(ended, rejections)
 
@@ -241,7 +241,7 @@ def _claims(planning: Planning, given: GivenPods) -> NodeClaims | None:
     from cpuctl.operations.claims import claims_beside
 
     source, kubelet, dra = planning.source, planning.kubelet, planning.governing.dra
-    config = kubelet.config if sources.tells_kubelet else None
+    config = kubelet.config if sources.names_kubelet else None
     flags = inputs.node.driver_arguments
     claims = claims_beside(flags, dra, source, (config, kubelet.gates), sources, running=running)
     claims.cgroups = cgroup_settings(kubelet.config, kubelet.gates)
@@ -359,7 +359,7 @@ def _names_beyond(pods: Iterable[Pod], kept: Sequence[Pod]) -> Iterator[str]:
     return (pod.full_name for pod in pods if pod.uid not in uids)
 
 
-def _tell_ended(ended: Sequence[str], sources: Sources, option: str, *, all_ended: bool) -> None:
+def _warn_of_ended(ended: Sequence[str], sources: Sources, option: str, *, all_ended: bool) -> None:
     """Say which pods are left out; raise UsageError where these are all, and some are needed."""
     from cpuctl.phrases import few
 

@@ -280,7 +280,7 @@ class LintRun:
         if found.quotas:
             self.server.count(running_pods(documents, rules.pods))
 
-    def look_around(self, parts: Iterable[Document | Unreadable], sources: Sources) -> None:
+    def collect_kubevirt(self, parts: Iterable[Document | Unreadable], sources: Sources) -> None:
         """Collect what decides on virtual machines; raise InputError for what cannot be read of it."""
         documents = [part for part in parts if isinstance(part, Document)]
         if self.setting.rules.static or not any(map(_names_kubevirt, documents)):
@@ -395,7 +395,7 @@ def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, p
     run = LintRun(load_setting(inputs, sources))
     read = [(file.source, parts_of(file)) for file in files]
     run.govern(part for _, parts in read for part in parts)
-    run.look_around((part for _, parts in read for part in parts), sources)
+    run.collect_kubevirt((part for _, parts in read for part in parts), sources)
     for number, (source, parts) in enumerate(read):
         progress("looking at manifests", number, len(files))
         run.look_at(source, parts)

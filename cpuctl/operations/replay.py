@@ -186,7 +186,7 @@ def timeline_of_log(text: str, source: str, node: LoggedNode, sources: Sources) 
     history = history_of(read_events(text, source), source, pods, setup_of)
     if history is None:
         raise InputError("contains no kubelet decisions", where=source, hint=_EVENTS_HINT)
-    _tell_gaps(history, sources)
+    _warn_of_gaps(history, sources)
     return Timeline(
         machine=machine,
         setup=history.setup,
@@ -226,7 +226,7 @@ def _setup(
     return KubeletSetup(kubelet=kubelet, release=kubelet.version)
 
 
-def _tell_gaps(history: LoggedHistory, sources: Sources) -> None:
+def _warn_of_gaps(history: LoggedHistory, sources: Sources) -> None:
     """Say what the log or the manifests have not, and what that means for the differences."""
     from cpuctl.phrases import few
 
@@ -274,7 +274,7 @@ def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sour
     if history is None:
         raise InputError("mentions no pod", where=source, hint=_REQUESTS_HINT)
     setup = _setup("", source, node.kubelet, machine, sources)
-    _tell_unknown(history, sources)
+    _warn_of_unknown(history, sources)
     before, moments = _from_beginning(history, setup, machine)
     return Timeline(
         machine=machine,
@@ -319,7 +319,7 @@ def _from_beginning(
     return True, (file, *history.moments[:pods], start, *history.moments[pods:])
 
 
-def _tell_unknown(history: RuntimeHistory, sources: Sources) -> None:
+def _warn_of_unknown(history: RuntimeHistory, sources: Sources) -> None:
     """Say what the runtime was not told, and what that means."""
     from cpuctl.phrases import counted, few
 

@@ -78,7 +78,7 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
         return started
     node = started.node
     if saved:
-        _warn_of_strangers(node, running, planning)
+        _warn_of_unknown_pods(node, running, planning)
     refused, outside = ({}, {}) if saved else _admit(started, _in_order(node, pods, planning))
     # What runs is stored: from here on a resize has rules of its own.
     server, node.server = node.server, None
@@ -155,7 +155,7 @@ def _admit(
     return never_stored, outside
 
 
-def _warn_of_strangers(node: Node, running: Sequence[StoredPod], planning: Planning) -> None:
+def _warn_of_unknown_pods(node: Node, running: Sequence[StoredPod], planning: Planning) -> None:
     """Name pods that are due exclusive CPUs and of which the state knows nothing."""
     from cpuctl.engine.provider import Candidate
     from cpuctl.pods.qos import pod_qos

@@ -111,7 +111,7 @@ class Worker:
 
     def _running(self) -> _Process:
         if self._process is None or self._process.owner != os.getpid():
-            self._tell("")
+            self._note_step("")
             self._process = self._start()
             self._ended = weakref.finalize(self, _end, self._process)
         return self._process
@@ -141,7 +141,7 @@ class Worker:
         """Answer until nobody asks any more; this is the child."""
         _make_safe(self.budget)
         own = os.getpid()
-        self._tell("loading it")
+        self._note_step("loading it")
         failure: Answer | None = None
         serve: Callable[..., Answer] | None = None
         try:
@@ -163,14 +163,14 @@ class Worker:
     def _answer(self, serve: Callable[..., Answer] | None, text: bytes) -> Answer:
         assert serve is not None
         try:
-            return serve(pickle.loads(text), self._tell)  # noqa: S301  # the question is our own
+            return serve(pickle.loads(text), self._note_step)  # noqa: S301  # the question is our own
         except BaseException as error:  # noqa: BLE001
             return _failure(error, self._current_step())
 
     def _current_step(self) -> str:
         return self._step[:].rstrip(b"\0").decode("ascii", "replace")
 
-    def _tell(self, step: str) -> None:
+    def _note_step(self, step: str) -> None:
         self._step[:] = step.encode()[:_STEP_BYTES].ljust(_STEP_BYTES, b"\0")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cpuctl.answering.node_parts import node_answer
+from cpuctl.answering.parts import node_answer
 from cpuctl.audit.checks import audit, verdicts
 from cpuctl.audit.reading import take_group_snapshot, take_snapshot
 from cpuctl.audit.snapshot import KubeletState

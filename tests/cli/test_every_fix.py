@@ -34,7 +34,7 @@ NOT_RUN = {
     ],
     "hands on what others propose": [
         "cpuctl/answering/checkpoint/verdict_answer.py",
-        "cpuctl/answering/diagnostics.py",
+        "cpuctl/answering/parts.py",
         "cpuctl/cli/render/fleet_page.py",
         "cpuctl/cli/render/node_page.py",
         "cpuctl/fleet",

@@ -9,7 +9,7 @@ from cpuctl.answering import API_VERSION
 from cpuctl.answering.checkpoint.diff_answer import difference
 from cpuctl.answering.checkpoint.parts import owner_answer, shortened
 from cpuctl.answering.checkpoint.verdict_answer import findings_answer, outcome_answer, unloaded_findings
-from cpuctl.answering.diagnostics import spell_out_fixes
+from cpuctl.answering.parts import spell_out_fixes
 from cpuctl.checkpoints.inspection import Inspection
 from cpuctl.diagnostics import Severity
 

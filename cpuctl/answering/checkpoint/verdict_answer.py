@@ -16,7 +16,7 @@ from cpuctl.answering.config.starts import (
     start_finding,
     start_text,
 )
-from cpuctl.answering.diagnostics import found, graded
+from cpuctl.answering.parts import found, graded
 from cpuctl.diagnostics import Severity, counts, worst_first
 from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.start import Started

@@ -18,8 +18,8 @@ from cpuctl.answering.config.starts import (
     start_text,
     start_to_fix,
 )
-from cpuctl.answering.diagnostics import found, graded
 from cpuctl.answering.kubelet_view import topology_counts
+from cpuctl.answering.parts import found, graded
 from cpuctl.diagnostics import Severity, counts, worst_first
 from cpuctl.engine.config_lints.lint import Lint
 from cpuctl.engine.outcome import KubeletFault, StartRefused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.diagnostics import found, graded
+from cpuctl.answering.parts import found, graded
 from cpuctl.diagnostics import counts
 from cpuctl.documents.positions import path_text
 from cpuctl.operations.pod_lint import LintRun, PlacedFinding

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.diagnostics import found, graded
+from cpuctl.answering.parts import found, graded
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import Cache, Machine, NumaNode
 

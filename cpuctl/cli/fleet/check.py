@@ -9,11 +9,11 @@ from cpuctl.cli.fleet.common import (
     FleetSelection,
     ask_fleet,
     fleet_inputs,
+    note_assumed,
+    note_unmatched_pods,
+    note_unresumed,
     pods_of,
     releases_of,
-    tell_assumed,
-    tell_strange_pods,
-    tell_unresumed,
 )
 from cpuctl.cli.fleet.options import (
     FleetOutput,
@@ -114,10 +114,10 @@ def check(
         clean = clean and row["outcome"] == "Read" and is_clean(cast("CheckedNode", row), strict=strict)
 
     answers = ask_fleet(FleetSelection(recordings, jobs, resume, scheduler), checker, style, look)
-    tell_unresumed(resume, style, answers)
-    tell_assumed(answers.rows, style, ["kubeletVersion"])  # all else is told as not checked
+    note_unresumed(resume, style, answers)
+    note_assumed(answers.rows, style, ["kubeletVersion"])  # all else is told as not checked
     if not answers.stopped:
-        _tell_unknown(names_asked, published, there, style)
+        _note_unknown(names_asked, published, there, style)
     # Metrics of half a fleet would be taken for those of all of it.
     if output is not FleetOutput.JSONL and not (output is FleetOutput.PROM and answers.stopped):
         _answer(answers, names, style)
@@ -140,7 +140,7 @@ def _refuse_unread(checks: "Sequence[FleetCheckName]", *, nrt: str, pods: str) -
         raise UsageError(message, where="--pods", hint="add one of these to --check, or leave it out")
 
 
-def _tell_unknown(
+def _note_unknown(
     names: "set[str]",
     published: "PublishedNodes | None",
     pods: "Mapping[str, Sequence[Pod]] | None",
@@ -149,7 +149,7 @@ def _tell_unknown(
     """Say what was given of nodes that are none of the fleet."""
     if unknown := sorted(set(published.topologies if published else ()) - names):
         note(f"note: NodeResourceTopologies without a recording are left out: {few(unknown)}", style)
-    tell_strange_pods(names, pods, style)
+    note_unmatched_pods(names, pods, style)
 
 
 def _published(nrt: str, pods: str, style: Style) -> "PublishedNodes":

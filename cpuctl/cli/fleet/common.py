@@ -104,13 +104,13 @@ def ask_fleet(
     return FleetAnswers(rows, found.passed_over, unreadable, stop.exit_code if stop else 0, resumed)
 
 
-def tell_unresumed(resume: str, style: Style, *answers: FleetAnswers) -> None:
+def note_unresumed(resume: str, style: Style, *answers: FleetAnswers) -> None:
     """Say where nothing of an earlier run was of use: it was asked something else, perhaps."""
     if resume and not any(each.resumed for each in answers):
         note(f"note: --resume: {resume} has no answer to this question: all nodes were asked", style)
 
 
-def tell_assumed(rows: Iterable[Row], style: Style, names: Collection[str] = tuple(_ASSUMED)) -> None:
+def note_assumed(rows: Iterable[Row], style: Style, names: Collection[str] = tuple(_ASSUMED)) -> None:
     """Say what of these inputs is assumed, and of which nodes, where people read the answer."""
     if not style.for_people:
         return
@@ -156,7 +156,9 @@ def pods_of(name: str) -> Mapping[str, Sequence[Pod]] | None:
     return pods_by_node(name)
 
 
-def tell_strange_pods(names: Collection[str], pods: Mapping[str, Sequence[Pod]] | None, style: Style) -> None:
+def note_unmatched_pods(
+    names: Collection[str], pods: Mapping[str, Sequence[Pod]] | None, style: Style
+) -> None:
     """Say where none of the pods that were given is on a node of these *names*."""
     if pods and not pods.keys() & names:
         note("note: no pod of --pods is on any of these nodes: are recordings called as their nodes?", style)

@@ -10,11 +10,11 @@ from cpuctl.cli.fleet.common import (
     FleetSelection,
     ask_fleet,
     fleet_inputs,
+    note_assumed,
+    note_unmatched_pods,
+    note_unresumed,
     pods_of,
     releases_of,
-    tell_assumed,
-    tell_strange_pods,
-    tell_unresumed,
 )
 from cpuctl.cli.fleet.options import JobsOption, SchedulerOption
 from cpuctl.cli.kubelet_options import KubeletCommand
@@ -199,12 +199,12 @@ def _asked(
     lists, found = [], []
     for side, (releases, pods) in zip(sides, known, strict=True):
         lists.append(_answers(side, NodeLister(kubelet, releases), style))
-        tell_strange_pods({row["node"] for row in lists[-1].rows}, pods, style)
+        note_unmatched_pods({row["node"] for row in lists[-1].rows}, pods, style)
         if checks:
             checker = NodeChecker(kubelet, checks, releases=releases, pods=pods)
             found.append(_answers(side, checker, replace(style, quiet=True)))
-    tell_unresumed(sides[0].selection.resume, style, *lists, *found)
-    tell_assumed((row for each in lists for row in each.rows), style)
+    note_unresumed(sides[0].selection.resume, style, *lists, *found)
+    note_assumed((row for each in lists for row in each.rows), style)
     rows = [each.rows for each in (*lists, *found)] + [[], []]
     return (rows[0], rows[1]), (rows[2], rows[3])
 

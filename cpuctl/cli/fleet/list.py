@@ -10,9 +10,9 @@ from cpuctl.cli.fleet.common import (
     FleetSelection,
     ask_fleet,
     fleet_inputs,
+    note_assumed,
+    note_unresumed,
     releases_of,
-    tell_assumed,
-    tell_unresumed,
 )
 from cpuctl.cli.fleet.options import (
     JobsOption,
@@ -151,8 +151,8 @@ def list_nodes(
         answers = _published(selection, kubelet, publisher, style, releases)
     else:
         answers = ask_fleet(selection, NodeLister(kubelet, releases), style)
-    tell_unresumed(resume, style, answers)
-    tell_assumed(answers.rows, style)
+    note_unresumed(resume, style, answers)
+    note_assumed(answers.rows, style)
     if not written and not (output is FleetListOutput.PROM and answers.stopped):
         _answer(_document(answers, pods, given, releases), pictures, style)
     if answers.stopped:

@@ -6,7 +6,7 @@ import typer
 
 from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.common import FleetSelection, ask_fleet, fleet_inputs, tell_assumed
+from cpuctl.cli.fleet.common import FleetSelection, ask_fleet, fleet_inputs, note_assumed
 from cpuctl.cli.fleet.options import (
     FleetPodsOption,
     JobsOption,
@@ -232,7 +232,7 @@ def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sou
         if answers.stopped:
             raise typer.Exit(answers.stopped)
         rows = answers.rows
-        tell_assumed(rows, style)
+        note_assumed(rows, style)
     with ProgressBar(style) as progress:
         return fleet_plan_document(
             inputs, given, cluster, rows, sources, lambda done, total: progress("planning pods", done, total)

@@ -13,9 +13,9 @@ from cpuctl.cli.fleet.common import (
     FleetSelection,
     ask_fleet,
     fleet_inputs,
+    note_unmatched_pods,
     pods_of,
     releases_of,
-    tell_strange_pods,
 )
 from cpuctl.cli.fleet.options import FleetPodsOption, JobsOption, NodesOption, RecordingsArgument
 from cpuctl.cli.kubelet_options import KubeletCommand
@@ -181,7 +181,7 @@ def report(
     reporter = NodeReporter(kubelet, releases_of(nodes), there, coming, paged=bool(html))
     asked = ask_fleet(FleetSelection(recordings, jobs), reporter, style)
     if not asked.stopped:
-        tell_strange_pods({row["node"] for row in asked.rows}, there, style)
+        note_unmatched_pods({row["node"] for row in asked.rows}, there, style)
     document = _document(asked)
     if directory is not None:
         _write(directory, asked.rows, document, force=force)

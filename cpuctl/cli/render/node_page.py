@@ -13,8 +13,7 @@ from cpuctl.cli.render.layouts import plan as plan_layout
 from cpuctl.cli.render.layouts import replay as replay_layout
 from cpuctl.cli.render.page_parts import page_parts
 from cpuctl.cli.render.tables.checkpoint import cpu_table
-from cpuctl.cli.render.tables.devices import devices_table
-from cpuctl.cli.render.tables.memory import memory_table
+from cpuctl.cli.render.tables.resources import devices_table, memory_table
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, kubelet_text, pod_of_cpus, shared_sentence
 from cpuctl.exports.cpu_map import owner_look

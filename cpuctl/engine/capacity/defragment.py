@@ -261,7 +261,7 @@ def fewest_moves(
     if isinstance(now, Admitted):
         return found._replace(steps=(Step("admit", pod, held_cpus(after, pod)),))
     stay = frozenset(each.pod.uid for each in immovable_pods(node))
-    if (hopeless := _hopeless(node, pod, stay)) is not None:
+    if (hopeless := _impossible(node, pod, stay)) is not None:
         return found._replace(why_not=hopeless)
     node.server = None  # it has let the pod pass by now, and pods that move are counted already
     likely = budget // _LIKELY_SHARE
@@ -277,7 +277,7 @@ def fewest_moves(
     return _likely(found, node, stay, likely, progress)._replace(ended="budget")
 
 
-def _hopeless(node: Node, pod: StoredPod, stay: frozenset[str]) -> Verdict | None:
+def _impossible(node: Node, pod: StoredPod, stay: frozenset[str]) -> Verdict | None:
     """Return what no move can change: the whole node has too little, or rejects even the lone pod.
 
     What a pod of several containers comes to can depend on others in both ways: for it, all is tried.

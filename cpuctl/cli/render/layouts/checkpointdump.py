@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.topology import machine_boxes
 from cpuctl.cli.render.tables.checkpoint import cpu_table, file_line, memory_holders
-from cpuctl.cli.render.tables.memory import memory_table
+from cpuctl.cli.render.tables.resources import memory_table
 from cpuctl.exports.answer_text import pod_name
 from cpuctl.phrases import counted
 

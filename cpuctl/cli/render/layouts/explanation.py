@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, pods_table
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
-from cpuctl.cli.render.tables.devices import devices_table
+from cpuctl.cli.render.tables.resources import devices_table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, shared_sentence

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Literal
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.capacity import headroom_blocks
-from cpuctl.cli.render.tables.devices import device_cells, device_columns, devices_table
 from cpuctl.cli.render.tables.downward import pods_downward_table
-from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
+from cpuctl.cli.render.tables.resources import (
+    device_cells,
+    device_columns,
+    devices_table,
+    memory_cells,
+    memory_columns,
+    memory_table,
+)
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, shared_sentence

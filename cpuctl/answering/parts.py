@@ -1,20 +1,26 @@
-"""What answers about a node that runs have in common: its CPUs, whose a control group is, unread files."""
+"""What answers have in common: findings, and a node's CPUs, owners of control groups and unread files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal
 
+from cpuctl.answering import API_VERSION
+from cpuctl.diagnostics import Diagnostic
+from cpuctl.documents.files import source_name
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
+    from cpuctl.answers import capture as answers
     from cpuctl.answers.audit import AuditedNode
     from cpuctl.answers.audit import Owner as NamedOwner
+    from cpuctl.answers.values import Found, Graded, Sources
     from cpuctl.answers.values import Unreadable as UnreadableFile
     from cpuctl.audit.snapshot import KubeletState, NodeSnapshot
     from cpuctl.capture.collected import Unreadable
     from cpuctl.cgroups.owners import Owner
     from cpuctl.cpuset import CPUSet
+    from cpuctl.machine.sources import MachineSource
 
 
 def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
@@ -67,3 +73,41 @@ def set_answer(cpus: CPUSet | None) -> str | None:
 def unreadable_answer(unreadable: Iterable[Unreadable]) -> list[UnreadableFile]:
     """List what is there and could not be read."""
     return [{"path": f"/{each.path}", "reason": each.reason} for each in unreadable]
+
+
+def graded(finding: Diagnostic[object]) -> Graded:
+    """Return how bad a finding is, and its name."""
+    return {"severity": finding.severity.value, "code": finding.code}
+
+
+def found(finding: Diagnostic[object]) -> Found:
+    """Return what is found, and what to do."""
+    return {
+        "expected": finding.expected,
+        "detected": finding.detected,
+        "message": finding.message,
+        "fix": finding.fix,
+    }
+
+
+def spell_out_fixes(findings: Iterable[Found], spelt_out: Callable[[str], str]) -> None:
+    """Let what findings propose ask with the options that were given."""
+    for finding in findings:
+        finding["fix"] = spelt_out(finding["fix"])
+
+
+def capture_document(file: str, manifest: answers.Manifest) -> answers.Capture:
+    """Name the file that was written and say what it says about itself."""
+    return {"apiVersion": API_VERSION, "kind": "Capture", "file": source_name(file), "manifest": manifest}
+
+
+def machine_description(source: MachineSource) -> str:
+    """Write what ``cpuctl topology show -m FILE -o json`` answers."""
+    import json
+
+    from cpuctl.answering.kubelet_view import kubelet_view
+    from cpuctl.answering.topology.topology_answer import topology_document
+
+    origin: Sources = {"machine": {"value": source.origin, "from": "capture"}}
+    kubelet = kubelet_view(source.machine, source.info)
+    return json.dumps(topology_document(source.machine, origin, kubelet), indent=2) + "\n"

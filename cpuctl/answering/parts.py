@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal
 
-from cpuctl.answering import API_VERSION
 from cpuctl.diagnostics import Diagnostic
-from cpuctl.documents.files import source_name
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
-    from cpuctl.answers import capture as answers
     from cpuctl.answers.audit import AuditedNode
     from cpuctl.answers.audit import Owner as NamedOwner
-    from cpuctl.answers.values import Found, Graded, Sources
+    from cpuctl.answers.values import Found, Graded
     from cpuctl.answers.values import Unreadable as UnreadableFile
     from cpuctl.audit.snapshot import KubeletState, NodeSnapshot
     from cpuctl.capture.collected import Unreadable
     from cpuctl.cgroups.owners import Owner
     from cpuctl.cpuset import CPUSet
-    from cpuctl.machine.sources import MachineSource
 
 
 def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
@@ -94,20 +90,3 @@ def spell_out_fixes(findings: Iterable[Found], spelt_out: Callable[[str], str]) 
     """Let what findings propose ask with the options that were given."""
     for finding in findings:
         finding["fix"] = spelt_out(finding["fix"])
-
-
-def capture_document(file: str, manifest: answers.Manifest) -> answers.Capture:
-    """Name the file that was written and say what it says about itself."""
-    return {"apiVersion": API_VERSION, "kind": "Capture", "file": source_name(file), "manifest": manifest}
-
-
-def machine_description(source: MachineSource) -> str:
-    """Write what ``cpuctl topology show -m FILE -o json`` answers."""
-    import json
-
-    from cpuctl.answering.kubelet_view import kubelet_view
-    from cpuctl.answering.topology.topology_answer import topology_document
-
-    origin: Sources = {"machine": {"value": source.origin, "from": "capture"}}
-    kubelet = kubelet_view(source.machine, source.info)
-    return json.dumps(topology_document(source.machine, origin, kubelet), indent=2) + "\n"

@@ -93,7 +93,7 @@ def capture(
     save(recording)
     _note_unreadable(recording, style)
     if file != STDOUT:
-        from cpuctl.answering.parts import capture_document
+        from cpuctl.answering.capture_answer import capture_document
 
         emit(capture_document(file, recording.manifest), style)
 
@@ -131,7 +131,7 @@ def _to_file(name: str, *, replace: bool) -> "Callable[[Capture], None]":
 
 
 def _record(root: str, style: Style, *, anonymize: bool, recorded_at: str) -> "Capture":
-    from cpuctl.answering.parts import machine_description
+    from cpuctl.answering.capture_answer import machine_description
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.operations.capture import CaptureInputs, capture_node
 

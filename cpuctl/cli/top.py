@@ -320,7 +320,7 @@ def _capture(root: str, hostname: str) -> str:
     from datetime import UTC, datetime
     from pathlib import Path
 
-    from cpuctl.answering.parts import machine_description
+    from cpuctl.answering.capture_answer import machine_description
     from cpuctl.capture.archive import Compression, write_members
     from cpuctl.capture.collected import no_progress
     from cpuctl.capture.saving import check_target, save

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cpuctl.records import Record
 from cpuctl.state_names import (
@@ -35,13 +34,8 @@ class SavedFiles(Record):
     by_others: Mapping[int, SavedFiles] = {}
 
 
-class LoadFailure(StrEnum):
-    """What becomes of a kubelet that cannot load a file."""
-
-    STOPS = "stops"
-    CRASHES = "crashes"
-    GOES_ON = "goesOn"
-    UNREAD = "unread"
+LoadFailure: TypeAlias = Literal["stops", "crashes", "goesOn", "unread"]
+"""What becomes of a kubelet that cannot load a file."""
 
 
 ORDER = (CLAIMS_FILE, ALLOCATED_FILE, ACTUATED_FILE, STATUS_FILE, CPU_FILE, MEMORY_FILE, DEVICES_FILE)
@@ -51,14 +45,14 @@ ORDER = (CLAIMS_FILE, ALLOCATED_FILE, ACTUATED_FILE, STATUS_FILE, CPU_FILE, MEMO
 def load_failure_of(name: str, gates: FeatureGates) -> LoadFailure:
     """Return what a kubelet does with the file of that name."""
     if name == DEVICES_FILE:
-        return LoadFailure.GOES_ON
+        return "goesOn"
     if name == CLAIMS_FILE:
-        return LoadFailure.STOPS if gates.enabled("DynamicResourceAllocation") else LoadFailure.UNREAD
+        return "stops" if gates.enabled("DynamicResourceAllocation") else "unread"
     if name not in (STATUS_FILE, ALLOCATED_FILE, ACTUATED_FILE):
-        return LoadFailure.STOPS
+        return "stops"
     release = gates.release
     mine = (name == STATUS_FILE) != release.keeps_allocated_pods
     if not mine or not gates.enabled("InPlacePodVerticalScaling"):
-        return LoadFailure.UNREAD
+        return "unread"
     returned = name == ACTUATED_FILE and release.returns_actuated_error
-    return LoadFailure.STOPS if returned else LoadFailure.CRASHES
+    return "stops" if returned else "crashes"

@@ -93,12 +93,11 @@ def _refusals(
 def _refused(name: str, error: str, failure: LoadFailure, root: str) -> NotStarted | None:
     """Say how a kubelet ends over a file that it cannot load; None where it does not."""
     from cpuctl.checkpoints.reader import kubelet_refusal
-    from cpuctl.engine.saved_files import LoadFailure
 
-    if failure is LoadFailure.CRASHES:
+    if failure == "crashes":
         why = kubelet_refusal(name, error, root)
         return KubeletFault(kind=FaultKind.CRASH, where=f"reading {name}", why=why)
-    if failure is not LoadFailure.STOPS:
+    if failure != "stops":
         return None
     if name == CLAIMS_FILE:
         return StartRefused(stage="draManager", error=error)

@@ -152,7 +152,7 @@ def may_be_recording(path: Path) -> bool:
 
     What is called like an archive is to be one: where it is none, somebody wants to know.
     """
-    from cpuctl.machine.foreign.recognition import HEAD_BYTES, PrintedFormat, recognised
+    from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
     from cpuctl.machine.sources import begins_gatherinfo
 
     if path.is_dir():
@@ -169,9 +169,9 @@ def may_be_recording(path: Path) -> bool:
     if head.startswith(_PACKED) or head[_TAR_AT:].startswith(_TAR) or begins_gatherinfo(head):
         return True
     form = recognised(head)
-    if form is PrintedFormat.JSON:
+    if form == "JSON":
         return b'"kind"' not in head and any(member in head for member in _MEMBERS_OF_MACHINES)
-    return form not in (None, PrintedFormat.WITHOUT_CPUS)
+    return form not in (None, "without CPUs")
 
 
 def _is_must_gather(path: Path) -> bool:

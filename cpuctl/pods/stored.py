@@ -1,9 +1,8 @@
 """A pod on its way through the API server, and where every amount in it comes from."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps, update_steps
 from cpuctl.pods.manifest import manifest_of
@@ -26,12 +25,8 @@ _LONGEST_LABEL = 63
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 
-class AmountOrigin(StrEnum):
-    """How an amount came to be: somebody wrote it, a default filled it in, or it was computed."""
-
-    WRITTEN = "written"
-    DEFAULTED = "defaulted"
-    DERIVED = "derived"
+AmountOrigin: TypeAlias = Literal["written", "defaulted", "derived"]
+"""How an amount came to be: somebody wrote it, a default filled it in, or it was computed."""
 
 
 class AmountSource(Record):
@@ -93,7 +88,7 @@ def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"] =
             dropped[place] = step.rule
             del sources[place]
         for place in after:
-            sources.setdefault(place, AmountSource(AmountOrigin.DEFAULTED, step.rule))
+            sources.setdefault(place, AmountSource("defaulted", step.rule))
         amounts = after
     return Provenance(pod=StoredPod(_with_priority(pod)), sources=sources, dropped=dropped)
 
@@ -101,11 +96,11 @@ def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"] =
 def _source_of(pod: Pod) -> AmountSource:
     """Return where the amounts of a pod come from that nobody has changed yet."""
     if pod.virtual_machine is None:
-        return AmountSource(AmountOrigin.WRITTEN)
+        return AmountSource("written")
 
     from cpuctl.pods.launcher_pod import RULE
 
-    return AmountSource(AmountOrigin.DERIVED, RULE)
+    return AmountSource("derived", RULE)
 
 
 def plainly_valid(pod: Pod) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from cpuctl.pods.model import Pod
 from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
-from cpuctl.pods.stored import AmountField, AmountOrigin, AmountSource, Provenance, provenance, stored_pod
+from cpuctl.pods.stored import AmountField, AmountSource, Provenance, provenance, stored_pod
 from tests.support.pods import amounts, app, manifest, resources
 
 RULES = PodRules()
@@ -37,7 +37,7 @@ def test_every_amount_tells_where_it_comes_from() -> None:
 def test_pod_level_requests_follow_limits_where_containers_have_none() -> None:
     stored = provenance(manifest(app(), pod_level=resources("", "cpu=3")), RULES)
     assert stored.sources[AmountField("", "requests", "cpu")] == AmountSource(
-        AmountOrigin.DEFAULTED, "from the pod-level limit"
+        "defaulted", "from the pod-level limit"
     )
 
 

@@ -18,7 +18,6 @@ from cpuctl.answering.config.starts import (
 )
 from cpuctl.answering.parts import found, graded
 from cpuctl.diagnostics import Severity, counts, worst_first
-from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_findings import MemoryDrift
@@ -125,7 +124,7 @@ def _shortened_refusal(refusal: NotStarted) -> NotStarted:
 def _of_file(verdict: StateVerdict, file_name: str) -> answers.FileVerdict:
     refusal = verdict.refusals.get(file_name)
     failure = verdict.readings.get(file_name)
-    if refusal is None and failure is LoadFailure.UNREAD:
+    if refusal is None and failure == "unread":
         return {"outcome": "NotRead"}
     if refusal is None and file_name in verdict.passed_over:
         return {"outcome": "PassedOver"}

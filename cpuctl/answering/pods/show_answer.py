@@ -15,7 +15,7 @@ from cpuctl.pods.cgroups.linux_resources import page_size_name
 from cpuctl.pods.cgroups.values import CgroupRules, CgroupValues
 from cpuctl.pods.consumers import ConsumedAmount
 from cpuctl.pods.effective import Effective
-from cpuctl.pods.stored import AmountField, AmountOrigin, AmountSource
+from cpuctl.pods.stored import AmountField, AmountSource
 from cpuctl.quantity import Format, Quantity
 from cpuctl.records import Record
 
@@ -104,12 +104,12 @@ def _place(place: AmountField) -> answers.Place:
 
 
 def _source(source: AmountSource) -> answers.AmountSource:
-    return {"how": source.how.value, "rule": source.rule or None}
+    return {"how": source.how, "rule": source.rule or None}
 
 
 def _effective(amounts: Mapping[str, Effective]) -> list[answers.EffectiveAmount]:
     return [
-        {"resource": name, **known_amount(each.amount), "how": AmountOrigin.DERIVED.value, "rule": each.rule}
+        {"resource": name, **known_amount(each.amount), "how": "derived", "rule": each.rule}
         for name, each in sorted(amounts.items())
     ]
 

@@ -13,7 +13,7 @@ from cpuctl.engine.placement import ExclusiveClaim
 from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.requests import container_requests
-from cpuctl.pods.stored import AmountField, AmountOrigin, AmountSource
+from cpuctl.pods.stored import AmountField, AmountSource
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
 
@@ -96,7 +96,7 @@ def _written(
     """Leave out requests that will follow: from a limit, and a pod's own from what its containers request."""
     if sources is None:
         return changes
-    written = {place for place, source in sources.items() if source.how is AmountOrigin.WRITTEN}
+    written = {place for place, source in sources.items() if source.how == "written"}
     summed = container_requests(changed)
     return tuple(
         change

@@ -93,7 +93,7 @@ def file_findings(
     file: AnyFile,
     policy: str | None,
     version: str,
-    failure: LoadFailure = LoadFailure.STOPS,
+    failure: LoadFailure = "stops",
     *,
     certain: bool = True,
 ) -> Iterator[StateFinding]:
@@ -102,10 +102,10 @@ def file_findings(
     *failure* tells what the kubelet does with it. Where its release is unknown and others end
     otherwise (*certain* is False), what another one may read is no error.
     """
-    if failure is LoadFailure.UNREAD:
+    if failure == "unread":
         yield _unread(name, file, version)
         return
-    if failure is LoadFailure.GOES_ON:
+    if failure == "goesOn":
         yield from _gone_on(name, file)
         return
     if isinstance(file.read, UnreadableState):

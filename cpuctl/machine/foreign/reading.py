@@ -7,27 +7,27 @@ from cpuctl.documents.loading import decoded, load_documents
 from cpuctl.errors import InputError
 from cpuctl.machine.foreign import ghw, lscpu, numactl
 from cpuctl.machine.foreign.cadvisor import read_machine_info
-from cpuctl.machine.foreign.recognition import HEAD_BYTES, WITHOUT_CPUS, PrintedFormat, recognised, start_of
+from cpuctl.machine.foreign.recognition import HEAD_BYTES, WITHOUT_CPUS, recognised, start_of
 from cpuctl.machine.foreign.rows import ForeignMachine
 
 _HINT = "run lscpu -e -J, which lists every CPU"
 _TEXTS = {
-    PrintedFormat.NUMACTL: numactl.read_hardware,
-    PrintedFormat.LSCPU_PARSABLE: lscpu.read_parsable,
-    PrintedFormat.LSCPU_EXTENDED: lscpu.read_extended,
+    "numactl": numactl.read_hardware,
+    "lscpu -p": lscpu.read_parsable,
+    "lscpu -e": lscpu.read_extended,
 }
 
 
 def read_printed(data: bytes, source: str) -> ForeignMachine:
     """Read what a tool has printed; raise InputError, with its place, for what it would not have printed."""
     form = recognised(data[:HEAD_BYTES])
-    if form is PrintedFormat.XML:
+    if form == "XML":
         from cpuctl.machine.foreign.hwloc import read_xml
 
         return read_xml(data, source)
     if form in _TEXTS:
         return _TEXTS[form](decoded(data, source), source)
-    if form is not PrintedFormat.WITHOUT_CPUS:
+    if form != "without CPUs":
         return _read_json(data, source)
     head = start_of(data[:HEAD_BYTES])
     problem = next(text for begin, text in WITHOUT_CPUS.items() if head.startswith(begin))

@@ -5,21 +5,14 @@ Kept apart from the readers: every file that ``-m`` names is looked at, and most
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from typing import Literal, TypeAlias
 
 HEAD_BYTES = 1 << 16
 """What is looked at to tell the tool; the comments of ``lscpu -p`` are some hundred bytes."""
 
 
-class PrintedFormat(Enum):
-    """How texts begin that are read; ``WITHOUT_CPUS`` are those that can only be refused."""
-
-    JSON = auto()
-    XML = auto()
-    LSCPU_PARSABLE = auto()
-    LSCPU_EXTENDED = auto()
-    NUMACTL = auto()
-    WITHOUT_CPUS = auto()
+PrintedFormat: TypeAlias = Literal["JSON", "XML", "lscpu -p", "lscpu -e", "numactl", "without CPUs"]
+"""How texts begin that are read; those ``without CPUs`` can only be refused."""
 
 
 WITHOUT_CPUS = {
@@ -34,17 +27,17 @@ def recognised(head: bytes) -> PrintedFormat | None:
     """Determine by its first bytes what a file may be; None for an archive, and for what nobody knows."""
     text = start_of(head)
     if text[:1] in {"{", "["}:
-        return PrintedFormat.JSON
+        return "JSON"
     if text[:1] == "<":
-        return PrintedFormat.XML
+        return "XML"
     if text.startswith("available: "):
-        return PrintedFormat.NUMACTL
+        return "numactl"
     first = text.partition("\n")[0]
     if first.startswith("#"):
-        return PrintedFormat.LSCPU_PARSABLE if "CPU" in (comment_columns(text) or ()) else None
+        return "lscpu -p" if "CPU" in (comment_columns(text) or ()) else None
     if "CPU" in first.split() and all(word[0] == "L" or word.isupper() for word in first.split()):
-        return PrintedFormat.LSCPU_EXTENDED
-    return PrintedFormat.WITHOUT_CPUS if text.startswith(tuple(WITHOUT_CPUS)) else None
+        return "lscpu -e"
+    return "without CPUs" if text.startswith(tuple(WITHOUT_CPUS)) else None
 
 
 def start_of(head: bytes) -> str:

@@ -11,7 +11,6 @@ from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryStateFile, PodsS
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import Undetermined
-from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.start import NotStarted, Started, start_managers
 from cpuctl.engine.state_checks.findings import REPAIR
 from cpuctl.engine.state_repair import (
@@ -131,7 +130,7 @@ def _resummed(state: StateInput, case: CheckpointCase, before: StateVerdict) -> 
     change, found = FileChange(file_name=state.file_name, state=state, text=state.text), state.inspection
     failure = before.readings.get(state.file_name)
     hurts = state.file_name in before.refusals or state.file_name in before.passed_over
-    if failure is LoadFailure.UNREAD or not hurts:
+    if failure == "unread" or not hurts:
         return change
     if isinstance(found.state, PodsStateFile) and state.file_name in PODS_FILES:
         text = write_pods_state(found.state, case.reader)
@@ -139,7 +138,7 @@ def _resummed(state: StateInput, case: CheckpointCase, before: StateVerdict) -> 
     actions = _formal(state, unread=False)
     if found.resummed and actions:
         return replace(change, text=found.resummed, actions=tuple(actions))
-    if failure is LoadFailure.GOES_ON:
+    if failure == "goesOn":
         return change
     why = (
         f"it cannot be read: {found.problem}"

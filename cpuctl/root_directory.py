@@ -209,7 +209,7 @@ class Root:
         return self._again(path, lambda: os.open(".", flags, dir_fd=self._directory(self._real(path))))
 
     def in_the_way(self, path: str) -> str:
-        """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""
+        """Describe what is at a path instead of a readable file: a directory or a dangling link."""
         try:
             _require_name(path)
             if self.live:

@@ -263,7 +263,14 @@ STILTED = {
     r"\bis not that of the content\b": "does not match the content",
     r"(?<!there )\bis no (?:directory|node|plan|list|number|multiple|file)\b": "is not a ...",
     r"\btakes only hints\b": "only accepts hints",
-    r"\bpassed over\b": "skipped, ignored",
+    r"\bpass(?:es|ed|ing)? over\b": "skip, ignore",
+    r"\ba kubelet (?:counts|goes by|sees|takes)\b": "the kubelet counts, uses, sees, treats",
+    r"\bjoined by commas\b": "separated by commas",
+    r"\btaken for\b": "treated as, assumed to be",
+    r"\bsomebody else\b": "someone else",
+    r"\bwas probably meant\b": "did you mean ...?",
+    r"\b(?:is|are) alike to\b": "does not distinguish",
+    r"\bnothing is told\b": "is not reported",
 }
 """What users of kubectl would stumble over, and what to say instead."""
 

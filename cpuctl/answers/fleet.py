@@ -272,7 +272,7 @@ class FitsPart(TypedDict, total=False):
 
 
 class DaemonShare(Reasons):
-    """Nodes on which the same becomes of a DaemonSet's pod."""
+    """Nodes with the same outcome for a DaemonSet's pod."""
 
     outcome: Annotated[FleetPodOutcome, _SAYS_WHY]
     count: Count

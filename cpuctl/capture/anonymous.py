@@ -66,7 +66,7 @@ class Pseudonyms:
         return self.pod_uid(text)
 
     def within(self, text: str) -> str:
-        """Replace every UID and container id in a longer text, but no pseudonym once more."""
+        """Replace every UID and container id in a longer text, but no pseudonym again."""
         return _IDENTIFIER.sub(
             lambda found: found[0] if found[0] in self._issued else self.identifier(found[0]), text
         )

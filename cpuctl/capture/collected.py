@@ -16,7 +16,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 def no_progress(_area: str, _done: int, _total: int) -> None:
-    """Report to nobody."""
+    """Report nothing."""
 
 
 class Link(Record):

@@ -1,4 +1,4 @@
-"""What a recording tells about its kubelet: a capture's manifest, and the files beside it."""
+"""What a recording contains about its kubelet: a capture's manifest, and its other files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KUBELET_DIRECTORIES = (
 
 
 def recorded_kubelet(tree: Tree, origin: str = "", config_at: str = CONFIG) -> RecordedKubelet:
-    """Read what a recording, called *origin*, holds of its kubelet.
+    """Read what a recording, named *origin*, contains about its kubelet.
 
     Its configuration stands at *config_at* as far as no flag tells.
     Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.

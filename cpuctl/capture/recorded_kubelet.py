@@ -1,4 +1,4 @@
-"""The kubelet of a recording or of the live host: what it was told, and by which files."""
+"""The kubelet of a recording or of the live host: its settings, and the files they are from."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -84,7 +84,7 @@ class RecordedKubelet(Record):
 
     @property
     def known(self) -> bool:
-        """Whether anything is told of the node's own kubelet."""
+        """Whether anything is known about the node's own kubelet."""
         return bool(self.version) or self.config is not None or self.flags is not None
 
 

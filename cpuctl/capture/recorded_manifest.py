@@ -1,4 +1,4 @@
-"""What the manifest of a capture tells: the kubelet of the node, and what could not be read there."""
+"""The manifest of a capture: the kubelet of the node, and what could not be read there."""
 
 from __future__ import annotations
 

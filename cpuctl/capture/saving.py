@@ -28,7 +28,7 @@ _ATTEMPTS = 5
 
 
 def check_target(path: Path, *, replace: bool, directory: int | None = None) -> None:
-    """Raise UsageError where *path* must not be written: it exists, or is no regular file.
+    """Raise UsageError if *path* must not be written: it exists, or is not a regular file.
 
     *replace* permits to put a new file in the place of an existing one. *directory* is the descriptor of the
     directory, where one is open already.

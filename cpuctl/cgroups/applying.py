@@ -93,7 +93,7 @@ class _WrongValueError(Exception):
 
 @dataclass(slots=True)
 class Applier:
-    """Makes changes; ``log`` is told of each at once, ``interrupted`` whether to stop and undo.
+    """Makes changes; ``log`` is called with each at once, ``interrupted`` returns whether to stop and undo.
 
     ``online`` tells the CPUs that run at the moment: others are in no list of v1, and never in force.
     """
@@ -104,7 +104,7 @@ class Applier:
     online: Callable[[], CPUSet | None] = lambda: None
 
     def apply(self, changes: Sequence[ValueChange]) -> Applied:
-        """Make all changes, or none; groups that have vanished meanwhile are passed over."""
+        """Make all changes, or none; groups that have disappeared meanwhile are skipped."""
         entries: list[LogEntry] = []
         try:
             for change in changes:
@@ -132,7 +132,7 @@ class Applier:
         return None if found is None or self._is(change.name, found, change.after) else found
 
     def not_in_force(self, change: ValueChange) -> str | None:
-        """Return what is in force in place of what we wrote; None where all is well, or nobody tells."""
+        """Return what is in effect instead of what we wrote; None if all is well or unknown."""
         found = self._in_force(change)
         return None if found is None or self._is(change.name, found, change.after) else found
 
@@ -292,7 +292,7 @@ class Outcome(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """Asks whether all is still well; an answer that is not empty says in words what is not.
+    """Checks whether everything is still fine; a non-empty answer says what is not.
 
     ``moved_on`` looks at what the writes were worked out from, ``strayed`` at threads; ``pause`` waits some
     seconds. ``kept`` are values that are there already and must hold as well: before and after are the same.
@@ -338,7 +338,7 @@ class _Watch:
         self.waited = 0.0
 
     def wait(self, seconds: float) -> str:
-        """Look again and again; say what has happened."""
+        """Check repeatedly, and report what has happened."""
         while self.waited < seconds:
             self.guard.pause(min(_POLL, seconds - self.waited))
             self.waited += _POLL
@@ -366,7 +366,7 @@ class _Watch:
         return self.guard.moved_on()
 
     def threads(self) -> str:
-        """Look at the threads; one that was forking gets a second look."""
+        """Check the threads; one that was forking is checked twice."""
         failure = self.guard.strayed()
         if failure:
             self.guard.pause(_FORKING)

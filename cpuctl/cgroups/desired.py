@@ -19,14 +19,14 @@ NOT_HERE = "it is not running here"
 
 
 class RunningContainer(NamedTuple):
-    """A container that runs: whose it is, and its group."""
+    """A running container: its owner and its cgroup."""
 
     owner: Owner
     group: Cgroup
 
 
 class DesiredGroup(NamedTuple):
-    """What a container's group is to have; None is left as it is.
+    """What a container's cgroup should have; None is left unchanged.
 
     ``exclusive``: nobody else may have these CPUs. ``shared``: they are the shared pool, with whatever
     reserved CPUs are in it.
@@ -70,7 +70,7 @@ class ContainerReference(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """The exclusive CPUs of containers, and the pool of all others; None where nobody says."""
+    """The exclusive CPUs of containers, and the shared pool; None if unknown."""
 
     own: Mapping[ContainerReference, CPUSet] = {}
     pool: CPUSet | None = None

@@ -1,4 +1,4 @@
-"""What the kubelet's control groups say: CPU sets, weights, quotas and memory limits, as they are now.
+"""The current values of the kubelet's cgroups: CPU sets, weights, quotas and memory limits.
 
 Files: *Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/cgroup-v1/*.
 """
@@ -29,7 +29,7 @@ _V1_NO_LIMIT = 1 << 62
 
 
 class CpusetValues(Record):
-    """A group's CPU set: what was asked for, and what the kernel makes of it.
+    """A cgroup's CPU set: what was requested, and what is in effect.
 
     ``cpus`` and ``mems`` are empty on v2 where the parent's hold; a value is None where there is no such
     file. ``partition`` is v2's, as written: ``member``, ``root``, ``isolated``, or why it is invalid.
@@ -51,7 +51,7 @@ class CpusetValues(Record):
 
     @property
     def invalid_partition(self) -> str:
-        """Why the kernel has made it no partition although it was told to; empty where that is not so."""
+        """Why the kernel has not made it a partition although it was requested; empty otherwise."""
         kind, _, why = self.partition.partition(" invalid")
         return (why.strip(" ()") or "no reason given") if kind != self.partition else ""
 
@@ -117,7 +117,7 @@ class Cgroup(NamedTuple):
 
 
 def no_progress(_done: int) -> None:
-    """Report to nobody."""
+    """Report nothing."""
 
 
 class Groups(NamedTuple):

@@ -45,7 +45,7 @@ class Level(StrEnum):
 
 
 class Role(NamedTuple):
-    """What a group is: its level, and the pod and container it belongs to as far as names tell."""
+    """What a group is: its level, and its pod and container as far as its name shows."""
 
     level: Level
     driver: Driver

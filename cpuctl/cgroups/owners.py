@@ -48,7 +48,7 @@ _PARTS = {
 
 
 class Owner(NamedTuple):
-    """Who a group was made for, down to what is known: names are empty where nothing tells them."""
+    """The owner of a group, as far as known: unknown names are empty."""
 
     uid: str
     namespace: str = ""

@@ -29,7 +29,7 @@ StepReason = Literal["hold on", "give up", "make room", "take over"]
 
 
 class Write(NamedTuple):
-    """One group's CPU set and what it becomes; ``why`` says in two words which step this is."""
+    """One group's CPU set before and after; ``why`` is the step in two words."""
 
     path: str
     before: CPUSet

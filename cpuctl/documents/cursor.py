@@ -1,4 +1,4 @@
-"""Typed access to a document: every reader says where it stands when the value is not what it must be."""
+"""Typed access to a document: every reader's errors name the place of an unexpected value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cursor(NamedTuple):
 
     @classmethod
     def at_root(cls, document: Document) -> Cursor:
-        """Stand at the top of a document."""
+        """Make a cursor at the top of a document."""
         return cls(document, document.value)
 
     @property
@@ -38,7 +38,7 @@ class Cursor(NamedTuple):
 
     @property
     def origin(self) -> Origin:
-        """The same place for keeping: nothing is worked out until it is printed."""
+        """The same place, computed only when it is printed."""
         return Origin(self.document, self.path)
 
     def error(self, message: str, *, hint: str = "") -> InputError:
@@ -134,7 +134,7 @@ class Cursor(NamedTuple):
         return self.text()
 
     def refuse_others(self, known: Collection[str], *, because: Callable[[str], str] = lambda _: "") -> None:
-        """Refuse members with other names: what is misspelt would silently count as left out.
+        """Reject members with other names: misspelt ones would silently be ignored.
 
         *because* may know of a name what went wrong, where it is not the spelling.
         """

@@ -15,14 +15,14 @@ Value: TypeAlias = dict[str, "Value"] | list["Value"] | str | int | float | bool
 
 
 class Syntax(StrEnum):
-    """The two notations that are read."""
+    """The two supported syntaxes."""
 
     JSON = "JSON"
     YAML = "YAML"
 
 
 class PlacedText:
-    """A text that is read once more, with positions, as far as somebody asks for a document of it."""
+    """A text that is read again with positions, as far as documents of it are asked for."""
 
     def __init__(self, text: str, syntax: Syntax) -> None:
         self.text = text
@@ -69,12 +69,12 @@ class Document(Record):
 
     @property
     def text(self) -> str:
-        """The whole text that the document stands in."""
+        """The whole text that contains the document."""
         return self.placed.text
 
     @property
     def syntax(self) -> Syntax:
-        """The notation of the text."""
+        """The syntax of the text."""
         return self.placed.syntax
 
     @property

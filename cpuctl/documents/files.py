@@ -67,7 +67,7 @@ def nearest_path(path: str) -> str:
 
 
 def read_member(path: str) -> bytes:
-    """Return the whole content of a file that was found in a directory: what is no regular file is refused.
+    """Return the whole content of a file that was found in a directory; only regular files are accepted.
 
     Raise as ``read_input`` does.
     """

@@ -1,4 +1,4 @@
-"""Files as Ignition holds them, in OpenShift's MachineConfigs: a data URL, perhaps packed.
+"""Files as in Ignition, in OpenShift's MachineConfigs: a data URL, perhaps compressed.
 
 Source: the Ignition specification 3, ``storage.files[].contents``.
 """

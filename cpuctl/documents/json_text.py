@@ -31,11 +31,11 @@ _LONE_SURROGATE = "[\ud800-\udfff]|\\\\u[dD][89a-fA-F]"
 
 
 class NotPlainJsonError(Exception):
-    """The text is JSON, but the fast reader cannot take it; the careful one knows why."""
+    """The text is JSON, but the fast reader cannot read it; the careful one finds out why."""
 
 
 def fast_values(text: str) -> list[tuple[int, Any]]:
-    """Read one JSON value or several in a row, each with its line, the way nearly every input goes.
+    """Read one JSON value or several in a row, each with its line: the fast path for nearly every input.
 
     Raise TextError for too many values, before they fill the memory; NotPlainJsonError for whatever deserves
     a second look (repeated keys, deep nesting, odd numbers, half characters); json.JSONDecodeError for what

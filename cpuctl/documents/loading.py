@@ -1,4 +1,4 @@
-"""Text to documents, or to one Kubernetes object: which notation, and everything that both of them refuse.
+"""Text to documents, or to one Kubernetes object: the syntax, and everything that both syntaxes reject.
 
 Rule for the file of one object: the serializers of ``k8s.io/apimachinery``. What begins with ``{`` is JSON,
 and of YAML the first document counts; what follows the object is not even looked at, unlike with

@@ -1,4 +1,4 @@
-"""Where in a document something stands: the way to it key by key, and its line and column."""
+"""Where something is in a document: the path to it key by key, and its line and column."""
 
 import re
 from typing import NamedTuple, TypeAlias
@@ -54,7 +54,7 @@ class Positioned(Record):
 
 
 class Repeated(Record):
-    """A key that a mapping holds once more: the path to it, and where the key and its value begin."""
+    """A repeated key of a mapping: the path to it, and where the key and its value begin."""
 
     path: Path
     position: Position

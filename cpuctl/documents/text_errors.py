@@ -1,4 +1,4 @@
-"""What is wrong with a text: rules that it breaks, limits, and what stands where something else belongs."""
+"""What is wrong with a text: syntax errors, limits, and values of the wrong kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_DOCUMENTS = 100_000
 
 
 class BrokenTextError(InputError):
-    """A text that is no YAML or JSON, or holds what JSON has no room for.
+    """A text that is not YAML or JSON, or contains what JSON cannot represent.
 
     ``go`` is what Go's reader says of it (``yaml: line 2: ...``), empty where that is not known.
     """

@@ -85,7 +85,7 @@ class TreeBuilder:
         return level.key_position is None and not level.is_list
 
     def scalar(self, value: object, position: Position, anchor: str | None = None) -> None:
-        """Add a text, number, true, false or null; as a key only text (or ``MERGE``) is accepted."""
+        """Add a string, number, true, false or null; as a key only a string (or ``MERGE``) is accepted."""
         levels = self._levels
         level = levels[-1] if levels else None
         if level is None:
@@ -130,7 +130,7 @@ class TreeBuilder:
         self._add(done, level.position)
 
     def alias(self, anchor: str, position: Position) -> None:
-        """Add once more what carries *anchor*.
+        """Add the value with this *anchor* again.
 
         Raise TextError for an anchor that is not there yet, or contains this very alias.
         """

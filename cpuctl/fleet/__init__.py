@@ -1,1 +1,1 @@
-"""Many nodes at once: which there are, each one's answer, and what those come to together."""
+"""Many nodes at once: which there are, each one's answer, and the summary of all answers."""

@@ -1,4 +1,4 @@
-"""One question to every node of a fleet: to equal recordings once, several at a time, in a stable order."""
+"""One question to every node of a fleet: once for equal recordings, several at a time, in a stable order."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Question(Protocol):
 
 
 class KubeletFiles:
-    """The files with what kubelets are told, for questions that kubelets are asked."""
+    """The files with kubelets' settings, for questions about kubelets."""
 
     _kubelet: KubeletInputs
     _releases: Mapping[str, str] = {}
@@ -106,7 +106,7 @@ class KubeletFiles:
 
 
 def assumed_of(sources: Sources, source: str) -> dict[str, str]:
-    """Return what is assumed of a node's kubelet, in words that are the same for all of which that is so."""
+    """Return what is assumed about a node's kubelet, in words that are equal for all such kubelets."""
     return {name: value.replace(f"{source}: ", "") for name, value in sources.assumed.items()}
 
 
@@ -159,7 +159,7 @@ class _Shared:
 
 
 def contents(name: str) -> dict[str, bytes]:
-    """Return what is in a file, or in all below a directory, by its path there; a file's own is empty.
+    """Return the content of a file, or of all files below a directory, by relative path (a file: empty).
 
     Raise InputError for what cannot be read.
     """
@@ -172,7 +172,7 @@ def contents(name: str) -> dict[str, bytes]:
 
 
 def answer_key(question: Question, recording: Recording, beside: str) -> str:
-    """Return a text that is equal where the same content is asked the same, with the same files *beside*."""
+    """Return a text that is equal for equal content and question, with the same files *beside*."""
     content = recording.digest or recording.source
     asked = f"{__version__}\n{question.asks(recording.name)}\n{beside}\n{content}"
     return sha256(asked.encode(errors="surrogateescape")).hexdigest()
@@ -240,7 +240,7 @@ def in_this_process(answering: Answering, recordings: Sequence[Recording]) -> It
 
 
 def in_processes(jobs: int) -> Mapper:
-    """Ask in so many processes at a time; of one, in this one."""
+    """Ask in this many processes at a time; with one, in this process."""
 
     def mapped(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
         workers = min(jobs, len(recordings))
@@ -294,7 +294,7 @@ def _answers(recordings: Sequence[Recording]) -> list[list[Row]]:
 
 
 def earlier_answers(text: str) -> dict[str, list[Row]]:
-    """Read the lines of an earlier run, as ``ask`` takes them; one that was cut short does not count.
+    """Read the lines of an earlier run, as ``ask`` takes them; a truncated line is ignored.
 
     Answers without a key, and nodes that could not be read, are asked again.
     """

@@ -63,7 +63,7 @@ _WORST_FIRST = ("error", "warning", "note")
 
 
 def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName, ...]:
-    """Read a list of checks, all where none is named; raise UsageError for one that there is not.
+    """Read a list of checks, all if none is named; raise UsageError for an unknown one.
 
     What is *published* can be checked where somebody tells it.
     """
@@ -291,7 +291,7 @@ def fleet_check_document(
     passed_over: Sequence[str] = (),
     complete: bool = True,
 ) -> FleetCheck:
-    """Put nodes and what is found on them into one document."""
+    """Make one document of nodes and their findings."""
     read = [node for node in nodes if node["outcome"] == "Read"]
     findings = fleet_findings(read)
     return {
@@ -332,7 +332,7 @@ def _summary(nodes: Sequence[Node], findings: Sequence[FleetFinding]) -> FleetCh
 
 
 def fleet_findings(nodes: Iterable[CheckedNode]) -> list[FleetFinding]:
-    """Put findings together that are the same, the worst first, then those of most nodes."""
+    """Merge equal findings, the worst first, then those of most nodes."""
     return same_findings((node["node"], each) for node in nodes for each in node["findings"])
 
 

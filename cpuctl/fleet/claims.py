@@ -1,4 +1,4 @@
-"""Resource claims on a fleet: which nodes the scheduler's plugin lets pass, and which node has which claim.
+"""Resource claims on a fleet: which nodes the scheduler's plugin accepts, and which node has which claim.
 
 Rule: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources`` in 1.36. Claims are the cluster's: one
 that has been allocated on a node keeps all pods that name it there.
@@ -49,7 +49,7 @@ class ServedClaims(NamedTuple):
 
 
 class ClaimFit(NamedTuple):
-    """What the scheduler makes of a pod's claims on a node: why it cannot place the pod, or how it likes it.
+    """The scheduler's verdict on a pod's claims on a node: why it cannot place the pod, or the node's score.
 
     ``load`` is the pod with what its claims count as, None where they do not. ``preference`` is more for
     alternatives that come first.
@@ -83,7 +83,7 @@ class FleetClaims:
         return node if self._by_name or node in self._named else ""
 
     def serve(self, name: str, planning: Planning, node: Node) -> None:
-        """Let somebody serve claims on a node whose kubelet has started.
+        """Serve claims on a node whose kubelet has started.
 
         Raise InputError for a claim, class or slice that makes no sense.
         """
@@ -150,7 +150,7 @@ class FleetClaims:
         self._allocated |= {(pod.namespace, each.claim) for each in pod.resource_claims if each.claim}
 
     def doubts(self) -> Iterator[str]:
-        """Say what is worth a warning about nodes, and why pods get no claims on the first of them."""
+        """Return warnings about nodes, and why pods get no claims on the first of them."""
         for text, names in list(self._found.items())[:_MOST_LISTED]:
             yield f"{few(names)}: {text}"
         yield from (f"{pod} on {why}" for pod, why in self._why.items())

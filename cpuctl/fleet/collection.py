@@ -42,7 +42,7 @@ class Recording(NamedTuple):
 
 
 class Collection(NamedTuple):
-    """The recordings of a fleet, in their order, and the files of its directories that are none."""
+    """The recordings of a fleet, in order, and the files in its directories that are not recordings."""
 
     recordings: tuple[Recording, ...]
     passed_over: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ def _list_name(name: str) -> str:
 
 
 def refuse_missing(name: str) -> None:
-    """Raise InputError for a name of a collection that stands for nothing that is there.
+    """Raise InputError for a name of a collection that matches nothing.
 
     As one of many, it would be a node that cannot be read.
     """

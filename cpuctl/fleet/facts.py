@@ -1,4 +1,4 @@
-"""What makes two nodes alike: all that a kubelet is told of its machine, and what it is told to do.
+"""What makes two nodes alike: everything that the kubelet knows about its machine, and its settings.
 
 Facts are texts by name, so that the difference between two nodes can be told name by name.
 """
@@ -21,7 +21,7 @@ _MEMORY = "memory"
 
 
 def machine_facts(info: MachineInfo) -> dict[str, str]:
-    """Return all that a kubelet is told of a machine, but for memory that nobody recorded."""
+    """Return all that the kubelet knows about a machine, without memory that is not recorded."""
     cores = [core for node in info.nodes for core in node.cores]
     facts = {
         "CPUs": str(info.num_cpus),

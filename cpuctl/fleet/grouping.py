@@ -1,4 +1,4 @@
-"""Groups of nodes that a kubelet could not tell apart, and what makes the odd ones odd."""
+"""Groups of nodes that are identical to a kubelet, and what makes the odd ones odd."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Group(NamedTuple):
 
 
 def groups_of(nodes: Sequence[FleetNode]) -> list[Group]:
-    """Put nodes together that are alike, the largest group first, of equal ones the one that begins first.
+    """Group nodes that are alike, the largest group first, equally large ones in order of their first node.
 
     Amounts of memory that differ by less than a hundredth are alike: kernels keep more or less for themselves
     from boot to boot.

@@ -63,7 +63,7 @@ class _Decided(NamedTuple):
 
 
 class NodeLister(KubeletFiles):
-    """Tells of one node after the other; nodes that are equal to a kubelet are decided on once."""
+    """Describes one node after the other; nodes that are equal to a kubelet are decided on once."""
 
     def __init__(self, kubelet: KubeletInputs, releases: Mapping[str, str] = {}) -> None:
         self._kubelet, self._releases = kubelet, releases
@@ -132,7 +132,7 @@ def _unloaded(source: str, name: str, refused: ConfigRefusedError, sources: Sour
 
 
 def machine_answer(info: MachineInfo, kubelet: Kubelet | None) -> FleetMachine:
-    """Count as the kubelet does; what it would refuse to count, or nobody recorded, is null."""
+    """Count as the kubelet does; null for what it would reject or what is not recorded."""
     memory = info.memory_bytes or None
     books = kubelet.gates.release.knows_books if kubelet else True
     counts = None

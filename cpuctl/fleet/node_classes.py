@@ -1,4 +1,4 @@
-"""Classes of nodes that neither scheduler nor kubelet could tell apart, and what each class becomes."""
+"""Classes of nodes that are identical to scheduler and kubelet, and how each class changes."""
 
 from __future__ import annotations
 

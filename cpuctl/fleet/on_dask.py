@@ -1,4 +1,4 @@
-"""Questions to fleets past one machine: Dask hands recordings to its workers, wherever these run.
+"""Questions to fleets on many machines: Dask distributes recordings to its workers.
 
 Workers need cpuctl, of the same version, and nothing else. A worker that sees a recording under its path,
 with the same content, reads it there; to all others the bytes are sent. Directories, the live node and nodes

@@ -61,7 +61,7 @@ class Fitting(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """What becomes of a pod; where no kubelet decides on it, the message says why.
+    """The outcome for a pod; if no kubelet decides on it, the message says why.
 
     There is no message where it is sent to a node of which no kubelet is known. ``plugin`` is None where the
     scheduler has none.
@@ -77,7 +77,7 @@ class Placed(NamedTuple):
 
     @property
     def admitted(self) -> bool:
-        """Whether a kubelet takes it."""
+        """Whether a kubelet admits it."""
         return self.admission is not None and isinstance(self.admission.verdict, Admitted)
 
     @property
@@ -87,19 +87,19 @@ class Placed(NamedTuple):
 
     @property
     def scheduled(self) -> bool:
-        """Whether it is sent to a node, and nobody knows what the kubelet there makes of it."""
+        """Whether it is sent to a node whose kubelet's decision is unknown."""
         return self.admission is None and self.node is not None and not self.message
 
 
 class Share(NamedTuple):
-    """Nodes on which the same becomes of a DaemonSet's pod."""
+    """Nodes with the same outcome for a DaemonSet's pod."""
 
     placed: Placed
     nodes: tuple[str, ...]
 
 
 class Everywhere(NamedTuple):
-    """What becomes of a DaemonSet: where its pods come, where they run already, and who gets none."""
+    """The outcome for a DaemonSet: where its pods go, where they already run, and which nodes get none."""
 
     pod: StoredPod
     shares: tuple[Share, ...]

@@ -1,4 +1,4 @@
-"""What a plan for a fleet is made of: Nodes, the pods that run on them, the pods that come."""
+"""The inputs of a plan for a fleet: Nodes, their running pods, and the new pods."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class FleetPlanInputs(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """What the API server tells: Nodes by name, and by node the pods that run; None where nobody said.
+    """The API server's objects: Nodes by name, and running pods by node; None if unknown.
 
     ``topologies`` are the NodeResourceTopologies, by name.
     """
@@ -100,8 +100,9 @@ def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
     Raise InputError for what is no Node or no pod, UsageError where pods to be moved are not told.
     """
     if inputs.drained and not inputs.pods:
-        hint = "specify them with --pods FILE"
-        raise UsageError("the pods running on the node are unknown", where="--drain", hint=hint)
+        raise UsageError(
+            "the pods running on the node are unknown", where="--drain", hint="specify them with --pods FILE"
+        )
     objects = dict(_nodes(inputs.nodes, sources)) if inputs.nodes else None
     return Cluster(
         objects,

@@ -35,7 +35,7 @@ Json: TypeAlias = Any
 
 
 class GoJsonError(GoError):
-    """The text is no JSON; the message is Go's."""
+    """The text is not JSON; the message is Go's."""
 
 
 class Number(Record):
@@ -51,7 +51,7 @@ class Members(Record):
 
 
 def parsed_json(text: str) -> Json:
-    """Read JSON; raise GoJsonError with Go's complaint about what is none.
+    """Read JSON; raise GoJsonError with Go's error for invalid JSON.
 
     Raise InputError for a text with more values or levels than any state file has.
     """

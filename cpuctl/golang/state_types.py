@@ -107,7 +107,7 @@ class Text(Record):
         return old
 
     def shown(self, value: Value) -> str:
-        """Show the text as it is, unquoted."""
+        """Show the text unquoted."""
         return str(value)
 
     def written(self, value: Value) -> str:

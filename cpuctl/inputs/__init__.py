@@ -1,1 +1,1 @@
-"""Machine, kubelet, pods and state as somebody names them, with the origin of each."""
+"""Machine, kubelet, pods and state as specified on the command line, with the origin of each."""

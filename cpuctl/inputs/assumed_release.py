@@ -1,4 +1,4 @@
-"""Which release a kubelet is taken for that nobody names: one that knows the flags and gates it is told.
+"""Which release is assumed for a kubelet of unknown version: one that has its flags and feature gates.
 
 A kubelet that runs takes all of them, and the newest release may have dropped some.
 """

@@ -1,4 +1,4 @@
-"""What a kubelet is told, from every place that a command line can name: file, drop-ins, flags."""
+"""The kubelet's settings from all places that a command line can specify: file, drop-ins, flags."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class KubeletInputs(Record):
 
 
 class ServerInputs(Record):
-    """The API server's release and gates as they are named; empty: it has the kubelet's."""
+    """The API server's release and gates as specified; empty: the same as the kubelet's."""
 
     version: str = ""
     gates: str = ""
@@ -154,7 +154,7 @@ class LoadedKubelet(Record):
 
 
 def given_arguments(text: str) -> tuple[str, ...]:
-    """Split what ``--kubelet-args`` says, or what stands in the file that it names (``@FILE``).
+    """Split the value of ``--kubelet-args``, or the content of the file that it names (``@FILE``).
 
     Raise UsageError for words that cannot be split, InputError for such a file.
     """
@@ -232,7 +232,7 @@ def configuration_text(
 
 
 def config_read(inputs: KubeletInputs) -> KubeletInputs:
-    """Read a configuration on standard input now, for all who want it later; raise InputError for none."""
+    """Read a configuration on standard input now for later use; raise InputError if it cannot be read."""
     from cpuctl.documents.files import STDIN, read_input
 
     return replace(inputs, config_data=read_input(STDIN)) if inputs.config == STDIN else inputs
@@ -241,7 +241,7 @@ def config_read(inputs: KubeletInputs) -> KubeletInputs:
 def of_other_tools(
     main: tuple[bytes | str, str], arguments: tuple[str, ...], sources: Sources
 ) -> tuple[tuple[bytes | str, str], tuple[str, ...], PlacedText | None]:
-    """Take another tool's file for the configuration and the flags that it comes to, and say so.
+    """Convert another tool's file to the configuration and flags that it results in, and report that.
 
     The places are those of the tool's file.
     """
@@ -356,7 +356,7 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
     Raise UsageError for ``--config-dir ''``, which a kubelet takes for none at all.
     """
     if name == "":
-        hint = f"name one, or leave {option_names.CONFIG_DIR} out"
+        hint = f"specify one, or omit {option_names.CONFIG_DIR}"
         raise UsageError("missing directory name", where=option_names.CONFIG_DIR, hint=hint)
     if directory := name or recorded.config_directory:
         from cpuctl.kubelet.configuration.drop_ins import DropInDirectory

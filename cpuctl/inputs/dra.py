@@ -1,4 +1,4 @@
-"""The driver ``dra.cpu`` as it is described on the command line, on a machine."""
+"""The driver ``dra.cpu``, as described on the command line, on a machine."""
 
 from __future__ import annotations
 

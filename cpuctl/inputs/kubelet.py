@@ -300,12 +300,12 @@ def load_known_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: Mach
 
 
 def release_is_known(sources: Sources) -> bool:
-    """Return whether the release was named or found, and not assumed."""
+    """Return whether the release was specified or found, not assumed."""
     return sources.origin("kubeletVersion") != "default"
 
 
 def require_version(inputs: KubeletInputs, sources: Sources) -> None:
-    """Raise UsageError where nobody says which release the kubelet is."""
+    """Raise UsageError if the kubelet's release is unknown."""
     if not release_is_known(sources):
         raise UsageError(
             "the kubelet's version is unknown, and releases read state files differently",
@@ -327,7 +327,7 @@ def kubelet_gates(kubelet: Kubelet, sources: Sources) -> FeatureGates:
 
 
 def server_gates(inputs: ServerInputs, kubelet: FeatureGates, sources: Sources) -> FeatureGates:
-    """Take the API server for one of the kubelet's release and gates, but for what is named."""
+    """Return the API server's gates: the kubelet's release and gates, except for what is specified."""
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
     minor = _server_minor(inputs.version, kubelet.minor, sources)

@@ -1,4 +1,4 @@
-"""A node to look at as it is: live, below a directory, or recorded, and what is known of its kubelet."""
+"""A node to inspect: live, below a directory, or recorded, and what is known about its kubelet."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class StateFile(Record):
 
 
 class LiveNode(NamedTuple):
-    """The node, its files, and everything that is known before they are looked at."""
+    """The node, its files, and everything that is known before they are read."""
 
     source: MachineSource
     files: NodeFiles

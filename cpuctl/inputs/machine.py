@@ -1,4 +1,4 @@
-"""Machine, devices and runtime as they are named, with what a recording does not tell: memory, storage."""
+"""Machine, devices and runtime as specified, with what a recording does not contain: memory, storage."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def load_memory(text: str, sources: Sources) -> int | None:
 
 
 def load_runtime(text: str, sources: Sources) -> WeightFormula | None:
-    """Return how the named runtime turns shares into weights; None where none is named.
+    """Return how the specified runtime converts shares to weights; None if none is specified.
 
     Raise UsageError for one that is not known.
     """

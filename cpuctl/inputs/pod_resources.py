@@ -1,4 +1,4 @@
-"""What the kubelet's pod resources API answers: asked at its socket, or read from a file."""
+"""Responses of the kubelet's pod resources API: from its socket, or read from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods as they are named: those that come, from manifests and templates, and those that run."""
+"""Pods as specified: new ones from manifests and templates, and running ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class GivenPods(Record):
     dra: tuple[DRAObject, ...] = ()
 
     def on(self, machine: Machine) -> GivenPods:
-        """Return the pods on a machine, whose architecture decides on virtual machines that name none."""
+        """Return the pods on a machine, whose architecture is the default for virtual machines."""
         if all(pod.virtual_machine is None for pod in self.pods):
             return self
 
@@ -49,7 +49,7 @@ class GivenPods(Record):
         return replace(self, pods=tuple(on_architecture(pod, name) for pod in self.pods))
 
     def beside(self, others: GivenPods) -> GivenPods:
-        """Return what governs pods here and there, each object once, without any pod."""
+        """Return the namespace objects of both, each once, without any pod."""
         return GivenPods(
             pods=(),
             limit_ranges=_each_once(self.limit_ranges, others.limit_ranges),
@@ -58,7 +58,7 @@ class GivenPods(Record):
         )
 
     def stored(self, rules: PodRules) -> tuple[StoredPod, ...]:
-        """Return the pods as an API server hands them on."""
+        """Return the pods as an API server stores them."""
         from cpuctl.pods.stored import stored_pod
 
         # They come: what a status tells of containers is of others that ran elsewhere.
@@ -67,7 +67,7 @@ class GivenPods(Record):
     def server(
         self, rules: ServerRules, running: Iterable[StoredPod], incoming: Iterable[StoredPod]
     ) -> PodServer:
-        """Return the API server that the pods come through; it has those that run, and those with a phase."""
+        """Return the API server that the pods go through; it has the running pods, and those with a phase."""
         from cpuctl.engine.pod_server import PodServer
 
         server = PodServer(rules, self.limit_ranges, self.quotas)
@@ -184,7 +184,7 @@ def running_pods(listed: Iterable[Pod], rules: PodRules, name: str) -> tuple[Sto
 
 
 def listed_pods(name: str) -> tuple[Pod, ...]:
-    """Read the pods that an API server has, of a file, or of a node of a must-gather: ``PATH#NODE``."""
+    """Read the API server's pods from a file, or those of a node in a must-gather: ``PATH#NODE``."""
     from cpuctl.pods.reading.manifest_files import read_manifests
 
     if "#" in name:
@@ -214,7 +214,7 @@ def _gathered_pods(path: Path, node: str) -> tuple[Pod, ...]:
 
 
 def load_pod_names(machine: MachineSource | None, sources: Sources) -> RuntimeNames | None:
-    """Read what the container runtime of a sosreport's node called pods; None where nobody has asked it.
+    """Read the names that the container runtime of a sosreport's node has for pods; None if not recorded.
 
     These are names of the time of the report: they tell nothing of who runs.
     """
@@ -265,7 +265,7 @@ def as_granted(pods: Iterable[StoredPod]) -> tuple[StoredPod, ...]:
 
 
 def read_rounds(text: str, most: int = 10**9 - 1) -> int | Literal["max"] | None:
-    """Read how many times over pods are planned; ``max``: as often as they fit, None where nothing is said.
+    """Read how many times pods are planned; ``max``: as often as they fit, None if not specified.
 
     Raise UsageError for what is neither ``max`` nor a number up to *most*.
     """
@@ -300,7 +300,7 @@ _SHOWN = 5
 
 
 class PodChoice(Record):
-    """A pod by its place among those that come or (``running``) that run, and perhaps a container."""
+    """A pod by its position among the new or (``running``) the running pods, and perhaps a container."""
 
     place: int
     container: str = ""

@@ -38,7 +38,7 @@ class Sources:
         self.entries[name] = {"value": text, "from": origin}
 
     def warn(self, *texts: str) -> None:
-        """Remember what is to be known of the inputs, each once."""
+        """Remember warnings about the inputs, each once."""
         self.warnings += (text for text in dict.fromkeys(texts) if text not in self.warnings)
 
     def take_over(self, others: Sources) -> None:
@@ -57,13 +57,13 @@ class Sources:
 
     @property
     def names_kubelet(self) -> bool:
-        """Whether somebody has told what the kubelet is told; else its defaults are assumed."""
+        """Whether the kubelet's settings were specified or found; else its defaults are assumed."""
         configured = self.origin("kubeletConfiguration") != "default" and not self.assumed_configuration
         return configured or "kubeletArguments" in self.entries
 
     @property
     def assumed(self) -> dict[str, str]:
-        """What is taken for the kubelet's release, configuration and flags, by input, where nobody tells."""
+        """What is assumed for the kubelet's release, configuration and flags, by input, if unknown."""
         names = ["kubeletVersion", UNKNOWN_FLAGS]
         if not self.names_kubelet:
             names.insert(1, "kubeletConfiguration")
@@ -71,7 +71,7 @@ class Sources:
         return {name: entry["value"] for name, entry in found.items() if entry["from"] == "default"}
 
     def add_unknown_flags(self, gap: str) -> None:
-        """Remember why flags of the node's kubelet may be missing here: with them it may answer otherwise."""
+        """Remember why flags of the node's kubelet may be missing: with them its answers may differ."""
         self.add(
             UNKNOWN_FLAGS,
             f"assumed to be empty, but there may be some: {gap} (set them with --kubelet-args)",
@@ -79,7 +79,7 @@ class Sources:
         )
 
     def add_unrecorded(self, minor: int, topics: Iterable[Topic]) -> None:
-        """Remember what the answer is about, as far as nobody has recorded that on a release."""
+        """Remember the topics of the answer that were not recorded on a release."""
         from cpuctl.kubelet.releases.recorded import not_verified, unrecorded
 
         if found := unrecorded(minor, topics):
@@ -88,7 +88,7 @@ class Sources:
             self.add(NOT_VERIFIED, "; ".join(texts), "default")
 
     def require_configuration(self, *, changes_assignments: bool = False) -> None:
-        """Raise InputError where a kubelet's configuration is only assumed: nothing is written then.
+        """Raise InputError if the kubelet's configuration is only assumed: nothing is written then.
 
         With the defaults, whose policy is none, every assignment would be given up. A node that is only
         described may have the defaults; one whose assignments are there to be changed has its own.
@@ -105,7 +105,7 @@ class Sources:
 
 
 def refuse_stdin_twice(*names: str | None) -> None:
-    """Raise UsageError where more than one input is ``-``: only the first would get anything."""
+    """Raise UsageError if more than one input is ``-``: only the first would get any content."""
     if names.count("-") > 1:
         message = "standard input (-) is used twice, but can be read only once"
         raise UsageError(message, hint="use a file for the other input")

@@ -62,7 +62,7 @@ class StartingState(Record):
     devices: DeviceProvider | None = None
 
     def as_read_by(self, kubelet: Kubelet) -> StartingState:
-        """Return what a kubelet makes of the files, whichever one these have been read for."""
+        """Return the state as another kubelet reads the files."""
         if not self.texts:
             return self
         reader = state_reader(kubelet)
@@ -79,19 +79,19 @@ class StartingState(Record):
         return replace(self, files=replace(files, memory=None, by_others=others), texts=texts)
 
     def name_of(self, uid: str) -> str:
-        """Name a pod, by its UID where nobody tells another."""
+        """Name a pod; by its UID if its name is unknown."""
         return "/".join(self.names.get(uid, (uid,)))
 
     @property
     def granted(self) -> tuple[StoredPod, ...]:
-        """Who runs, with the resources that the kubelet has granted: a resize may be pending (KEP-1287)."""
+        """The running pods with their granted resources: a resize may be pending (KEP-1287)."""
         return as_granted(self.running)
 
 
 def load_starting_state(
     name: str, running: str, machine: MachineSource, kubelet: Kubelet, sources: Sources
 ) -> StartingState:
-    """Read state files and, from the file *running*, who runs.
+    """Read state files and, from the file *running*, the running pods.
 
     *name* is one of the state files, by its name which, or the directory that holds them; without it they
     come from the recording. A file that no kubelet would load is no error: that is the answer then.
@@ -111,13 +111,13 @@ def load_starting_state(
 def starting_state_of(
     texts: Mapping[StateFileName, str], running: tuple[StoredPod, ...], kubelet: Kubelet
 ) -> StartingState:
-    """Return what a kubelet makes of the texts of state files, by their names, with these pods."""
+    """Return the starting state from the texts of state files, by their names, with these pods."""
     initial = StartingState(running=running, known=bool(running), texts=texts)
     return initial.as_read_by(kubelet)
 
 
 def read_saved(texts: Mapping[StateFileName, str], reader: StateReader) -> SavedFiles:
-    """Read files by their names, as a kubelet does that finds them."""
+    """Read files by their names, as the kubelet does when it starts."""
     from cpuctl.checkpoints.cpu_state import read_cpu_state
     from cpuctl.checkpoints.memory_state import read_memory_state
 
@@ -133,7 +133,7 @@ def read_saved(texts: Mapping[StateFileName, str], reader: StateReader) -> Saved
 def read_by_others(
     texts: Mapping[StateFileName, str], kubelet: Kubelet, containers: Mapping[str, ContainerName] = {}
 ) -> dict[int, SavedFiles]:
-    """Read files, if there are any, as all other releases do, by minor, where nobody says which one it is.
+    """Read files, if there are any, as all other releases do, by minor, if the release is unknown.
 
     *containers* are the names of those that run, by their ids.
     """
@@ -261,7 +261,7 @@ def start_from(
     sources: Sources,
     devices: DeviceInventory | None = None,
 ) -> StartResult:
-    """Start a kubelet on a machine and let it go on from the past; warnings go to *sources*."""
+    """Start a kubelet on a machine and let it resume from its state; warnings go to *sources*."""
     from cpuctl.engine.start import Started
     from cpuctl.engine.state_start import start_on
 
@@ -277,7 +277,7 @@ def start_from(
 
 
 def resume(node: Node, initial: StartingState, sources: Sources) -> None:
-    """Let a node that has taken its state files over go on with the pods that run on it."""
+    """Let a node that has loaded its state files resume with the pods that run on it."""
     holders = _holders(node)
     if not initial.known:
         # To take all owners for gone would free what they hold.

@@ -56,7 +56,7 @@ class CheckpointInputs(Record):
 
 
 class StateInput(Record):
-    """One state file: which it is, where it was read, what is in it, what that is.
+    """One state file: its name, its source, its content, and what was found in it.
 
     ``path`` is where it can be written in place, None for standard input and recordings.
     """
@@ -69,7 +69,7 @@ class StateInput(Record):
 
     @property
     def text(self) -> str:
-        """The content as a kubelet reads it: what is no UTF-8 becomes replacement characters."""
+        """The content as the kubelet reads it: invalid UTF-8 becomes replacement characters."""
         return self.content.decode("utf-8", "replace")
 
 
@@ -127,7 +127,7 @@ def is_recording(name: str) -> bool:
 
 @contextmanager
 def as_state(name: str) -> Iterator[None]:
-    """Raise an InputError about an archive that is none of a node with what else could stand for state."""
+    """Raise an InputError about an archive that is not a recording again, with what else is accepted."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""What somebody always repeats: the machine that stands in for this host, and the release of kubelets.
+"""User defaults: the machine used instead of this host, and the release of kubelets.
 
 ``CPUCTL_MACHINE`` and ``CPUCTL_KUBELET_VERSION`` override ``machine`` and ``kubeletVersion`` of a file,
 ``$XDG_CONFIG_HOME/cpuctl/config.yaml`` (``~/.config`` where that is not set). Both are used where nothing
@@ -36,7 +36,7 @@ _MACHINE: ContextVar[UserDefault | None] = ContextVar("machine", default=None)
 
 
 def user_default(name: str) -> UserDefault | None:
-    """Return what stands for an option, by its member of the file; None where there is nothing.
+    """Return the default of an option, by its member of the file; None if there is none.
 
     Raise InputError for a file that holds anything else, with its line.
     """
@@ -51,7 +51,7 @@ def user_default(name: str) -> UserDefault | None:
 
 
 def stand_in(default: UserDefault | None) -> None:
-    """Remember whose the machine of this command line is: None where an option names it, or nobody."""
+    """Remember where the machine of this command line comes from: None for an option or no default."""
     _MACHINE.set(default)
 
 
@@ -62,7 +62,7 @@ def machine_default(spec: str) -> UserDefault | None:
 
 
 def version_default() -> UserDefault | None:
-    """Return the release that stands for ``--kubelet-version``; raise where it is none."""
+    """Return the default of ``--kubelet-version``; raise InputError if it is not a release."""
     from cpuctl.kubelet.version import KubeletVersion
 
     default = user_default("kubeletVersion")
@@ -76,7 +76,7 @@ def version_default() -> UserDefault | None:
 
 
 def origin_text(name: str, origin: Origin) -> str:
-    """Say who told an input: the variable or the file; the origin's own word for all others."""
+    """Name the origin of an input: the variable or the file, else the origin's own name."""
     return _VARIABLES[name] if origin == "environment" else _file() if origin == "configFile" else origin
 
 

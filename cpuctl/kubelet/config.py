@@ -1,4 +1,4 @@
-"""What a kubelet is told: the parts of KubeletConfiguration that its resource managers depend on."""
+"""A kubelet's settings: the parts of KubeletConfiguration that its resource managers depend on."""
 
 from collections.abc import Mapping
 

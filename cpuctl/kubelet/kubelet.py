@@ -1,4 +1,4 @@
-"""One kubelet: its release and all it is told."""
+"""One kubelet: its release and all its settings."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from cpuctl.records import Record
 
 
 class Kubelet(Record):
-    """What a kubelet is told: its release, its configuration, and gates given as flags on top.
+    """A kubelet's release, its configuration, and feature gates given as flags on top.
 
     ``gates_of_main_file`` are the gates before drop-ins were merged: a kubelet tries those, too.
     ``turned`` are differences between releases that are taken the other way (``behaviours``).
@@ -28,6 +28,6 @@ class Kubelet(Record):
 
     @property
     def gates(self) -> FeatureGates:
-        """The gates of the release as they are set, right or wrong: no error is looked for."""
+        """The feature gates of the release as set, without checking for errors."""
         settings = {**self.config.feature_gates, **self.gate_flags}
         return FeatureGates(self.version.minor, settings, self.version.patch, self.turned)

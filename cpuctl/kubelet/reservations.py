@@ -81,7 +81,7 @@ UNREADABLE = "{}"
 
 
 def threshold_problem(signal: str, text: str) -> tuple[str, tuple[object, ...]] | None:
-    """Say what a kubelet has against a threshold: its words, and what is filled into them."""
+    """Return the kubelet's error about a threshold: its text, and the values in it."""
     if signal not in SIGNALS:
         return UNSUPPORTED, (signal,)
     if text in _DISABLED:
@@ -207,7 +207,7 @@ def listed_cpus(config: KubeletConfiguration, online: CPUSet) -> CPUSet | None:
 
 
 def kube_reserved(config: KubeletConfiguration, listed: CPUSet | None) -> dict[str, Quantity]:
-    """Read ``kubeReserved``; listed CPUs take the place of its CPUs, which then are not even looked at."""
+    """Read ``kubeReserved``; listed CPUs replace its CPUs, which are then not even checked."""
     amounts = {
         name: amount for name, amount in config.kube_reserved.items() if listed is None or name != "cpu"
     }
@@ -221,7 +221,7 @@ def system_reserved(config: KubeletConfiguration, listed: CPUSet | None) -> dict
 
 
 def hard_thresholds(config: KubeletConfiguration) -> dict[str, Threshold]:
-    """Read ``evictionHard``, unless the kubelet is told not to count it."""
+    """Read ``evictionHard``, unless the kubelet is configured not to count it."""
     return {} if config.ignores_eviction_thresholds else parse_thresholds(config.eviction_hard)
 
 

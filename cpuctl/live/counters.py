@@ -115,7 +115,7 @@ class CPUTimes(NamedTuple):
 
 
 def parse_cpu_times(stat: bytes) -> dict[int, CPUTimes]:
-    """Read the lines of /proc/stat that tell of single CPUs."""
+    """Read the lines of /proc/stat about single CPUs."""
     times = {}
     for line in stat.splitlines():
         if not line.startswith(b"cpu"):
@@ -152,7 +152,7 @@ class Stalled(NamedTuple):
 
 
 def parse_pressure(text: bytes) -> Stalled | None:
-    """Read a file of pressure; None for what is none."""
+    """Read a pressure file; None for any other text."""
     found: dict[str, Mapping[str, str]] = {}
     for line in text.decode(errors="replace").splitlines():
         kind, *pairs = line.split()

@@ -57,7 +57,7 @@ def group_threads(files: CounterFiles, directories: Iterable[str], version: int)
 
 
 class ForeignThread(NamedTuple):
-    """A thread that was seen on a CPU that is exclusive to somebody else.
+    """A thread that was seen on a CPU that is exclusive to another container.
 
     ``ran`` are the seconds of CPU time that it has had, wherever, of the last ``seconds``.
     """

@@ -202,11 +202,11 @@ Opened: TypeAlias = Callable[[], IO[bytes]]
 
 
 class NoRecordingError(InputError):
-    """An archive is one, and holds no file tree of a node."""
+    """The archive is readable but contains no file tree of a node."""
 
 
 def read_archive(path: Path) -> MemoryTree:
-    """Read an archive whose ``sys`` and ``proc`` stand at its top or in one common directory.
+    """Read an archive that has ``sys`` and ``proc`` at its top level or in one common directory.
 
     Where the kubelet's files are links, what they lead to is kept, too, which takes reading it again. Raise
     InputError, with the archive's path, for one that is unreadable, corrupt, truncated, beyond the limits, or
@@ -216,7 +216,7 @@ def read_archive(path: Path) -> MemoryTree:
 
 
 def unpacked_tree(data: bytes, where: str) -> MemoryTree:
-    """Read an archive that stands inside another, at *where*, as ``read_archive`` does."""
+    """Read an archive inside another one, at *where*, as ``read_archive`` does."""
     return _unpacked(lambda: BytesIO(data), where)
 
 
@@ -228,7 +228,7 @@ def _unpacked(opened: Opened, where: str) -> MemoryTree:
 
 @contextmanager
 def archive_errors(where: str) -> Iterator[None]:
-    """Raise an InputError with the archive's name for all that can be wrong with one."""
+    """Turn every error of reading an archive into an InputError with its name."""
     try:
         yield
     except InputError as error:
@@ -244,7 +244,7 @@ def archive_errors(where: str) -> Iterator[None]:
 
 
 def archive_members(packed: IO[bytes]) -> TarMembers:
-    """Return the members of an archive, unpacked while they are asked for."""
+    """Return the members of an archive, unpacked lazily."""
     return TarMembers(ByteStream(unpacked_pieces(packed)))
 
 
@@ -344,7 +344,7 @@ class _Kept:
             raise InputError(f"contains more than {MAX_NAME_CHARACTERS >> 20} MiB of file names")
 
     def only_tree(self) -> _Tree:
-        """Return the one tree that the archive holds, the one at its top before any other."""
+        """Return the archive's only tree, preferring the one at its top level."""
         found = {top: tree for top, tree in sorted(self._trees.items()) if _holds_sys(tree.files)}
         if "" in found or len(found) == 1:
             return found.get("") or next(iter(found.values()))

@@ -1,4 +1,4 @@
-"""What is unusual about a machine, and what a kubelet makes of it.
+"""What is unusual about a machine, and how the kubelet sees it.
 
 Rule: what cAdvisor hands on is in ``cpuctl.machine.machine_info``; for the rest kubelet v1.36
 ``cm/cpumanager/topology/topology.go`` and ``cm/topologymanager``.
@@ -25,13 +25,13 @@ _MOST_NUMA_NODES = 8  # more than these a kubelet's Topology Manager refuses unl
 
 
 def machine_findings(machine: Machine) -> tuple[MachineFinding, ...]:
-    """Say what is unusual, in a fixed order; an ordinary machine gives nothing."""
+    """Report what is unusual, in a fixed order; nothing for an ordinary machine."""
     info = kubelet_view(machine)
     return (*topology_findings(machine, info), *_last_level_caches(machine, info))
 
 
 def topology_findings(machine: Machine, info: MachineInfo) -> tuple[MachineFinding, ...]:
-    """Say what is unusual apart from caches; what a kubelet makes of it is counted in what it is told."""
+    """Report what is unusual apart from caches; *info* is the kubelet's view of the machine."""
     return (
         *_offline(machine, info),
         *_unnamed_ids(machine),
@@ -49,7 +49,7 @@ def topology_findings(machine: Machine, info: MachineInfo) -> tuple[MachineFindi
 
 
 def without_files(findings: Iterable[MachineFinding]) -> tuple[MachineFinding, ...]:
-    """Say the same of a machine that no kernel's files describe."""
+    """Return the same findings for a machine that was not read from kernel files."""
     return tuple(finding.at("") for finding in findings)
 
 
@@ -64,12 +64,12 @@ def node_files(nodes: CPUSet, name: str) -> str:
 
 
 def warning(code: str, file: str, message: str, *, expected: str = "", detected: str = "") -> MachineFinding:
-    """Say what does not mean to a kubelet what it seems to mean, or where files contradict each other."""
+    """Make a finding about something that the kubelet sees differently, or about contradicting files."""
     return MachineFinding(Severity.WARNING, code, file, message, expected, detected)
 
 
 def note(code: str, file: str, message: str, *, expected: str = "", detected: str = "") -> MachineFinding:
-    """Say what is worth knowing."""
+    """Make a finding that is only worth knowing."""
     return MachineFinding(Severity.NOTE, code, file, message, expected, detected)
 
 

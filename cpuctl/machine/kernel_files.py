@@ -21,7 +21,7 @@ _MOST_SET_CHARACTERS = 16 << 20
 
 
 class KernelFiles:
-    """Values of one tree: an absent file is None, a file that makes no sense an InputError with its path.
+    """Values of one tree: None for an absent file, an InputError with the path for an invalid one.
 
     ``findings`` collects what the reading had to work around.
     """
@@ -56,7 +56,7 @@ class KernelFiles:
             raise InputError(str(error), where=path) from None
 
     def is_blank(self, path: str) -> bool:
-        """Return whether a file is there and holds nothing."""
+        """Return whether a file exists and is empty."""
         text = self._small_text(path)
         return text is not None and not text.strip()
 

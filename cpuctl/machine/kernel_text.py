@@ -59,7 +59,7 @@ def parse_cpu_map(text: str) -> CPUSet:
 
 
 def parse_given_mask(text: str) -> CPUSet | None:
-    """Read a mask where people may as well give a list; None for what can be a list.
+    """Read a mask where a list is allowed as well; None for what can be a list.
 
     ``fffefffc,fffefffc``, with or without ``0x``. Short ones without letters (``03``) need their ``0x``.
     """
@@ -67,7 +67,7 @@ def parse_given_mask(text: str) -> CPUSet | None:
 
 
 def within_limit(cpus: CPUSet) -> CPUSet:
-    """Return a set as it is; raise ValueError for a number that no kernel gives."""
+    """Return the set itself; raise ValueError for a number beyond the kernel's limit."""
     if cpus.mask.bit_length() > MAX_CPUS:
         raise ValueError(f"found number {cpus.mask.bit_length() - 1}, expected at most {MAX_CPUS - 1}")
     return cpus

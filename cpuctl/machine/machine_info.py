@@ -1,4 +1,4 @@
-"""What a kubelet is told about its machine: the values cAdvisor hands it.
+"""What the kubelet knows about its machine: the values from cAdvisor.
 
 The kubelet never reads sysfs itself; its managers see only these values (cAdvisor's ``MachineInfo``,
 ``info/v1/machine.go``), quirks included. Rules of its reading: ``utils/sysinfo/sysinfo.go`` and
@@ -64,7 +64,7 @@ class MachineInfo(Record):
 
     @property
     def nodes_without_memory(self) -> tuple[int, ...]:
-        """The NUMA nodes of whose memory nothing is recorded."""
+        """The NUMA nodes whose memory is not recorded."""
         return tuple(sorted(node.id for node in self.nodes if not node.memory_known))
 
     @property

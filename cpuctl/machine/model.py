@@ -1,4 +1,4 @@
-"""What a node's hardware is, as the kernel tells it: frozen values, no reading.
+"""A node's hardware as the kernel describes it: frozen values, no reading.
 
 The words are those of *Documentation/admin-guide/cputopology.rst* and
 *Documentation/ABI/testing/sysfs-devices-system-cpu*. What a kubelet makes of the same machine is
@@ -95,7 +95,7 @@ def distinct_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
 
 
 class CoreKinds(Record):
-    """The CPUs of stronger and of weaker cores; both empty where all are alike, or nothing tells them apart.
+    """The CPUs of performance and of efficiency cores; both empty if all are alike or not distinguishable.
 
     ``guessed`` where maximum frequencies tell, because the kernel names no kinds.
     """
@@ -163,7 +163,7 @@ class Machine(Record):
     findings: tuple[MachineFinding, ...] = ()
 
     def checked(self) -> Self:
-        """Return it; raise ValueError when its parts contradict each other (a CPU listed twice, say)."""
+        """Return the machine; raise ValueError if its parts contradict each other."""
         numbers = [cpu.number for cpu in self.cpus]
         if numbers != sorted(set(numbers)):
             raise ValueError("CPUs must be listed once each, in ascending order")
@@ -181,7 +181,7 @@ class Machine(Record):
 
     @cached_property
     def online(self) -> CPUSet:
-        """The CPUs that run."""
+        """The online CPUs."""
         return CPUSet.of(cpu.number for cpu in self.cpus)
 
     @cached_property
@@ -214,7 +214,7 @@ class Machine(Record):
 
     @cached_property
     def sockets(self) -> Mapping[int, CPUSet]:
-        """CPUs by socket number; CPUs of unknown socket are left out."""
+        """CPUs by socket number, without CPUs whose socket is unknown."""
         members: dict[int, int] = {}
         for cpu, socket in self.socket_of.items():
             if socket is not None:

@@ -204,7 +204,7 @@ def parse_synthetic(text: str) -> Machine:
 
 
 def describe_synthetic(machine: Machine) -> str:
-    """Write a machine's topology as a synthetic description, the shortest of a few that fit.
+    """Write a machine's topology as a synthetic description, the shortest of a few candidates.
 
     What is not topology is left out: firmware ids, caches other than L3, frequencies. Raise ValueError,
     saying why, for a machine that has no such description.

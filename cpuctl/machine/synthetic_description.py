@@ -1,4 +1,4 @@
-"""A synthetic machine as a value between its one-line text and the machine, and how its CPUs lie in it."""
+"""A synthetic machine between its one-line text and the machine, and how its CPUs are laid out."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ PLAIN, PERFORMANCE, EFFICIENCY = "cpe"
 
 
 class CoreKind(Record):
-    """So many cores of every socket with so many CPUs each."""
+    """A number of cores in every socket, and the CPUs of each core."""
 
     cores: int
     threads: int
@@ -84,7 +84,7 @@ class Layout(Record):
     l3_groups: tuple[CPUSet, ...]
 
     def restricted_to(self, cpus: CPUSet) -> "Layout":
-        """Return what is left when only *cpus* run; an emptied NUMA node stays, everything else goes."""
+        """Return the layout with only *cpus* online; only NUMA nodes may become empty."""
         parts = (*self.cores, *self.sockets.values(), *self.l3_groups)
         everything = reduce(or_, (part.mask for part in (*parts, *self.nodes.values())), 0)
         if all(parts) and not everything & ~cpus.mask:
@@ -120,7 +120,7 @@ def regular_layout(figures: Figures, arrangement: Arrangement, *, l3_groups: int
 
 
 def cpus_of_kind(figures: Figures, arrangement: Arrangement, letter: str) -> CPUSet:
-    """Return the CPUs of the cores that the figures give this letter."""
+    """Return the CPUs of the cores of the kind with this letter."""
     runs = _runs(figures, arrangement)
     kinds = (figures.kinds[number % len(figures.kinds)] for number in range(len(runs)))
     return _joined(run for run, kind in zip(runs, kinds, strict=True) if kind.letter == letter)
@@ -216,7 +216,7 @@ _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
 
 
 def parse_natural(text: str) -> int:
-    """Read a number that is not negative.
+    """Read a non-negative number.
 
     Raise ValueError for any other text.
     """

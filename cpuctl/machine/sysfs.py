@@ -45,7 +45,7 @@ _PACKAGE_MAPS = ("core_siblings", "package_cpus")
 
 
 class CPUStates(Record):
-    """Which CPUs there are and what state they are in."""
+    """Which CPUs exist and their state."""
 
     online: CPUSet
     present: CPUSet
@@ -55,7 +55,7 @@ class CPUStates(Record):
 
     @property
     def offline(self) -> CPUSet:
-        """Present CPUs that do not run (the kernel's own ``offline`` also counts slots never filled)."""
+        """Present CPUs that are offline (the kernel's own ``offline`` also counts slots never filled)."""
         return self.present - self.online
 
 
@@ -272,7 +272,7 @@ def _linked_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
 
 
 def kernel_has_nodes(tree: Tree) -> bool | None:
-    """Determine by other files than those of nodes whether the kernel has any; None where nothing tells.
+    """Determine from other files whether the kernel has NUMA nodes; None if that is unknown.
 
     Kernels with CONFIG_NUMA have a bus of nodes (*drivers/base/node.c*) and count hits (*mm/vmstat.c*).
     """

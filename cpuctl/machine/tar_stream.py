@@ -46,7 +46,7 @@ class ByteStream:
         self._at = 0
 
     def take(self, length: int, padding: int = 0) -> bytes:
-        """Return the next *length* bytes, and pass over *padding* more."""
+        """Return the next *length* bytes, and skip *padding* more."""
         begin, end = self._at, self._at + length
         if end + padding <= len(self._piece):
             self._at = end + padding
@@ -61,7 +61,7 @@ class ByteStream:
         return b"".join(parts)
 
     def skip(self, length: int) -> None:
-        """Pass over the next *length* bytes without keeping them."""
+        """Skip the next *length* bytes."""
         while length > len(self._piece) - self._at:
             length -= len(self._piece) - self._at
             self._refill()
@@ -123,7 +123,7 @@ class TarMembers:
         raise ValueError(f"it has more than {MAX_MEMBERS} members")
 
     def data(self, size: int) -> bytes:
-        """Read the regular file that came last, once; *size* is what was said of it."""
+        """Read the content of the latest regular file, once; *size* is from its header."""
         padding, self._unread = self._unread - size, 0
         return self._stream.take(size, padding)
 

@@ -18,7 +18,7 @@ MAX_FILE_BYTES = 32 << 20
 
 
 class Tree(Protocol):
-    """What a reader needs of a file tree; a path that is not there is an answer, not an error."""
+    """What a reader needs from a file tree; a missing path is a valid answer, not an error."""
 
     def read(self, path: str) -> str | None:
         """Return the whole text of a regular file, or None where there is none.
@@ -30,7 +30,7 @@ class Tree(Protocol):
         """Return the sorted names in a directory (links included), empty where there is none."""
 
     def in_the_way(self, path: str) -> str:
-        """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""
+        """Describe what is at a path instead of a readable file: a directory or a dangling link."""
 
 
 class DirectoryTree:
@@ -68,7 +68,7 @@ class DirectoryTree:
             return path  # what is not there has no links
 
     def in_the_way(self, path: str) -> str:
-        """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""
+        """Describe what is at a path instead of a readable file: a directory or a dangling link."""
         return self._root.in_the_way(path)
 
 
@@ -106,7 +106,7 @@ class MemoryTree:
         return self._names(path) or (self._names(self._followed(path)) if self._links else ())
 
     def in_the_way(self, path: str) -> str:
-        """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""
+        """Describe what is at a path instead of a readable file: a directory or a dangling link."""
         try:
             real = follow_links(path, self._checked_target)
         except DanglingLinkError as error:

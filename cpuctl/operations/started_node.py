@@ -63,7 +63,7 @@ class StartedNode(Copied):
     def learn(self, given: GivenPods, added: PlanningInputs, sources: Sources) -> tuple[StoredPod, ...]:
         """Learn of pods and of what was given with them; *added* names where they come from.
 
-        Return the pods as an API server hands them on.
+        Return the pods as an API server stores them.
         """
         self.planning.sources.take_over(sources)
         before, inputs = self.planning, self.planning.inputs

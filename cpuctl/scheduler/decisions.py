@@ -1,4 +1,4 @@
-"""Filter and score of the default scheduler, as far as a Node object and the requests of pods tell.
+"""Filter and score of the default scheduler, as far as they depend on Node objects and requests of pods.
 
 Filter: NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit. Score, with the weights
 of the default profile: NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, TaintToleration,
@@ -46,7 +46,7 @@ _LEAST_ALLOCATED, _BALANCED, _TAINTS, _AFFINITY, _SPREAD, _CLAIMS = 1, 1, 3, 2, 
 
 
 class PodNeeds(NamedTuple):
-    """What the scheduler looks at of a pod."""
+    """What the scheduler uses of a pod."""
 
     selection: NodeSelection
     load: Load

@@ -112,7 +112,7 @@ class NodeTopology(NamedTuple):
 
 
 class TopologySettings(NamedTuple):
-    """What the object tells of the node's Topology Manager."""
+    """What the object contains about the node's Topology Manager."""
 
     policy: str = "none"
     scope: str = "container"

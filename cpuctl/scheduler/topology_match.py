@@ -88,7 +88,7 @@ class TopologyRequest(NamedTuple):
 
     @property
     def unseen(self) -> bool:
-        """Whether the plugin lets it pass unseen: it asks for nothing that could be on a NUMA node."""
+        """Whether the plugin always accepts it: it requests nothing that could be on a NUMA node."""
         named = (name for part in self.parts for name in part.requests)
         return self.qos is QosClass.BEST_EFFORT and all(map(_native, named))
 

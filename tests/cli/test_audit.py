@@ -303,7 +303,7 @@ def test_what_a_kubelet_keeps_to_is_not_known_where_it_cannot_load_it(run: Run, 
     (gap,) = told["unchecked"]
     assert gap["missing"] == (
         "the kubelet's configuration: it cannot be loaded: clean: var/lib/kubelet/config.yaml:3: maxPods: "
-        'expected a whole number, found the string "many" (cpuctl config check); reserved '
+        'expected a whole number, found the string "many" (see cpuctl config check); reserved '
         "CPUs and quotas are unknown"
     )
     planned = run("audit", "-m", "clean", "-o", "plan")

@@ -189,7 +189,7 @@ def test_a_device_is_never_replaced(root: str, tmp_path: Path, cpuctl: Cpuctl) -
     pipe = tmp_path / "pipe.tar"
     os.mkfifo(pipe)
     result = cpuctl("capture", "--root", root, str(pipe), "--force")
-    assert (result.code, "is no regular file" in result.err) == (2, True)
+    assert (result.code, "is not a regular file" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize(

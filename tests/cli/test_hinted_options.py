@@ -17,7 +17,7 @@ from cpuctl.cli.command_table import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 NAMED_WITH = re.compile(
-    r"(?:kubectl|lstopo|journalctl|k3s|its flag|cpuctl [a-z]+)\b[^,;]*|(?<=--kubelet-args )'[^']*'"
+    r"(?:kubectl|lstopo|journalctl|k3s|cpuctl [a-z]+)\b[^,;]*|--config flag|(?<=--kubelet-args )'[^']*'"
 )
 """What follows are options of that program, or of a command that is named; what is quoted, of the kubelet."""
 _MACHINE_ALONE = (

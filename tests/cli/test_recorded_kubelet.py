@@ -463,7 +463,7 @@ def test_flags_that_are_not_known_are_named_by_a_kubelet_that_would_start(
     config = f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
     node = str(written(small_machine() | {"var/lib/kubelet/config.yaml": config}, tmp_path / "node"))
     pods = ("-T", "web=1/1,1Gi")
-    why = "no kubelet process or unit was found (--kubelet-args names them)"
+    why = "no kubelet process or unit was found (set them with --kubelet-args)"
     for words in (
         ("config", "check"),
         ("config", "versions", "--from", "1.35"),

@@ -110,7 +110,7 @@ WRONG = {
     "unknown": (
         "machine: live\nmachin: x\n",
         ":2: machin: unknown setting",
-        "known are machine and kubeletVersion",
+        "known settings: machine, kubeletVersion",
     ),
     "number": (
         "kubeletVersion: 1.36\n",

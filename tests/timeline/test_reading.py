@@ -212,7 +212,7 @@ MISTAKES = [
     Mistake(
         "misspelt",
         "evnets",
-        "found evnets",
+        "unknown key evnets",
         members={"evnets": []},
         hint="did you mean events?",
     ),
@@ -229,7 +229,7 @@ MISTAKES = [
         "expected one action, found admit and remove",
         {"admit": "dpdk", "remove": "dpdk"},
     ),
-    Mistake("unknown action", "events[0].kill", "found kill", {"kill": "dpdk"}),
+    Mistake("unknown action", "events[0].kill", "unknown key kill", {"kill": "dpdk"}),
     Mistake(
         "unknown pod",
         "events[0].admit",
@@ -296,10 +296,10 @@ MISTAKES = [
     Mistake(
         "gates of no release",
         "events[0].apiServer",
-        "an API server 1.37 would not start with these gates: unrecognized feature gate: Nope",
+        "API server 1.37 would not start with these gates: unrecognized feature gate: Nope",
         {"apiServer": {"featureGates": {"Nope": True}}},
     ),
-    Mistake("expects what", "events[0].expect.cgroups", "found cgroups", {"expect": {"cgroups": {}}}),
+    Mistake("expects what", "events[0].expect.cgroups", "unknown key cgroups", {"expect": {"cgroups": {}}}),
     Mistake(
         "expects bad CPUs",
         'events[0].expect.containers["dpdk/app"].cgroup',
@@ -309,7 +309,7 @@ MISTAKES = [
     Mistake(
         "expects another condition",
         "events[0].expect.pods.dpdk.conditions.Ready",
-        "found Ready",
+        "unknown key Ready",
         {"expect": {"pods": {"dpdk": {"conditions": {"Ready": ""}}}}},
     ),
     Mistake(

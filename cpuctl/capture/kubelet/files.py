@@ -1,4 +1,4 @@
-"""The kubelet's own files: its configuration, reduced, its state, and what volumes tell of CPUs.
+"""The kubelet's own files: its configuration, reduced, its state, and what volumes contain about CPUs.
 
 Nothing tells which files of volumes hold ``assigned.cpuset`` (KEP-6122): kept is what is a list of CPUs, or
 empty. Projected volumes are left out, because they can hold secrets beside it.

@@ -1,4 +1,4 @@
-"""The kubelet that runs on this host, told of as a recording tells of its own."""
+"""The kubelet that runs on this host, described like the one of a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kubelets of this node: who runs, what of a command line is told, which release is installed.
+"""The kubelets of this node: which run, what is recorded of a command line, which release is installed.
 
 A command line may hold secrets, and any process may call itself ``kubelet``. So only flags that are known to
 be harmless are kept, and only a process of root that sees the node's own file tree is believed.

@@ -26,7 +26,7 @@ _USER = {"u": "root", "U": "0", "g": "root", "G": "0", "h": "/root"}
 
 
 class ServiceFiles(Protocol):
-    """What is asked of a node's files: links are followed, and None stands for nothing to read."""
+    """Access to a node's files: links are followed, and None means that there is nothing to read."""
 
     @property
     def refused(self) -> Container[str]:
@@ -138,7 +138,7 @@ class Service:
         return any(self._files.lists(f"{each}/{self._unit}") for each in wants if each.endswith(".wants"))
 
     def command(self) -> Command:
-        """Return what it is started with; raise UnknownError where files do not tell all."""
+        """Return the command that starts it; raise UnknownError if the files are not sufficient."""
         texts = list(self._texts())
         if not texts or not texts[0].strip():
             raise UnknownError(f"{self._unit} is masked, empty or cannot be read")

@@ -25,7 +25,7 @@ _AFTER_BACKSLASH = '"\\`$'
 
 
 class UnknownError(Exception):
-    """Something that systemd knows and a reader of files does not; the text says what."""
+    """Something that only systemd knows, not a reader of files; the text says what."""
 
 
 def settings(text: str) -> Iterator[tuple[str, str, str]]:

@@ -44,7 +44,7 @@ def read_cpu_settings(files: NodeFiles) -> tuple[CpuSetting, ...] | None:
 
 
 def record_cpu_settings(files: NodeFiles) -> None:
-    """Record what systemd's files say of CPUs, and that they were looked at."""
+    """Record the CPU settings in systemd's files, and that they were checked."""
     found = read_cpu_settings(files)
     if found is not None:
         files.keep(CPU_SETTINGS, setting_lines(found))

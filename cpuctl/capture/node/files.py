@@ -21,7 +21,7 @@ Follow = Callable[[str], str | None]
 
 
 class NodeFiles:
-    """Files of one tree, and what is kept of them: no more than an archive's reader accepts.
+    """Files of one tree, and what is kept of them, within the limits of the archive reader.
 
     ``refused`` are the reasons why a path that is there could not be recorded.
     """
@@ -48,7 +48,7 @@ class NodeFiles:
         return self._read(target, path)
 
     def in_the_way(self, path: str) -> str:
-        """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""
+        """Describe what is at a path instead of a readable file: a directory or a dangling link."""
         return self._tree.in_the_way(path)
 
     def is_link(self, path: str) -> bool:
@@ -58,7 +58,7 @@ class NodeFiles:
         return directory is None or self._follow(path) != f"{directory}{'/' if directory else ''}{name}"
 
     def names(self, path: str) -> Sequence[str]:
-        """Return the sorted names in a directory, without those that are no text."""
+        """Return the sorted names in a directory, without those that are not valid text."""
         try:
             names = self._tree.names(path)
         except CpuctlError as error:

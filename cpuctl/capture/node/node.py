@@ -1,4 +1,4 @@
-"""The node that is recorded: its file tree, and what no file of it tells."""
+"""The node that is recorded: its file tree, and what is not in any of its files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def live_node() -> Node:
 
 
 def recorded_node(root: Path) -> Node:
-    """Return the node whose files stand below *root*; no program of it is run."""
+    """Return the node whose files are below *root*; none of its programs are run."""
     tree = DirectoryTree(root)
     return Node(tree=tree, follow=tree.followed)
 

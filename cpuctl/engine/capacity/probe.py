@@ -148,4 +148,4 @@ def _amounts(amounts: Mapping[str, Quantity]) -> Hashable:
 
 
 def no_progress(_what: str, _done: int, _total: int) -> None:
-    """Report to nobody."""
+    """Report nothing."""

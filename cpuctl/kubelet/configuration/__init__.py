@@ -1,1 +1,1 @@
-"""KubeletConfiguration as it is written: the main file, drop-ins, and what becomes of both."""
+"""KubeletConfiguration as written: the main file, drop-ins, and the merged result."""

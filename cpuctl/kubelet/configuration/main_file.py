@@ -1,4 +1,4 @@
-"""A kubelet's main configuration file, read the way the kubelet reads it, with its mistakes told to people.
+"""A kubelet's main configuration file, read the way the kubelet reads it, with readable errors.
 
 The kubelet decodes the file strictly and, where that fails on unknown or repeated fields only, again
 leniently: it warns, drops the unknown ones and takes the last of repeated ones. Of a mistake Go says which

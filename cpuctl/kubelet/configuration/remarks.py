@@ -1,4 +1,4 @@
-"""What a kubelet passes over in its configuration, with or without a line in its log."""
+"""What a kubelet ignores in its configuration, with or without a line in its log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Unknown = tuple[Setting, Path, Iterable[str]]
 
 
 class SettingPlace(Record):
-    """A setting by its dotted path, and where it stands: file and line, or a flag. Either may be empty."""
+    """A setting by its dotted path, and where it is set: file and line, or a flag. Either may be empty."""
 
     setting: str = ""
     where: str = ""
@@ -32,7 +32,7 @@ ConfigRemark: TypeAlias = Diagnostic[SettingPlace]
 def without_effect(
     code: str, where: str, message: str, *, setting: str = "", meant: str = ""
 ) -> ConfigRemark:
-    """Warn of a *setting* that a kubelet passes over; *meant* is what it should probably have been called."""
+    """Warn about a *setting* that the kubelet ignores; *meant* is the name that was probably intended."""
     return ConfigRemark(
         severity=Severity.WARNING,
         code=code,

@@ -79,7 +79,7 @@ class SettingOverrides:
     patch: Settings = field(default_factory=dict)
 
     def applied_to(self, settings: Settings) -> Settings:
-        """Return the fields that are set, as they are on top of *settings*."""
+        """Return the fields that are set, applied on top of *settings*."""
         base = Setting(None)
         return {name: merge_patch(settings.get(name, base), change) for name, change in self.patch.items()}
 

@@ -82,7 +82,7 @@ _PARSING = "couldn't get version/kind; json parse error: "
 
 
 def instead(kind: str, api_version: str) -> str:
-    """Say what to give instead of a document of another kind."""
+    """Return a hint on what to use instead of a document of another kind."""
     group = api_version.partition("/")[0] if "/" in api_version else ""
     known = _INSTEAD.get((group, kind)) or _INSTEAD.get((group, ""))
     return known or f"use the file that the kubelet reads (its --config flag) or {_CONFIGZ}"
@@ -93,7 +93,7 @@ def _by_its_looks(text: str) -> str:
 
 
 class NoObjectError(Exception):
-    """A file that is no configuration: our error, and the kubelet's."""
+    """A file that is not a configuration: our error, and the kubelet's."""
 
     def __init__(self, error: InputError, text: str) -> None:
         super().__init__(text)
@@ -102,7 +102,7 @@ class NoObjectError(Exception):
 
 
 class TypeMeta(Record):
-    """Where kind and version stand; None where they do not."""
+    """Where kind and version are; None if they are missing."""
 
     kind_at: Cursor | None
     version_at: Cursor | None
@@ -114,12 +114,12 @@ class TypeMeta(Record):
 
     @property
     def api_version(self) -> str:
-        """Group and version as they are written, empty where they are not."""
+        """Group and version as written, empty if missing."""
         return self.version_at.text() if self.version_at else ""
 
 
 def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, TypeMeta]:
-    """Read the object of a file, which must have a kind, whatever it is.
+    """Read the object of a file, which must have a kind, but may have any.
 
     Raise NoObjectError where the kubelet's words for what is wrong are known, else InputError.
     """

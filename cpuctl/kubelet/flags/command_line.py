@@ -122,7 +122,7 @@ def read_flags(
 
 
 def valid_flags(arguments: Sequence[str]) -> KubeletFlags:
-    """Read the flags that some release reads, and pass over all that is wrong."""
+    """Read the flags that any release has, and ignore all errors."""
     return _flags(arguments, None, _ARGUMENTS, [])
 
 

@@ -1,4 +1,4 @@
-"""What a kubelet's command line says, once it is read."""
+"""The settings of a kubelet's command line."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ def forwarded_flags(arguments: Iterable[str]) -> Iterator[str]:
 
 
 class PlacedFlag(str):
-    """A word of a command line that stands in a file of another tool: ``place`` is that file and its line."""
+    """A word of a command line from a file of another tool: ``place`` is that file and its line."""
 
     __slots__ = ("place",)
     place: str
@@ -42,7 +42,7 @@ class PlacedFlag(str):
 
 
 def place_of_argument(word: str) -> str:
-    """Return where a word of a command line stands; nothing for one of the command line itself."""
+    """Return the file and line of a word of a command line; empty for the command line itself."""
     return word.place if isinstance(word, PlacedFlag) else ""
 
 

@@ -1,4 +1,4 @@
-"""Clouds: EKS NodeConfig, Bottlerocket, Karpenter and AKS; and what a kubelet says of itself at ``/configz``.
+"""Clouds: EKS NodeConfig, Bottlerocket, Karpenter and AKS; and the kubelet's own ``/configz``.
 
 Rule: ``awslabs/amazon-eks-ami`` (nodeadm), Bottlerocket's ``settings.kubernetes``, Karpenter's EC2NodeClass,
 and AKS' custom node configuration.
@@ -22,7 +22,7 @@ _EKS: Mapping[str, Any] = {
 
 
 def configz(value: Fields, _: str) -> ToolFile:
-    """Read what a running kubelet says of itself: flags and drop-ins are in it already."""
+    """Read the ``/configz`` of a running kubelet, which already includes flags and drop-ins."""
     fields, _others = picked(mapping(value, "kubeletconfig"), FIELD_TYPES)
     fields["logging"] = {
         name: member for name, member in mapping(fields, "logging").items() if name != "flushFrequency"

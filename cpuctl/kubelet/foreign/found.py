@@ -1,4 +1,4 @@
-"""What comes of another tool's file: a kubelet configuration, flags, and what had to be assumed."""
+"""The result of another tool's file: a kubelet configuration, flags, and what had to be assumed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def wrong_type(at: str, expected: str, value: object) -> WrongTypeError:
 
 
 def mapping(value: object, *path: str, at: str = "") -> Fields:
-    """Return the mapping at a path, empty where there is none; *at* is where *value* stands itself.
+    """Return the mapping at a path, empty if there is none; *at* is the path of *value* itself.
 
     Raise WrongTypeError where anything else is on the way.
     """
@@ -68,7 +68,7 @@ def items(value: object, at: str) -> list[Any]:
 
 
 def flags_of(extra: object, at: str) -> tuple[str, ...]:
-    """Read the arguments that stand *at* a path, as a mapping or as ``arguments_of`` does."""
+    """Read the arguments *at* a path, as a mapping or as ``arguments_of`` does."""
     if isinstance(extra, dict):
         return tuple(
             renamed(f"--{name}={_flag_text(value, f'{at}.{name}')}", name) for name, value in extra.items()
@@ -103,7 +103,7 @@ def _flag_text(value: object, at: str) -> str:
 
 
 def unread_files(flags: Iterable[str]) -> Iterator[str]:
-    """Name the files that flags point to: they stand on the node, and hold what the tool's file does not."""
+    """Name the files that flags point to: they are on the node, and contain what the tool's file does not."""
     for flag in flags:
         name, _, path = flag.partition("=")
         if path and name in ("--config", "--config-dir"):
@@ -130,12 +130,12 @@ def _merged(fields: Mapping[str, Any], own: Mapping[str, Any], path: str) -> tup
 
 
 def value_text(value: object) -> str:
-    """Write a value as an assumption names it: text as it is, all else as JSON."""
+    """Write a value for an assumption: text unchanged, all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def not_held(tool: str, what: str) -> str:
-    """Say what a tool sets, too, that can only be known on the node."""
+    """Report what a tool also sets, but can only be known on the node."""
     return (
         f"{tool} also sets {what}, which this file does not contain: use the node's /configz to include them"
     )

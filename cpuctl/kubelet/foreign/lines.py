@@ -1,4 +1,4 @@
-"""Names that remember the line they stand in, through all that is made of them.
+"""Names that remember their line through all conversions.
 
 A tool's file is read to a configuration that nobody has written; what is wrong with it is to be mended in the
 tool's own file.
@@ -32,7 +32,7 @@ class LinedName(str):
 
 
 def renamed(name: str, old: str) -> str:
-    """Call what the file calls *old* by the kubelet's name, which then stands in the same line."""
+    """Rename *old* to the kubelet's name, which keeps its line."""
     return LinedName.at(name, old.line) if isinstance(old, LinedName) else name
 
 
@@ -91,7 +91,7 @@ def moved(value: object, before: int | None) -> Any:  # noqa: ANN401  # what fil
 
 
 def with_toml_lines(value: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Return what a TOML text holds with names that know their lines, as far as they are plain to see."""
+    """Return the content of a TOML text with names that know their lines, as far as these can be found."""
     lines: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):

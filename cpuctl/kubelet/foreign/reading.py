@@ -1,4 +1,4 @@
-"""Telling other tools' files from a kubelet's own, by what stands in them, and reading them."""
+"""Recognizing other tools' files by their content, and reading them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OWN = re.compile(rf"""^(?:kind|["']kind["']|[ \t{{]*"kind")\s*:\s*["']?{KIND}\b
 
 
 def read_foreign(text: bytes | str, source: str) -> ToolFile | None:
-    """Read another tool's file; None for what is none, which a kubelet may read or not.
+    """Read another tool's file; None for any other file, whether or not the kubelet can read it.
 
     Raise InputError for such a file that says nothing of a kubelet's configuration.
     """
@@ -37,7 +37,7 @@ def read_foreign(text: bytes | str, source: str) -> ToolFile | None:
 
 
 def places_of(found: ToolFile, text: str) -> PlacedText | None:
-    """Return where the fields of *text* stand in the tool's file; None where that has them word for word."""
+    """Return where the fields of *text* are in the tool's file; None if the file contains *text* itself."""
     if found.text:
         return None
 
@@ -61,7 +61,7 @@ def arguments_of(found: ToolFile, source: str) -> tuple[str, ...]:
 
 
 def configuration_text(found: ToolFile) -> str:
-    """Write what a tool's file comes to as the file that a kubelet reads."""
+    """Write the result of a tool's file as the file that the kubelet reads."""
     if found.text:
         return found.text
     return json.dumps({"apiVersion": API_VERSION, "kind": KIND, **found.fields}, default=str)

@@ -1,4 +1,4 @@
-"""Gates that are no gates of Kubernetes: distributions put theirs into the same map.
+"""Feature gates that do not belong to Kubernetes: distributions put theirs into the same map.
 
 Source: ``openshift/api`` of OpenShift 4.14 to 4.23. Its kubelet is patched: of a gate that it does not know
 it logs a warning, and goes on.

@@ -53,7 +53,7 @@ class FeatureUse(Record):
         drop_ins: bool,
         gates: Mapping[str, bool],
     ) -> "FeatureUse":
-        """Look at a configuration; *set_fields* are the fields that are not left at their defaults."""
+        """Inspect a configuration; *set_fields* are the fields that are not left at their defaults."""
         given = config.cpu_manager_policy_options
         options = {name for name, value in given.items() if name == SCALE_DELAY or reads_true(value)}
         static = config.cpu_manager_policy == "static"

@@ -44,12 +44,12 @@ RECORDED: Mapping[Topic, tuple[int, ...]] = {
 
 
 def unrecorded(minor: int, topics: Iterable[Topic]) -> list[Topic]:
-    """Return those of the topics that nobody has recorded on a release."""
+    """Return those of the topics that were not recorded on a release."""
     return [topic for topic in topics if minor not in RECORDED[topic]]
 
 
 def not_verified(minor: int, topics: Iterable[Topic]) -> str:
-    """Say which of an answer's topics stand on no recording of a release, and on what else.
+    """Say which of an answer's topics were not recorded on a release, and what they are based on instead.
 
     >>> not_verified(29, ["in-place resizes"])
     'on 1.29: in-place resizes (from its source code)'

@@ -64,7 +64,7 @@ def _list_without_gate(subject: Subject) -> Broken:
 
 
 def pattern_problem(pattern: str) -> str:
-    """Say what is wrong with the name of an image or of a whole registry's; nothing where it is right."""
+    """Return what is wrong with the name of an image or registry; empty if it is valid."""
     if pattern != pattern.strip():
         return f"leading/trailing spaces are not allowed: {pattern}"
     whole = pattern.endswith("/*")

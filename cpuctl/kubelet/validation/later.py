@@ -1,4 +1,4 @@
-"""What a kubelet refuses after its validation, one error at a time; and what nobody looked at here.
+"""What a kubelet rejects after its validation, one error at a time; and what is not checked here.
 
 Rule: ``cmd/kubelet/app/server.go``, ``NewMainKubelet``, ``pkg/kubelet/eviction/helpers.go`` and
 ``pkg/kubelet/logs``, 1.36. Of several wrong thresholds the kubelet names any, here it is by name.
@@ -190,7 +190,7 @@ LATER: tuple[Rule, ...] = (
 
 
 class NotLookedAt(Record):
-    """What a kubelet asks of its host when it starts, and nobody asked here: settings, and the question.
+    """What a kubelet checks on its host when it starts, but is not checked here: settings, and the question.
 
     From release 1.*since* on.
     """
@@ -248,5 +248,5 @@ NOT_LOOKED_AT = (
 
 
 def not_looked_at(minor: int | None) -> tuple[NotLookedAt, ...]:
-    """List what nobody looked at for a release; where that is not known, what holds for all."""
+    """List what is not checked for a release; if that is unknown, what holds for all."""
     return tuple(each for each in NOT_LOOKED_AT if each.since <= (minor or 0))

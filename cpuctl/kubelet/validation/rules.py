@@ -1,4 +1,4 @@
-"""``ValidateKubeletConfiguration``: what the kubelet refuses whatever the machine, all of it at once.
+"""``ValidateKubeletConfiguration``: what the kubelet rejects on any machine, all errors at once.
 
 Rule: ``pkg/kubelet/apis/config/validation``, 1.27 to 1.36, in the kubelet's order: one row a rule, for all
 releases. Checks, documents and the comparison of releases are made from this table. 1.37 and later follow

@@ -1,4 +1,4 @@
-"""The devices that device plugins have on a node, as frozen values; those that nobody described, too.
+"""The devices that device plugins have on a node, described or not, as frozen values.
 
 A device lies next to one NUMA node, next to several, or the plugin does not say. Devices of one resource
 next to the same nodes are alike for a kubelet, so they are counted, not listed.

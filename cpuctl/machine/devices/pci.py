@@ -1,4 +1,4 @@
-"""PCI devices with their NUMA nodes, as sysfs tells of them: a first draft of what device plugins offer.
+"""PCI devices with their NUMA nodes, as in sysfs: a first draft of what device plugins offer.
 
 Files: *Documentation/ABI/testing/sysfs-bus-pci*. What a plugin registers, and under which name, is its own
 business: only what plugins are known for is drafted.
@@ -45,7 +45,7 @@ class PCIDevice(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What people call such a device."""
+        """The usual name of such a device."""
         return _KINDS[self.class_code]
 
     @property
@@ -61,7 +61,7 @@ class PCIDevice(NamedTuple):
 
 
 def read_pci_devices(tree: Tree) -> tuple[PCIDevice, ...]:
-    """Read the devices that people hand to pods, by address; raise InputError for what makes no sense."""
+    """Read the devices that are usually assigned to pods, by address; raise InputError for invalid files."""
     files = KernelFiles(tree)
     found = {address: path for path in _paths(tree) if _ADDRESS.fullmatch(address := path.rpartition("/")[2])}
     if len(found) > _MOST:

@@ -1,4 +1,4 @@
-"""The devices of a node from a file: our own short form, or what the kubelet's pod resources API answers.
+"""The devices of a node from a file: our own short form, or responses of the kubelet's pod resources API.
 
 Our form counts, by resource and NUMA node (schema: ``cpuctl schema devices``). A group of devices next to
 several nodes has all of them as its key (``0-1``), one whose plugin names no node has ``none``.
@@ -49,7 +49,7 @@ _Resources = dict[str, _Devices]
 
 
 def decode_pod_resources(answers: Sequence[Cursor]) -> tuple[DeviceInventory, bool]:
-    """Join the answers; the second result tells whether they say what is in use.
+    """Join the responses; the second result is whether they show what is in use.
 
     Raise InputError where they do not say what there is.
     """

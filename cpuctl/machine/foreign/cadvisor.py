@@ -1,4 +1,4 @@
-"""cAdvisor's machine information as JSON: what a kubelet was told, recorded (``/api/v1.3/machine``).
+"""cAdvisor's machine information as JSON: the kubelet's own input, recorded (``/api/v1.3/machine``).
 
 Field names: cAdvisor ``info/v1/machine.go``. The file yields the kubelet's view as given and, as far as it
 tells, the kernel's.
@@ -101,7 +101,7 @@ def _decode_core(core: Cursor) -> InfoCore:
 
 
 def decode_machine(cursor: Cursor, info: MachineInfo, source: str) -> Machine:
-    """Build the kernel's view as far as the kubelet's tells; raise InputError where it contradicts itself."""
+    """Build the kernel's view as far as the kubelet's view allows; raise InputError on contradictions."""
     _refuse_repeated_cpus(cursor)
     try:
         caches = distinct_caches(cache for cache in _caches(cursor, info) if cache.cpus)

@@ -1,4 +1,4 @@
-"""What other tools tell of a machine, and what is assumed where they do not.
+"""What the output of other tools contains about a machine, and what is assumed otherwise.
 
 The table is what ``cpuctl topology show`` names as missing, and what tests go by that read one machine in two
 forms. A file may tell less than its form can: a column or a section was not asked for.
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 
 class MachineFact(StrEnum):
-    """Something that a form holds or lacks, in the words of ``cpuctl topology show``."""
+    """Something that a format has or lacks, in the words of ``cpuctl topology show``."""
 
     OFFLINE = "offline CPUs"
     NUMA = "NUMA nodes"
@@ -32,7 +32,7 @@ class MachineFact(StrEnum):
 
 
 class MachineFormat(NamedTuple):
-    """A notation: what it is called, and what a file in it tells at the most."""
+    """A format: its name, and what a file in it can contain."""
 
     name: str
     tells: frozenset[MachineFact]
@@ -85,7 +85,7 @@ _PART_OF: Final = {
 
 
 class FormContent(NamedTuple):
-    """What one file tells: its form and the facts in it.
+    """What one file contains: its format and the facts in it.
 
     ``assumed`` says what is taken for true in place of others, ``remarks`` where what is told is not exact.
     """
@@ -97,12 +97,12 @@ class FormContent(NamedTuple):
 
     @property
     def lacks(self) -> tuple[MachineFact, ...]:
-        """What the form cannot tell, without what is a part of that: unknown, unless ``assumed``."""
+        """What the format cannot contain, without what is part of that: unknown, unless ``assumed``."""
         return _without_parts(fact for fact in MachineFact if fact not in self.form.tells)
 
     @property
     def leaves_out(self) -> tuple[MachineFact, ...]:
-        """What other files of the form tell."""
+        """What other files in the format contain."""
         return _without_parts(fact for fact in MachineFact if fact in self.form.tells - self.facts)
 
 

@@ -306,7 +306,7 @@ class Element:
 
 
 def read_xml_tree(data: bytes, source: str) -> Element:
-    """Read a document; raise InputError with file and line for what is no XML, and for what is not read."""
+    """Read a document; raise InputError with file and line for invalid XML, and for unsupported parts."""
     return _Builder(source).read(data)
 
 

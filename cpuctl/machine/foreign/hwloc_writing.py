@@ -48,7 +48,7 @@ class _Object(NamedTuple):
 
 
 def as_hwloc_xml(machine: Machine) -> tuple[str, tuple[str, ...]]:
-    """Write a topology; return it, and what was left out of it or taken for true."""
+    """Write a topology; return it, and what was left out or assumed."""
     tree = _Tree(machine)
     return _HEAD + "".join(f"{line}\n" for line in _Writer(machine, tree).lines()), tuple(
         _remarks(machine, tree)

@@ -72,7 +72,7 @@ def read_extended(text: str, source: str) -> ForeignMachine:
 
 
 def without_bare_dashes(text: bytes) -> bytes:
-    """Write ``null`` where lscpu 2.38 writes ``-`` for the numbers of an offline CPU, which is no JSON."""
+    """Write ``null`` where lscpu 2.38 writes ``-`` for an offline CPU, which is not valid JSON."""
     return _BARE_DASH.sub(lambda found: found[1] or b"null", text)
 
 

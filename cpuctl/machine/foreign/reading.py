@@ -1,4 +1,4 @@
-"""What a tool has printed, read by who knows its form."""
+"""What a tool has printed, read by the reader of its format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tool has printed a text, told by how it begins; a name tells nothing.
+"""Which tool has printed a text, recognized by how it begins, whatever the file's name.
 
 Kept apart from the readers: every file that ``-m`` names is looked at, and most are archives.
 """
@@ -24,7 +24,7 @@ WITHOUT_CPUS = {
 
 
 def recognised(head: bytes) -> PrintedFormat | None:
-    """Determine by its first bytes what a file may be; None for an archive, and for what nobody knows."""
+    """Determine by its first bytes what a file may be; None for archives and unknown formats."""
     text = start_of(head)
     if text[:1] in {"{", "["}:
         return "JSON"
@@ -41,7 +41,7 @@ def recognised(head: bytes) -> PrintedFormat | None:
 
 
 def start_of(head: bytes) -> str:
-    """Return the text that a file begins with; nothing where it is none."""
+    """Return the text that a file begins with; empty if it is binary."""
     return "" if b"\0" in head else head.decode(errors="replace").lstrip("\ufeff \t\r\n")
 
 

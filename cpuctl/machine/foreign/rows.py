@@ -1,4 +1,4 @@
-"""From rows of CPUs, as other tools print them, to a machine and what a kubelet would make of it."""
+"""From rows of CPUs, as other tools print them, to a machine and the kubelet's view of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAID_OF_FORMS = frozenset({"unrecorded-memory", "unrecorded-hugepages"})
 
 
 class CPURow(NamedTuple):
-    """One CPU that runs; None is what a tool does not tell.
+    """One online CPU; None for what a tool does not print.
 
     CPUs with equal ``core`` are siblings, whatever it is; ``core_id`` is the number for a kubelet.
     ``package`` are the CPUs of the socket, where sockets may be without numbers.
@@ -41,7 +41,7 @@ class CPURow(NamedTuple):
 
 
 class PrintedMachine(NamedTuple):
-    """All that a file tells; ``memory_bytes`` is the machine's own figure."""
+    """Everything in a file; ``memory_bytes`` is the machine's own total."""
 
     rows: Sequence[CPURow]
     nodes: Sequence[NumaNode] = ()
@@ -55,7 +55,7 @@ class PrintedMachine(NamedTuple):
 
 
 class ForeignMachine(NamedTuple):
-    """A machine, a kubelet's view of it, and what of both the file tells."""
+    """A machine, the kubelet's view of it, and which parts of both the file contains."""
 
     machine: Machine
     info: MachineInfo
@@ -63,7 +63,7 @@ class ForeignMachine(NamedTuple):
 
 
 def nodes_of(rows: Iterable[CPURow]) -> tuple[NumaNode, ...]:
-    """Gather the NUMA nodes that rows name: of others, and of what they have, nothing is known."""
+    """Gather the NUMA nodes that rows name; other nodes, and their memory, are unknown."""
     members: dict[int, int] = {}
     for row in rows:
         if row.node is not None:
@@ -72,7 +72,7 @@ def nodes_of(rows: Iterable[CPURow]) -> tuple[NumaNode, ...]:
 
 
 def build(printed: PrintedMachine, content: FormContent, source: str) -> ForeignMachine:
-    """Build the machine; raise InputError where no CPU runs, and where parts contradict each other.
+    """Build the machine; raise InputError if no CPU is online or parts contradict each other.
 
     What the file does not tell is unknown in the machine. What a kubelet could not start without is assumed
     in its view of the machine, and said.

@@ -1,4 +1,4 @@
-"""Machines as ``lscpu -p -a`` and ``numactl -H`` print them, for whoever reads what these tools print.
+"""Machines as ``lscpu -p -a`` and ``numactl -H`` print them, for programs that parse their output.
 
 What is not known of a machine is written as the tool writes what its kernel does not tell.
 """
@@ -59,7 +59,7 @@ def _numbered(whose: Mapping[int, Hashable]) -> Mapping[int, int]:
 
 
 def as_numactl(machine: Machine) -> str:
-    """Write NUMA nodes, their CPUs, memory and distances; raise InputError where there are no nodes."""
+    """Write NUMA nodes, their CPUs, memory and distances; raise InputError if there are no nodes."""
     nodes = machine.numa_nodes
     if not nodes:
         raise InputError(

@@ -1,4 +1,4 @@
-"""One call of gRPC over a Unix socket: HTTP/2 (RFC 9113) for a client that asks once and hangs up.
+"""One gRPC call over a Unix socket: HTTP/2 (RFC 9113) for a client that makes a single request.
 
 The kubelet answers three calls without streams, in a message or two: that is a preface, one request and
 frames to collect, not worth eight megabytes of a library on a node.
@@ -48,7 +48,7 @@ _CODES = _codes()
 
 
 def encode_headers(headers: list[tuple[str, str]]) -> bytes:
-    """Write headers as plain literals, which no table keeps."""
+    """Write headers as plain literals without indexing."""
     return b"".join(b"\0" + _literal(name) + _literal(value) for name, value in headers)
 
 
@@ -173,7 +173,7 @@ class _Frame(NamedTuple):
 
 
 def call(path: str, method: str, message: bytes = b"", *, seconds: float = _SECONDS) -> bytes:
-    """Ask the server at the socket *path*, and return the message it answers.
+    """Call the server at the socket *path*, and return its response message.
 
     Raise NodeAccessError where the socket is closed to us, InputError where nobody listens or what is
     answered is no gRPC, too large, too late or a refusal.

@@ -1,4 +1,4 @@
-"""The API's answers as JSON, as knit, grpcurl and programs in Go print them.
+"""The API's responses as JSON, as knit, grpcurl and Go programs print them.
 
 Members are called ``cpu_ids`` or ``cpuIds``; 64-bit numbers may be texts, and a zero may be left out, so that
 NUMA node 0 is ``{}`` (kubernetes issue 101522).

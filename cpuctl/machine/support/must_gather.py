@@ -224,7 +224,7 @@ def _holds_pods(path: str) -> bool:
 
 
 class SeveralNodesError(InputError):
-    """A must-gather of several nodes, of which none is named; ``nodes`` are their names."""
+    """A must-gather of several nodes with none specified; ``nodes`` are their names."""
 
     nodes: tuple[str, ...] = ()
 

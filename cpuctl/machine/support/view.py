@@ -1,4 +1,4 @@
-"""What every support archive is seen as: a recording's files, and what is known beside them."""
+"""How support archives are read: as a recording's files, and what else is known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 
 class SupportArchive(NamedTuple):
-    """What a support archive is, and what it tells of its node beside the files.
+    """What a support archive is, and what it contains about its node besides the files.
 
     ``what`` names its kind with an article. ``version`` is the kubelet's release, empty where it tells none,
     ``config_at`` where its configuration stands as far as no flag tells. ``flags_gap`` says why flags of the
@@ -28,7 +28,7 @@ class SupportArchive(NamedTuple):
 
 
 class Overlay:
-    """A tree with texts of our own on top: what a tool tells elsewhere, at the path where a node has it."""
+    """A tree with our own texts on top: what a tool stores elsewhere, at the path where a node has it."""
 
     def __init__(self, below: Tree, texts: Mapping[str, str]) -> None:
         self._below = below
@@ -56,7 +56,7 @@ def configuration_place(tree: Tree) -> str:
 
 
 def not_collected(machine: Machine, tree: Tree, gathered: SupportArchive) -> Iterator[MachineFinding]:
-    """Name in one note what an archive of this kind could hold of a node, and this one does not."""
+    """Report in one note what such an archive could contain about a node and this one does not."""
     if missing := tuple(_missing(machine, tree)):
         yield note("not-collected", "", f"{gathered.what} without {', '.join(missing)}")
 

@@ -25,7 +25,7 @@ _WATCHED_IN_CONTAINER = ("resources", "resizePolicy", "restartPolicy")
 _WORDS = {
     "object": "a mapping",
     "array": "a list",
-    "string": "a text",
+    "string": "a string",
     "integer": "a whole number",
     "boolean": "true or false",
 }

@@ -2,8 +2,8 @@
 
 An absolute link begins at the root. Every step is taken from the descriptor of the directory before it and
 follows no link by itself, so that nobody can put another file in its place meanwhile. What leads out of the
-root, or in a circle, is refused; what is no regular file is not opened. Below ``/`` the kernel resolves, as
-it does for the kubelet. (Python has no ``openat2``, which could do the same in one call.)
+root, or in a circle, is refused; only regular files are opened. Below ``/`` the kernel resolves, as it does
+for the kubelet. (Python has no ``openat2``, which could do the same in one call.)
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DanglingLinkError(FileNotFoundError):
 
 
 def not_regular(mode: int, where: str) -> InputError:
-    """Make the error for what is no regular file."""
+    """Make the error for what is not a regular file."""
     kind = _KINDS.get(stat.S_IFMT(mode), "something else")
     return InputError(f"expected a regular file, found {kind}", where=where)
 

@@ -165,7 +165,7 @@ def claim_warnings(claims: NodeClaims, pods: Iterable[PodClaims]) -> Iterator[tu
                 text = f"{named} gets CPUs {claim.prepared.strays}, which are not among its devices"
                 yield name, f"{text}: core ids repeat across sockets ({_FIXED})"
             if claim.cpus and not claim.containers:
-                yield name, f"{named} is used by no container, but keeps its CPUs from others"
+                yield name, f"{named} is used by no container, but its CPUs are unavailable to others"
 
 
 def _pod(pod: PodClaims, machine: DriverMachine) -> answers.PodClaims:

@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 MOST_EXPLAINED = 20
 """Pods that are explained: each is tried with many changes, and more alike tell nothing new."""
 
-_NO_CONFIGURATION = "what the kubelet is told: it is not in the recording, and its defaults are assumed"
-_NO_CONFIGURATION_HERE = "what the kubelet is told: there is no {}, and its defaults are assumed"
-_DESCRIBED = "the machine is only described: nothing runs there that could be looked at"
+_NO_CONFIGURATION = "the kubelet's configuration: not in the recording, so defaults are assumed"
+_NO_CONFIGURATION_HERE = "the kubelet's configuration: {} does not exist, so defaults are assumed"
+_DESCRIBED = "the machine is only described: there are no running processes to check"
 _NO_STATE = "the kubelet's state files are not in the recording"
-_NO_STATE_HERE = "there are no state files of a kubelet"
-_NO_OWNERS = "cpu_manager_state is not in the recording: nobody can tell who holds which CPUs"
-_UNUSABLE = "{} cannot be used ({}): nobody can tell who holds which CPUs"
-_NAMELESS = "the names of pods with CPUs or memory: neither the recording nor --pods tells them"
+_NO_STATE_HERE = "no kubelet state files found"
+_NO_OWNERS = "cpu_manager_state is not in the recording: who holds which CPUs is unknown"
+_UNUSABLE = "{} cannot be used ({}): who holds which CPUs is unknown"
+_NAMELESS = "the names of pods with CPUs or memory: neither in the recording nor in --pods"
 
 
 class ReportInputs(Record):
@@ -290,7 +290,7 @@ class _Reporter:
             missing = (f"{each['missing']} ({', '.join(each['checks'])})" for each in document["unchecked"])
             self._misses("audit", *missing)
             if not observed.settled:
-                self._misses("audit", "the kubelet's state has changed each time the node was looked at")
+                self._misses("audit", "the kubelet's state changed during every attempt to read the node")
             if count := len(document["unreadable"]):
                 self._misses("audit", f"{counted(count, 'file')} of the node could not be read")
         return document

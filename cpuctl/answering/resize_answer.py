@@ -132,7 +132,7 @@ def _why_not(resizes: Resizes) -> str:
         return POLICY_NONE
     if not rules.exclusive_cpus and rules.release.managers_refuse_resizes:
         return f"{EXCLUSIVE_CPUS} is off"
-    return f"kubelet 1.{rules.minor} has none: {SOURCE} brings it"
+    return f"kubelet 1.{rules.minor} does not have it: {SOURCE} adds it"
 
 
 def resized_pod(attempted: RetriedResize, resizes: Resizes, fix: str = "") -> answers.ResizedPod:
@@ -348,9 +348,9 @@ def _cgroup(values: CgroupValues) -> answers.Cgroup:
     }
 
 
-_STAYS = "variables stay as they are until their container starts again"
-_RESTARTS = "its container starts again"
-_NOT_GRANTED = "volumes show what is requested, granted or not"
+_STAYS = "variables stay unchanged until their container restarts"
+_RESTARTS = "its container restarts"
+_NOT_GRANTED = "volumes show what is requested, whether granted or not"
 
 
 def inside_answer(outcome: ResizeOutcome, node: Node, rules: ResizeRules) -> list[Rereading]:

@@ -352,17 +352,20 @@ def _rounded(value: float) -> float:
 def _unknown(node: TopNode, window: Window) -> Iterator[tuple[str, str]]:
     """Say what the kernel, or the kubelet, does not tell, and why."""
     if not node.policy:
-        yield "containers, sharedPool", "there is no state of the CPU Manager that can be read"
+        yield "containers, sharedPool", "the CPU Manager's state file cannot be read"
     if node.reserved is None:
-        yield "reserved", "nothing is known of the kubelet's configuration"
+        yield "reserved", "the kubelet's configuration is unknown"
     if "node" not in window.stalled:
-        yield "pressure", "there is no /proc/pressure/cpu: the kernel is without PSI, or it is off (psi=1)"
+        yield (
+            "pressure",
+            "/proc/pressure/cpu does not exist: the kernel has no PSI, or it is disabled (boot with psi=1)",
+        )
     if window.delays is None:
-        yield "runQueueDelay of CPUs", "there is no /proc/schedstat (CONFIG_SCHEDSTATS)"
+        yield "runQueueDelay of CPUs", "/proc/schedstat does not exist (CONFIG_SCHEDSTATS)"
     if window.interrupts is None:
-        yield "interrupts", "/proc/interrupts cannot be read, or was read once"
+        yield "interrupts", "/proc/interrupts cannot be read, or was read only once"
     if window.foreign is None:
-        yield "foreign", "no process can be seen below /proc"
+        yield "foreign", "no processes are visible in /proc"
     yield from _unknown_of_containers(node, window)
 
 
@@ -372,11 +375,11 @@ def _unknown_of_containers(node: TopNode, window: Window) -> Iterator[tuple[str,
     paths = [each.path for each in node.watched.containers if each.path]
     groups = [window.groups[path].after for path in paths if path in window.groups]
     if len(groups) < len(paths) or any(map(_began_anew, window.groups.values())):
-        yield "used", "the groups of some containers have come or gone"
+        yield "used", "the cgroups of some containers have appeared or disappeared"
     if any(each.periods is None for each in groups):
-        yield "throttled", "the groups' cpu.stat does not count it: the controller cpu is off there"
+        yield "throttled", "cpu.stat of the cgroups does not count it: the cpu controller is disabled there"
     if groups and all(each.stalled is None for each in groups):
-        yield "pressure of containers", "their groups have no cpu.pressure"
+        yield "pressure of containers", "their cgroups have no cpu.pressure"
     counts = [
         each for path in paths if path in window.threads for each in window.threads[path].after.values()
     ]

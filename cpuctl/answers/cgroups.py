@@ -112,7 +112,7 @@ class Write(TypedDict):
     after: str
     inherits: str | None
     """What is in force before a group without a list of its own gets one."""
-    why: Literal["hold on", "give up", "make room", "take over", "lift the quota", "limit"]
+    why: Literal["wait", "give up", "make room", "take over", "lift the quota", "limit"]
 
 
 class LeftOut(TypedDict):

@@ -120,7 +120,7 @@ def _on_claimed(
         severity=Severity.ERROR,
         code="claim-shared",
         place=NodePart.of(observed),
-        message=f"it uses no claim, but may run on {named(cpus)} of {', '.join(whose)}",
+        message=f"it does not use a claim, but may run on {named(cpus)} of {', '.join(whose)}",
         expected=str((observed.effective or CPUSet()) - cpus) or "other CPUs",
         detected=str(observed.effective),
         fix=f"crictl update --cpuset-cpus {snapshot.machine.online - prepared.claimed} "
@@ -138,7 +138,8 @@ def _throttled(observed: ObservedContainer) -> Iterator[Finding]:
         code="claim-throttled",
         place=NodePart.of(observed),
         message=f"it has {named(observed.expected.cpus or CPUSet())} by its claims, and is throttled at "
-        f"{cpu.quota / cpu.period:g} CPUs: kubelets do not lift quotas for claims (kubernetes issue 70585)",
+        f"{cpu.quota / cpu.period:g} CPUs: the kubelet does not remove quotas for claims (kubernetes issue "
+        "70585)",
         expected="no quota",
         detected=f"{cpu.quota} us in {cpu.period} us",
         fix="remove its CPU limit",

@@ -203,7 +203,7 @@ def _configured_text(group: Cgroup) -> str:
     cpus = group.cpuset.cpus
     if cpus is None:
         return "no cpuset.cpus set"
-    return str(cpus) if cpus else f"none of its own, so {_text(group.cpuset.effective)}"
+    return str(cpus) if cpus else f"unset, so {_text(group.cpuset.effective)}"
 
 
 def _text(cpus: CPUSet | None) -> str:

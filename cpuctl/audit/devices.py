@@ -28,7 +28,7 @@ def check_devices(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.WARNING,
             code="devices-unusable",
             place=NodePart(DEVICES_FILE),
-            message=f"a kubelet started now treats every device as free: {state.devices_problem}",
+            message=f"a restarted kubelet would treat every device as free: {state.devices_problem}",
             fix="cpuctl checkpoint verify",
         )
     if state.devices is None:
@@ -48,7 +48,7 @@ def _gone(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding
                 code="stale-devices",
                 place=NodePart(_subject(snapshot, entry), _owner(snapshot, entry)),
                 message=f"{few(entry.names)} of {entry.resource} are recorded for it, but its pod is gone: "
-                "they are freed when the next pod is admitted (kubernetes issue 137010)",
+                "they are released when the next pod is admitted (kubernetes issue 137010)",
                 expected="no entry",
                 detected=few(entry.names),
             )
@@ -74,7 +74,7 @@ def _other_count(pod: StoredPod, container: Container, resource: str, asked: int
         severity=Severity.WARNING,
         code="devices-differ",
         place=NodePart.in_pod(pod, pod.uid, container.name),
-        message=f"it asks for {asked} of {resource}, and {count or 'none'} are recorded for it: after a "
+        message=f"it requests {asked} of {resource}, but {count or 'none'} are recorded for it: after a "
         "restart the kubelet may give its devices to others, or not admit it again",
         expected=str(asked),
         detected=str(count),

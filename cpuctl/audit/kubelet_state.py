@@ -76,7 +76,7 @@ def _file(snapshot: NodeSnapshot, file: _File) -> Iterator[Finding]:
             severity=Severity.ERROR,
             code="state-unusable",
             place=NodePart(file.name),
-            message=f"a kubelet would not load it: {file.problem}",
+            message=f"the kubelet would not load it: {file.problem}",
             expected="a state file",
             detected=file.problem,
             fix=DRAIN if file.name in snapshot.state.lost else _REPAIR,
@@ -89,7 +89,8 @@ def _file(snapshot: NodeSnapshot, file: _File) -> Iterator[Finding]:
             severity=Severity.ERROR,
             code="state-policy",
             place=NodePart(file.name),
-            message=f"it was written with another {file.manager} policy: a kubelet does not start with it",
+            message=f"it was written with a different {file.manager} policy: the kubelet does not start "
+            "with it",
             expected=file.configured,
             detected=file.saved.policy_name,
             fix=_REPAIR,
@@ -230,8 +231,8 @@ def check_finished_init_containers(snapshot: NodeSnapshot) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 code="finished-init-container",
                 place=NodePart.in_pod(pod, uid, names),
-                message=f"it has ended but still holds {named(stranded)}, which no other container of its "
-                "pod uses",
+                message=f"it has terminated but still holds {named(stranded)}, which no other container of "
+                "its pod uses",
                 expected="CPUs that app containers use",
                 detected=str(stranded),
                 fix=delete_pod(pod),
@@ -275,7 +276,7 @@ def check_missing_groups(snapshot: NodeSnapshot) -> Iterator[Finding]:
                     code="group-missing",
                     place=NodePart.in_pod(pod, uid, status.name),
                     message="it is running according to the API server, but has no control group: it has "
-                    "ended since",
+                    "terminated since",
                     expected=f"a group of container {status.container_id[:12]}",
                     detected="none",
                     fix=show_pod(pod),

@@ -53,7 +53,7 @@ def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet |
     if owners:
         return f"; {cpus} is what {' and '.join(owners[:_MOST])} {'have' if len(owners) > 1 else 'has'}"
     gaps = list(_not_recorded(snapshot))
-    return f"; not recorded, and perhaps the reason: {' and '.join(gaps)}" if gaps else ""
+    return f"; not recorded, but a possible reason: {' and '.join(gaps)}" if gaps else ""
 
 
 def _equals(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -> Iterator[str]:
@@ -123,11 +123,11 @@ def check_agents(snapshot: NodeSnapshot) -> Iterator[Finding]:
         severity=Severity.WARNING,
         code="agents-contend",
         place=NodePart("node"),
-        message=f"{_listed(contending)} beside a CPU Manager whose policy is {state.policy_name}: neither "
-        "sees what the other writes",
+        message=f"{_listed(contending)} beside a CPU Manager whose policy is {state.policy_name}: they "
+        "overwrite each other's settings",
         expected="one of them",
         detected=", ".join(contending),
-        fix=f"take {' and '.join(contending)} off this node",
+        fix=f"remove {' and '.join(contending)} from this node",
     )
 
 
@@ -139,7 +139,7 @@ def check_other_agents(snapshot: NodeSnapshot) -> Finding | None:
             f"systemd sets for all programs {settings[-1].key}={settings[-1].value} ({settings[-1].file})"
         )
     if _is_shielded(snapshot):
-        agents.append("a shield of cset is up (groups system and user)")
+        agents.append("a cset shield is active (groups system and user)")
     if not agents:
         return None
     gap = "" if snapshot.cpu_settings is not None else "; systemd's CPU settings are not recorded"

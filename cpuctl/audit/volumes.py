@@ -43,22 +43,23 @@ def check_volumes(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.NOTE,
             code="assigned-cpuset-gate",
             place=NodePart(_GATE),
-            message=f"the gate is off: the kubelet still keeps {ASSIGNED_CPUSET} files up to date, but "
-            "an API server with the gate off drops the field, and the file, when a pod is rewritten",
+            message=f"the feature gate is disabled: the kubelet still keeps {ASSIGNED_CPUSET} files up to "
+            "date, but an API server with the gate disabled drops the field, and the file, when a pod is "
+            "updated",
             expected="on",
             detected="off",
-            fix=f"switch on {_GATE} at the API server",
+            fix=f"enable {_GATE} in the API server",
         )
 
 
 def _unserved(snapshot: NodeSnapshot, observed: ObservedContainer, volume: DownwardFile) -> Finding:
-    kubelet = f"a kubelet before 1.{ASSIGNED_CPUSET_SINCE} does not know {ASSIGNED_CPUSET}"
+    kubelet = f"kubelets before 1.{ASSIGNED_CPUSET_SINCE} do not know {ASSIGNED_CPUSET}"
     what = "the file is not kept up to date" if volume.text is not None else "the file is missing"
     return Finding(
         severity=Severity.WARNING,
         code="assigned-cpuset-unserved",
         place=NodePart.of(observed),
-        message=f"{kubelet}: {what}, and its pod could not start again",
+        message=f"{kubelet}: {what}, and its pod could not be restarted",
         expected=_cpus(_expected(snapshot, observed)),
         detected=_shown(volume.text),
         fix=f"remove {ASSIGNED_CPUSET} from the pod, or upgrade the kubelet",
@@ -88,7 +89,7 @@ def _compared(
             severity=Severity.NOTE,
             code="assigned-cpuset-pending",
             place=NodePart.of(observed),
-            message=f"it should give up {named(wanted - cpus)} after its delay: it reads the rest",
+            message=f"it should release {named(wanted - cpus)} after its delay, so it reads only the rest",
             expected=_cpus(wanted),
             detected=_cpus(cpus),
         )

@@ -25,7 +25,7 @@ from cpuctl.cgroups.names import Driver, ancestors
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.cgroups.linux_resources import systemd_quota
 
-StepReason = Literal["hold on", "give up", "make room", "take over"]
+StepReason = Literal["wait", "give up", "make room", "take over"]
 
 
 class Write(NamedTuple):
@@ -223,7 +223,7 @@ def _ordered(
             now[path] = lists[path].effective
             if now[path] == cpus:
                 texts[path] = str(cpus)
-                yield PlannedWrite(path, name, "", str(cpus), "hold on")
+                yield PlannedWrite(path, name, "", str(cpus), "wait")
     for write in order_writes(now, goal):
         before, texts[write.path] = texts.get(write.path, ""), str(write.after)
         yield PlannedWrite(write.path, name, before, str(write.after), write.why)

@@ -38,7 +38,7 @@ from cpuctl.state_names import (
 if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import StateFileName
 
-_NO_STATE = "it has none of the members of a kubelet's state"
+_NO_STATE = "it does not contain any members of a kubelet state file"
 
 State: TypeAlias = CPUStateFile | MemoryStateFile | PodsStateFile | DevicesStateFile | ClaimsStateFile
 OTHER_FILES = (STATUS_FILE, DEVICES_FILE, CLAIMS_FILE)

@@ -222,7 +222,7 @@ def _limited(document: Value, kubelet: StateReader) -> Value:
 
 
 def _crash(where: str) -> InputError:
-    return InputError("is null: a kubelet crashes on it", where=where, hint=DRAIN)
+    return InputError("is null: the kubelet crashes on it", where=where, hint=DRAIN)
 
 
 def _blocks(blocks: list[Value] | None) -> tuple[MemoryBlock, ...]:

@@ -64,7 +64,7 @@ def migrate_cpu_state(
     if unknown:
         return NotMigrated(
             f"it is unknown which containers these ids belong to: {_some(unknown)}",
-            "give the pods with their container ids, or drain the node and delete the file",
+            "pass the pods with their container ids (--pods), or drain the node and delete the file",
         )
     state = _named(state, container_ids or {}, to)
     if not to.keeps_pods and (leftover := _held_by_pods_only(state)):
@@ -79,7 +79,7 @@ def migrate_memory_state(state: MemoryStateFile, to: StateReader) -> Migrated | 
     odd = sorted(uid for uid, blocks in state.pod_entries.items() if not _same_memory(state, uid, blocks))
     if odd:
         return NotMigrated(
-            f"pods hold memory as a whole that is not the sum of what their containers hold: {_some(odd)}; "
+            f"the memory of these pods as a whole is not the sum of their containers' memory: {_some(odd)}; "
             f"{_kubelet(to)} would not start: [memorymanager] the expected machine state is different from "
             "the real one",
             _INSTEAD,
@@ -98,7 +98,7 @@ def migrate_memory_state(state: MemoryStateFile, to: StateReader) -> Migrated | 
 
 _INSTEAD = (
     "remove these pods from the node first, or drain it and delete the file before the other kubelet starts; "
-    "cpuctl checkpoint repair for the other kubelet gives back what no container holds"
+    "cpuctl checkpoint repair for the other kubelet releases what no container holds"
 )
 
 
@@ -125,7 +125,7 @@ def _held_by_pods_only(state: CPUStateFile) -> CPUSet:
 def _unnamed_cpus(state: CPUStateFile, leftover: CPUSet, to: StateReader) -> NotMigrated:
     owners = sorted(uid for uid, cpus in state.pod_entries.items() if cpus & leftover)
     return NotMigrated(
-        f"CPUs {leftover} are held by pods as a whole and by no container of them: {_some(owners)}; "
+        f"CPUs {leftover} are held by pods as a whole, but by none of their containers: {_some(owners)}; "
         f"{_kubelet(to)} would not start: current set of available CPUs doesn't match with CPUs in state",
         _INSTEAD,
     )
@@ -142,7 +142,7 @@ def _cpu_losses(state: CPUStateFile, to: StateReader) -> Iterator[Loss]:
         for name, cpus in sorted(containers.items()):
             now = state.entries.get(uid, {}).get(name)
             if now not in (None, cpus):
-                meaning = f"after another upgrade it may not shrink below {now}, what it has now"
+                meaning = f"after another upgrade it cannot shrink below its current {now}"
                 yield Loss(kind=Lost.BASELINE, pod_uid=uid, container=name, was=str(cpus), meaning=meaning)
 
 

@@ -95,7 +95,7 @@ def _read(name: str, directory: int | None, where: str) -> bytes:
         if stat.S_ISLNK(mode):
             raise InputError("is a symbolic link: name the file itself", where=where)
         if not stat.S_ISREG(mode):
-            raise InputError("is no regular file", where=where)
+            raise InputError("is not a regular file", where=where)
         with open(f"/proc/self/fd/{handle}", "rb") as file:  # noqa: PTH123
             content = file.read(MAX_CHARACTERS + 1)
     finally:
@@ -178,7 +178,7 @@ def _back_up(path: Path, old: bytes, now: datetime, directory: int) -> Path:
     """Give the file a second name, and make sure that what has it now is what was read."""
     backup = back_up(path, now, directory)
     if backup is None:
-        raise NodeAccessError("there are 1000 backups of this second", where=str(path))
+        raise NodeAccessError("too many backups: 1000 within the same second", where=str(path))
     if not _kept(backup, old, directory):
         raise _changed(path)
     return backup
@@ -211,7 +211,7 @@ def _confirm(path: Path, backup: Path, directory: int) -> None:
     try:
         sync_directory(directory)
     except OSError as error:
-        message = f"is written, but may not survive a power cut: {os_reason(error)}"
+        message = f"is written, but may not survive a power failure: {os_reason(error)}"
         not_synced = NotSyncedError(message, where=str(path))
         not_synced.backup = backup
         raise not_synced from None

@@ -51,7 +51,9 @@ MEMORY_UNKNOWN = f"the machine information does not include the amount of memory
 """Why it is not determined what hangs on the memory of a machine that was recorded without it."""
 
 
-CORES_UNKNOWN = "the core and package of the CPUs are not recorded (cpu*/topology), and a kubelet needs both"
+CORES_UNKNOWN = (
+    "the core and package of the CPUs are not recorded (cpu*/topology), but the kubelet needs both"
+)
 """Why it is not determined what a kubelet does on a machine that was recorded without them."""
 
 
@@ -63,7 +65,7 @@ CACHES_UNKNOWN = (
 
 
 HUGE_PAGES_UNKNOWN = (
-    "memory_manager_state has huge pages, but those of the node are not recorded: a kubelet compares them"
+    "memory_manager_state has huge pages, but those of the node are not recorded: the kubelet compares them"
 )
 """Why it is not determined whether a kubelet would take over a state file of the Memory Manager."""
 

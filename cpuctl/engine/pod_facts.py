@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
     from cpuctl.quantity import Quantity
 
-_STARTS_IN_POOL = "in the shared pool as it is when it starts: the CPU Manager never updates its CPUs"
+_STARTS_IN_POOL = "in the shared pool as of its start: the CPU Manager never updates its CPUs"
 _NO_V1 = (
-    "KEP-2837 says that pod-level resources need cgroup v2; kubelet 1.36 does not check that and "
-    "applies them on cgroup v1, too"
+    "pod-level resources require cgroup v2 (KEP-2837), but kubelet 1.36 does not check this and "
+    "also applies them on cgroup v1"
 )
 
 

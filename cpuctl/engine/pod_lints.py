@@ -324,7 +324,7 @@ def _lint_container(subject: PodLintSubject, container: Container) -> Iterator[F
                 detail = f"UnexpectedAdmissionError: {_OVERFLOW}"
                 yield field_path.key(name).rejected(_UNCOUNTABLE, detail, by=Component.KUBELET, fix=fix)
             else:
-                detail = f"a kubelet with memoryManagerPolicy Static rejects this notation: {_OVERFLOW}"
+                detail = f"with memoryManagerPolicy Static, the kubelet rejects this notation: {_OVERFLOW}"
                 yield field_path.key(name).warning(_UNCOUNTABLE, detail, fix=fix)
 
 

@@ -165,7 +165,7 @@ class _Search:
         free = len(CPUSet(self.policy.allocatable) - self.taken)
         who = self.owners.name(held.uid, held.container)
         return NotRepaired(
-            f"{who} cannot keep CPUs {lost}, and only {free} CPUs are free that may be exclusive",
+            f"{who} cannot keep CPUs {lost}, and only {free} CPUs are free for exclusive use",
             REMOVE_ONE,
         )
 
@@ -208,8 +208,8 @@ def repair_cpu_state(
         work.give_up_baselines()
     if not work.state.default_cpu_set:
         return NotRepaired(
-            "pods hold all CPUs that are not reserved: a kubelet with strict-cpu-reservation rejects a state "
-            "whose shared pool is empty (kubernetes issue 141196)",
+            "pods hold all CPUs that are not reserved: with strict-cpu-reservation, the kubelet rejects a "
+            "state with an empty shared pool (kubernetes issue 141196)",
             REMOVE_ONE,
         )
     return Repaired(work.state, tuple(work.actions))
@@ -233,7 +233,10 @@ class _Work:
         )
         for uid, containers in sorted(self.state.entries.items()):
             for name, cpus in sorted(containers.items()):
-                why = "the policy none knows no exclusive CPUs; it runs on them until it is started again"
+                why = (
+                    "policy none has no exclusive CPUs; the container keeps running on them until it is "
+                    "restarted"
+                )
                 self._do(ActionKind.DROPPED, why, uid, name, before=str(cpus))
         self.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
 
@@ -263,12 +266,12 @@ class _Work:
                     pods[uid] = whole
                     continue
                 why = (
-                    "this kubelet does not read what pods hold as a whole: containers keep theirs, and the "
-                    f"rest, CPUs {whole - covered}, is given back"
+                    "this kubelet does not read what pods hold as a whole: containers keep theirs, and "
+                    f"the remaining CPUs {whole - covered} are released"
                 )
                 self._do(ActionKind.POD, why, uid, before=str(whole))
             elif not covered:
-                why = "no container of the pod holds any of them: no kubelet ever takes them back"
+                why = "no container of the pod holds any of them: the kubelet never releases them"
                 self._do(ActionKind.POD, why, uid, before=str(whole))
             else:
                 pods[uid] = whole | covered
@@ -317,7 +320,7 @@ class _Work:
             for name, baseline in sorted(promised.items()):
                 now = self.state.entries.get(uid, {}).get(name)
                 if now is not None and now != baseline:
-                    why = f"this kubelet keeps no baselines: it may not shrink below {now} any more"
+                    why = f"this kubelet does not keep baselines: it can no longer shrink below {now}"
                     self._do(ActionKind.BASELINE, why, uid, name, before=str(baseline))
         self.state = replace(self.state, baselines={})
 
@@ -356,7 +359,7 @@ def _why_lost(lost: CPUSet, policy: StaticPolicy) -> str:
     reasons = {
         "not on this machine": lost - machine,
         "reserved": lost & reserved,
-        "held by another pod, too": lost & machine - reserved,
+        "also held by another pod": lost & machine - reserved,
     }
     return "; ".join(f"CPUs {cpus} are {why}" for why, cpus in reasons.items() if cpus)
 
@@ -364,7 +367,7 @@ def _why_lost(lost: CPUSet, policy: StaticPolicy) -> str:
 def _why_pool(old: CPUSet, new: CPUSet, policy: StaticPolicy) -> str:
     machine = CPUSet(policy.topology.cpus)
     reasons = {
-        "come to it": new - old,
+        "are added": new - old,
         "are held or reserved": (old - new) & machine,
         "are not on this machine": old - machine,
     }
@@ -376,11 +379,11 @@ def _why_pool(old: CPUSet, new: CPUSet, policy: StaticPolicy) -> str:
 # repair.
 
 _SHOWN = 3
-_REMOVE = f"remove what has no place from the node, then {REPAIR_WITH_PODS}, or {DRAIN}"
+_REMOVE = f"remove the pods that do not fit from the node, then {REPAIR_WITH_PODS}, or {DRAIN}"
 _REASONS = {
-    None: "the sums are not those of the entries",
-    DriftKind.BENIGN: "the machine's memory differs by what a reboot changes",
-    DriftKind.REAL: "the machine's memory, or what is reserved of it, has changed",
+    None: "the totals do not match the entries",
+    DriftKind.BENIGN: "the machine's memory differs only by what a reboot changes",
+    DriftKind.REAL: "the machine's memory or its reservations have changed",
 }
 
 
@@ -431,7 +434,7 @@ def repair_memory_state(
 def _given_up(state: MemoryStateFile) -> Repaired[MemoryStateFile]:
     if state.policy_name == "None":
         return Repaired(state)
-    why = "the policy None keeps no memory for anybody"
+    why = "policy None does not assign memory"
     actions = [
         RepairAction(did=ActionKind.DROPPED, reason=why, pod_uid=uid, container=name, before=_amounts(blocks))
         for uid, containers in sorted(state.entries.items())
@@ -459,7 +462,7 @@ def _pods_passed_over(state: MemoryStateFile, rules: MemoryRules, owners: Owners
         if not rules.keeps_pods:
             why = "this kubelet does not read what pods hold as a whole; their containers keep theirs"
         elif uid not in entries:
-            why = "no container of the pod holds any of it: no kubelet ever takes it back"
+            why = "no container of the pod holds any of it: the kubelet never releases it"
         else:
             continue
         yield RepairAction(did=ActionKind.POD, reason=why, pod_uid=uid, before=_amounts(blocks))
@@ -471,7 +474,7 @@ def _no_place(misfits: tuple[UnplacedBlock, ...], owners: Owners) -> NotRepaired
         for each in misfits[:_SHOWN]
     )
     more = f" and {len(misfits) - _SHOWN} more" if len(misfits) > _SHOWN else ""
-    return NotRepaired(f"memory that pods hold has no place on this machine: {shown}{more}", _REMOVE)
+    return NotRepaired(f"memory held by pods does not fit on this machine: {shown}{more}", _REMOVE)
 
 
 def _why_not(verdict: str | KubeletFault | Undetermined) -> str:

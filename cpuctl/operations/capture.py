@@ -70,7 +70,7 @@ def with_reading(collected: Collected, describe: Callable[[MachineSource], str])
     try:
         source = read_machine_tree(_tree(collected), "capture")
     except CpuctlError as error:
-        note = f"cpuctl itself cannot read this machine: {error.where}: {error.message}"
+        note = f"cpuctl cannot read this machine: {error.where}: {error.message}"
         return collected._replace(areas=_changed(collected, note=note))
     members = {**collected.members, READING: describe(source)}
     return collected._replace(members=members, areas=_changed(collected, entries=1))

@@ -117,7 +117,7 @@ def node_claims(
         node.kubelet = node_rules(loaded.gates)
     if loaded.settings.node_allocatable_mapping and not rules.counts:
         sources.warnings.append(
-            "DRANodeAllocatableResources is off: the driver's mapping of devices to the node's CPUs has "
+            "DRANodeAllocatableResources is disabled: the driver's mapping of devices to the node's CPUs has "
             "no effect"
         )
     elif loaded.settings.node_allocatable_mapping and rules.minor == SHARES_SINCE:

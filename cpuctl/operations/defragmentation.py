@@ -52,10 +52,12 @@ def defragment(
     though no CPUs are anybody's own.
     """
     if len(planning.incoming) > 1:
-        hint = "give one of them alone, or none"
-        raise UsageError(f"{len(planning.incoming)} pods are given", where=_OPTION, hint=hint)
+        hint = "use a single pod, or none"
+        raise UsageError(
+            f"{len(planning.incoming)} pods given, expected at most one", where=_OPTION, hint=hint
+        )
     if planning.initial.files.cpu is None and not planning.initial.running:
-        hint = "name its state files (--state) and its pods (--pods)"
+        hint = "set its state files (--state) and its pods (--pods)"
         raise UsageError("the pods of this node are unknown", where=_OPTION, hint=hint)
     node = planning.start(planning.kubelet, planning.sources)
     if not isinstance(node, Node):
@@ -66,7 +68,7 @@ def defragment(
         moves = fewest_moves(node, planning.incoming[0], budget, progress, stopped)
         return Defragmentation(moves, immovable)
     if node.policy is None:
-        hint = "name the pod that is to fit, with -f or -T"
+        hint = "set the pod to fit with -f or -T"
         raise UsageError(
             "the CPU Manager's policy is none: no pod has exclusive CPUs", where=_OPTION, hint=hint
         )

@@ -141,9 +141,9 @@ def _last_rejected(planning: Planning) -> PodChoice:
     names = list(dict.fromkeys(event.full_name for event in planning.past.rejections))
     namespace, _, name = names[0].partition("/")
     raise UsageError(
-        f"rejected were {few_names(names)}, and none of them is among the pods",
+        f"the rejected pods are not among the given pods: {few_names(names)}",
         where=f"{option_names.EVENTS} {planning.sources.entries['events']['value']}",
-        hint=f"kubectl get pod -n {namespace} {name} -o json writes one, for -f",
+        hint=f"kubectl get pod -n {namespace} {name} -o json prints one, for use with -f",
     )
 
 
@@ -190,7 +190,9 @@ def _with_memory_anew(planning: Planning, kubelet: Kubelet) -> StartResult:
     if isinstance(node, Node):
         for each in node.readmit(planning.initial.granted):
             if not isinstance(each.verdict, Admitted):
-                return Undetermined(f"pod {each.pod.full_name}, which runs, is not admitted again")
+                return Undetermined(
+                    f"pod {each.pod.full_name}, which is running, would not be admitted again"
+                )
     return node
 
 
@@ -221,7 +223,7 @@ def _first_refused(admissions: Sequence[Admission]) -> int:
     refused = (place for place, each in enumerate(admissions) if not isinstance(each.verdict, Admitted))
     place = next(refused, None)
     if place is None and len(admissions) > 1:
-        message = f"all {len(admissions)} pods are admitted, and none is selected"
+        message = f"all {len(admissions)} pods are admitted: nothing to explain"
         names = few_names(each.pod.full_name for each in admissions)
-        raise UsageError(message, hint=f"name the one to explain: {names}")
+        raise UsageError(message, hint=f"choose one to explain: {names}")
     return place or 0

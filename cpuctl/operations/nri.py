@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _HUNG_AFTER = 10.0
-_EXPECTED = "expected what cpuctl plan -o json prints"
+_EXPECTED = "expected the output of cpuctl plan -o json"
 _SWITCH_ON = (
-    "is the runtime running, and NRI on? (containerd before 2.0: disable = false under"
+    "is the runtime running, with NRI enabled? (containerd before 2.0: disable = false under"
     ' plugins."io.containerd.nri.v1.nri"; CRI-O: enable_nri = true)'
 )
 
@@ -84,7 +84,7 @@ def planned_places(filename: str, machine: str, sources: Sources) -> PlannedPlac
     refuse_other_machine(plan, load_machine(machine, sources).machine, name)
     if plan.pool is None:
         sources.warnings.append(
-            "the plan's CPU Manager policy is none: it assigns no CPUs, and containers keep those they have"
+            "the plan's CPU Manager policy is none: it assigns no CPUs, and containers keep their CPUs"
         )
     return PlannedPlaces(plan)
 
@@ -97,10 +97,10 @@ def refuse_other_machine(plan: CarriedPlan, machine: Machine, where: str) -> Non
         there, now = planned.get(node, CPUSet()), here.get(node, CPUSet())
         if there != now:
             raise InputError(
-                f"the plan is of another machine: NUMA node {node} has CPUs {there or 'none'} there, and"
+                f"the plan is for a different machine: NUMA node {node} has CPUs {there or 'none'} there, but"
                 f" {now or 'none'} here",
                 where=where,
-                hint="plan on this machine, or with a recording of it as it is now",
+                hint="create the plan on this machine, or from a current recording of it",
             )
 
 
@@ -136,16 +136,16 @@ def serve(plugin: Plugin, journal: Journal, connecting: Connecting) -> None:
                 journal.say(Level.WARNING, f"{error}: waiting for it")
             waiting = True
         except EOFError:
-            journal.say(Level.WARNING, "the runtime has closed the connection: connecting again")
+            journal.say(Level.WARNING, "the runtime closed the connection: reconnecting")
         except (OSError, FramingError) as error:
-            journal.say(Level.WARNING, f"the connection is lost ({error}): connecting again")
+            journal.say(Level.WARNING, f"connection lost ({error}): reconnecting")
         except Exception as error:  # noqa: BLE001  # who starts over may go on; nobody else tells containers
-            journal.say(Level.ERROR, f"internal error: {type(error).__name__}: {error}: connecting again")
+            journal.say(Level.ERROR, f"internal error: {type(error).__name__}: {error}: reconnecting")
         if plugin.synchronized:
             pause, plugin.synchronized = _FIRST_PAUSE, False
         plugin.pause(pause)
         pause = min(pause * 2, connecting.longest_pause)
-    journal.say(Level.INFO, "leaving: containers keep the CPUs that they have")
+    journal.say(Level.INFO, "stopping: containers keep their CPUs")
 
 
 def _connected(path: str) -> socket.socket:
@@ -157,11 +157,9 @@ def _connected(path: str) -> socket.socket:
     except OSError as error:
         end.close()
         if isinstance(error, FileNotFoundError):
-            raise NodeAccessError(
-                "there is no container runtime socket", where=path, hint=_SWITCH_ON
-            ) from None
+            raise NodeAccessError("no container runtime socket found", where=path, hint=_SWITCH_ON) from None
         if isinstance(error, ConnectionRefusedError):
             raise NodeAccessError("nothing listens on the socket", where=path, hint=_SWITCH_ON) from None
         message = f"cannot connect: {error.strerror or error}"
-        raise NodeAccessError(message, where=path, hint="name the runtime's socket with --socket") from None
+        raise NodeAccessError(message, where=path, hint="set the runtime's socket with --socket") from None
     return end

@@ -36,7 +36,7 @@ _KIND = "NRIState"
 _STATIC = "static"
 _LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 _FILES: tuple[StateFileName, ...] = (CPU_FILE, MEMORY_FILE)
-_RESERVE = "name CPUs to reserve, as --kubelet-args '--reserved-cpus=0'"
+_RESERVE = "reserve CPUs, for example with --kubelet-args '--reserved-cpus=0'"
 
 
 class PolicyInputs(NamedTuple):
@@ -72,9 +72,9 @@ class StateFile:
         except OSError:
             os.close(lock)
             raise NodeAccessError(
-                "another cpuctl nri run works with it",
+                "another cpuctl nri run is using it",
                 where=str(self.path),
-                hint="end that, or name another file with --state-file",
+                hint="stop it, or use another file with --state-file",
             ) from None
         return lock
 
@@ -97,8 +97,8 @@ class StateFile:
             return _parsed(json.loads(content))
         except (ValueError, KeyError, TypeError, RecursionError):
             hint = (
-                "name another file with --state-file, or remove it: containers that run keep what looks like"
-                " their own then"
+                "use another file with --state-file, or remove it: running containers then keep CPUs that "
+                "seem to be theirs"
             )
             raise InputError(
                 "is not a state file of cpuctl nri run", where=str(self.path), hint=hint

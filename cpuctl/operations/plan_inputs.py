@@ -232,9 +232,11 @@ def _claims(planning: Planning, given: GivenPods) -> NodeClaims | None:
     inputs, sources, running = planning.inputs, planning.sources, planning.initial.running
     if not any(pod.resource_claims for pod in (*planning.incoming, *running)):
         if any(pod.resource_claims for pod in given.pods):
-            sources.warn("DynamicResourceAllocation is off: an API server drops resource claims of new pods")
+            sources.warn(
+                "DynamicResourceAllocation is disabled: the API server drops resource claims of new pods"
+            )
         if inputs.node.driver_arguments and (planning.incoming or running):
-            sources.warn(f"{option_names.DRIVER_ARGS} counts for pods with resource claims only")
+            sources.warn(f"{option_names.DRIVER_ARGS} only applies to pods with resource claims")
         return None
 
     from cpuctl.engine.pod_rules import cgroup_settings
@@ -323,7 +325,7 @@ def _with_permanent(
     offered = [name for name in asked if name in PERMANENT_DEVICES]
     if not offered:
         return described, asked
-    text = f"{MOST_DEVICES:,} each of {few(offered)}, as virt-handler offers them, next to no NUMA node"
+    text = f"{MOST_DEVICES:,} each of {few(offered)}, as virt-handler offers them, without a NUMA node"
     sources.add("virtualizationDevices", text, "default")
     rest = [name for name in asked if name not in PERMANENT_DEVICES]
     return with_unplaced(described, offered, MOST_DEVICES), rest
@@ -342,7 +344,7 @@ def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
     nodes = sorted({pod.node_name for pod in pods if pod.node_name})
     if len(nodes) > 1:
         yield (
-            f"the pods run on {len(nodes)} nodes ({few(nodes)}), and are planned as if all ran on this one "
+            f"the pods run on {len(nodes)} nodes ({few(nodes)}), but are planned as if all ran on this node "
             "(list one node's pods with kubectl get pods -A --field-selector spec.nodeName=NODE -o json)"
         )
 

@@ -130,7 +130,7 @@ def _trial(
         return TrialNode(node)
     why = node.error if isinstance(node, StartRefused) else node.why
     fails = isinstance(node, StartRefused | KubeletFault)
-    what = "its kubelet would not start" if fails else "that cannot be said"
+    what = "its kubelet would not start" if fails else "this is unknown"
     sources.warnings.append(f"whether the node admits these pods is not checked: {what}: {why}")
     return None
 
@@ -318,7 +318,7 @@ class LintRun:
             else:
                 remarks.extend(self._document(document))
             if len(self.remarks) + len(remarks) > MOST_FINDINGS:
-                hint = "check fewer manifests at once"
+                hint = "check fewer manifests at a time"
                 raise InputError(f"more than {MOST_FINDINGS:,} findings", where=source, hint=hint)
         self.remarks.extend(sorted(remarks, key=lambda remark: remark.place))
 
@@ -397,10 +397,10 @@ def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, p
     run.govern(part for _, parts in read for part in parts)
     run.collect_kubevirt((part for _, parts in read for part in parts), sources)
     for number, (source, parts) in enumerate(read):
-        progress("looking at manifests", number, len(files))
+        progress("checking manifests", number, len(files))
         run.look_at(source, parts)
     if not run.objects and not run.remarks:
-        hint = "found only objects that make no pods" if run.others else ""
+        hint = "found only objects that do not create pods" if run.others else ""
         raise InputError("no pods: expected a Pod, a list of pods or a workload", where=where, hint=hint)
     if run.custom_resources:
         which = few(list(run.custom_resources))

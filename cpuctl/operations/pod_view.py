@@ -112,7 +112,7 @@ def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sourc
     from cpuctl.pods.rules import PodRules
 
     if machine and inputs.memory:
-        message = "-m names a machine, which has its own memory"
+        message = "-m selects a machine, which has its own memory"
         raise UsageError(message, where=option_names.MEMORY, hint="give one of them")
     kubelet = load_kubelet(inputs.kubelet, sources, machine=machine).kubelet
     sources.add_unrecorded(kubelet.version.minor, ("QoS classes and OOM scores", "cgroup values"))

@@ -96,7 +96,8 @@ def choose_for_many(text: str) -> ChosenPolicy:
     chosen = choose_policy(text)
     if "post_filter" in chosen.description.steps:
         raise UsageError(
-            "it may evict pods (post_filter), and what happens to these elsewhere or later is not computed",
+            "it may evict pods (post_filter), and what happens to them on other nodes or later is not "
+            "computed",
             where=f"{option_names.POLICY} {chosen.plugin.name}",
             hint="cpuctl plan follows evictions on one node",
         )

@@ -66,7 +66,7 @@ def _with_claims(timeline: Timeline, arguments: str, sources: Sources) -> Timeli
     """Let somebody serve resource claims, where a pod has any."""
     if not any(each.pod.resource_claims for each in timeline.pods.values()):
         if arguments:
-            sources.warnings.append(f"{option_names.DRIVER_ARGS} counts for pods with resource claims only")
+            sources.warnings.append(f"{option_names.DRIVER_ARGS} only applies to pods with resource claims")
         return timeline
 
     from cpuctl.kubelet.kubelet import Kubelet
@@ -86,7 +86,7 @@ def _load(inputs: TimelineInputs, sources: Sources) -> Timeline:
     from cpuctl.timeline.runtime_log import is_runtime_log
 
     if not inputs.name:
-        raise UsageError("no timeline to replay", hint="name one, or begin with cpuctl replay --new")
+        raise UsageError("no timeline to replay", hint="name one, or create one with cpuctl replay --new")
     refuse_stdin_twice(inputs.name, inputs.machine, inputs.kubelet.config, *inputs.filenames)
     data = read_input(inputs.name)
     text = data.decode("utf-8", "replace")
@@ -152,7 +152,7 @@ def _add_unrecorded(timeline: Timeline, sources: Sources) -> None:
                 sources.add_unrecorded(kubelet.version.minor, ("in-place resizes",))
 
 
-_EVENTS_HINT = "kubelets log pods from -v=2 on: journalctl -u kubelet -o json"
+_EVENTS_HINT = "the kubelet logs pods with -v=2 or higher: journalctl -u kubelet -o json"
 
 
 class LoggedNode(Record):
@@ -215,12 +215,12 @@ def _setup(
         try:
             KubeletVersion.parse(version)
         except ValueError as error:
-            raise InputError(str(error), where=where, hint="name a release with --kubelet-version") from None
+            raise InputError(str(error), where=where, hint="set a release with --kubelet-version") from None
         kubelet_inputs = replace(kubelet_inputs, version=version)
     try:
         kubelet = load_kubelet(kubelet_inputs, sources, machine=machine).kubelet
     except ConfigRefusedError as refused:
-        sources.warnings.append(f"a kubelet cannot load this configuration: {refused}")
+        sources.warnings.append(f"the kubelet cannot load this configuration: {refused}")
         release = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])
         return KubeletSetup(kubelet=refused_start(refused), release=release)
     return KubeletSetup(kubelet=kubelet, release=kubelet.version)
@@ -235,12 +235,12 @@ def _warn_of_gaps(history: LoggedHistory, sources: Sources) -> None:
             "the log does not begin with a start of the kubelet: the replay begins on an empty node"
         )
     if history.left_out:
-        sources.warnings.append(f"without a manifest, and left out: {few(sorted(history.left_out))}")
+        sources.warnings.append(f"left out, without a manifest: {few(sorted(history.left_out))}")
     if pinned := sorted(name for name, cpus in history.left_out.items() if cpus):
         first = pinned[0]
         sources.warnings.append(
             f"of these {few(pinned)} got CPUs ({first}: {history.left_out[first]}): "
-            "differences after that may come from it"
+            "later differences may result from this"
         )
     if history.kept:
         sources.warnings.append(
@@ -251,7 +251,7 @@ def _warn_of_gaps(history: LoggedHistory, sources: Sources) -> None:
         sources.warnings.append(f"the log does not mention {few(history.unseen)}")
 
 
-_REQUESTS_HINT = "the plug-in logger must be run with -events all"
+_REQUESTS_HINT = "run the logger plug-in with -events all"
 
 
 def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sources) -> Timeline:
@@ -272,7 +272,7 @@ def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sour
     manifests = {pod.full_name: TimelinePod(pod) for pod in given.pods}
     history = runtime_history(list(read_requests(text, source)), source, manifests)
     if history is None:
-        raise InputError("mentions no pod", where=source, hint=_REQUESTS_HINT)
+        raise InputError("does not mention any pod", where=source, hint=_REQUESTS_HINT)
     setup = _setup("", source, node.kubelet, machine, sources)
     _warn_of_unknown(history, sources)
     before, moments = _from_beginning(history, setup, machine)
@@ -284,7 +284,8 @@ def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sour
         moments=moments,
         until=history.moments[-1].at if history.moments else 0,
         running=not before,
-        description=f"what the runtime of {source} was asked, and what the kubelet should have asked",
+        description=f"what the kubelet requested from the runtime of {source}, and what it should have "
+        "requested",
         pods=history.pods,
         limit_ranges=given.limit_ranges,
         log=source,
@@ -325,9 +326,11 @@ def _warn_of_unknown(history: RuntimeHistory, sources: Sources) -> None:
 
     if history.running:
         pods = counted(history.running, "pod")
-        sources.warnings.append(f"{pods} already ran when the log begins, on CPUs that the replay keeps")
+        sources.warnings.append(
+            f"{pods} were already running when the log begins, on CPUs that the replay keeps"
+        )
     for names, text in (
-        (history.made, "made from what containers were given, without devices and pod-level resources"),
+        (history.made, "derived from the containers' settings, without devices and pod-level resources"),
         (history.without_memory, "Burstable, with unknown memory requests, assumed to be none"),
         (
             history.taken_as_init,
@@ -336,6 +339,6 @@ def _warn_of_unknown(history: RuntimeHistory, sources: Sources) -> None:
         (history.capped, "with shares of 256 CPUs or more, assumed to be 256"),
     ):
         if names:
-            sources.warnings.append(f"{text}: {few(sorted(names))}; -f takes their manifests")
+            sources.warnings.append(f"{text}: {few(sorted(names))}; use -f to add their manifests")
     if history.unseen:
-        sources.warnings.append(f"the log does not tell of {few(sorted(history.unseen))}")
+        sources.warnings.append(f"the log does not mention {few(sorted(history.unseen))}")

@@ -269,7 +269,7 @@ def _never_stored(requests: Iterable[PodResize], running: RunningNode) -> Iterat
 
     for request in requests:
         if refusals := running.never_stored.get(request.desired.uid):
-            message = f"the pod itself is never stored: {'; '.join(refusals)}"
+            message = f"the API server rejects the pod itself: {'; '.join(refusals)}"
             outcome = ResizeOutcome(
                 request=request,
                 result=ResizeResult.FORBIDDEN,
@@ -295,14 +295,14 @@ def _warnings(node: Node, done: Sequence[RetriedResize], path: ResizePath) -> It
     for outcome in idle:
         names, pod = ", ".join(outcome.unfollowed), outcome.request.desired.full_name
         yield (
-            f"{pod}: weight, quota and memory limit follow, the exclusive CPUs of {names} do not "
+            f"{pod}: weight, quota and memory limit change, but the exclusive CPUs of {names} do not "
             "(kubernetes issue 140031)"
         )
     yield from _after_restart(node, [each.request.desired.uid for each in idle])
     if any(each.preview for each in granted) and not node.cpu.keeps_baselines:
         yield (
             f"kubelet 1.{path.kubelet.minor} does not record what was guaranteed at admission: after a "
-            "restart what a container has then counts as guaranteed"
+            "restart, the current resources of a container count as guaranteed"
         )
     for outcome in granted:
         yield from _less_memory(outcome.request.running.allocated, outcome.request.desired, path)
@@ -314,7 +314,7 @@ def _after_restart(node: Node, uids: Sequence[str]) -> Iterator[str]:
 
     for uid, verdict in refused_after_restart(node, uids).items():
         why = f"{verdict.reason}: {verdict.message}" if isinstance(verdict, Rejected) else "unknown"
-        yield f"{node.active[uid].full_name}: a kubelet that restarts now ends the pod ({why})"
+        yield f"{node.active[uid].full_name}: if the kubelet restarts now, it terminates the pod ({why})"
 
 
 def _less_memory(before: StoredPod, after: StoredPod, path: ResizePath) -> Iterator[str]:
@@ -324,6 +324,6 @@ def _less_memory(before: StoredPod, after: StoredPod, path: ResizePath) -> Itera
         old, new = limits.get(each.name), each.resources.limits.get("memory")
         if path.kubelet.conditions and old is not None and new is not None and new < old:
             yield (
-                f"{after.full_name}: the memory limit of {each.name} is lowered only while it uses less than "
-                f"{new}; until then PodResizeInProgress says Error"
+                f"{after.full_name}: the memory limit of {each.name} is only lowered once it uses less "
+                f"than {new}; until then PodResizeInProgress reports an error"
             )

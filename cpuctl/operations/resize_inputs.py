@@ -111,7 +111,7 @@ def _pods_state(name: StateFileName, planning: Planning) -> Mapping[str, Recorde
     where = f"{given or planning.source.origin}: {name}"
     found = read_pods_state(text, StateReader(minor=planning.kubelet.version.minor))
     if isinstance(found, UnreadableState):
-        raise InputError(f"a kubelet panics over it: {found.error}", where=where, hint=DRAIN)
+        raise InputError(f"the kubelet panics on it: {found.error}", where=where, hint=DRAIN)
     planning.sources.add(_IN_ANSWERS[name], where, "given" if given else "capture")
     return found.pods
 
@@ -165,8 +165,8 @@ def _warn_of_unknown_pods(node: Node, running: Sequence[StoredPod], planning: Pl
         due = any(node.cpu.claim(candidate, each).cpus for each in pod.containers)
         if due and pod.uid not in node.state.assignments:
             planning.sources.warnings.append(
-                f"the state knows no exclusive CPUs of {pod.full_name} (UID {pod.uid}): it may have another "
-                "UID there"
+                f"the state has no exclusive CPUs for {pod.full_name} (UID {pod.uid}): the pod may have "
+                "another UID there"
             )
 
 
@@ -186,7 +186,7 @@ def read_requests(
 
     if inputs.amounts and inputs.edited:
         message = f"{option_names.SET} and {option_names.EDITED} cannot be used together"
-        raise UsageError(message, hint=f"put everything into the file given to {option_names.EDITED}")
+        raise UsageError(message, hint=f"put all changes into the file for {option_names.EDITED}")
     if inputs.amounts:
         requests = _by_amounts(running, inputs.amounts, server)
     elif inputs.edited:
@@ -242,7 +242,7 @@ def _by_manifests(
         found = by_uid.get(pod.uid) or by_name.get(pod.full_name)
         if found is None:
             message = f"pod {pod.full_name} is not running here"
-            raise InputError(message, where=str(pod.origin), hint="name it with --pods or -f, too")
+            raise InputError(message, where=str(pod.origin), hint="add it with --pods or -f")
         request = PodResize(found, server.stored(found.spec, edited(found.spec, pod)))
         if request.is_new:
             requests.append(request)
@@ -301,7 +301,7 @@ def parse_set(text: str) -> NewAmounts:
             both.add(resource)
         amounts[resource] = (_quantity(request), _quantity(limit if slash else request))
         if amounts[resource] == (None, None):
-            raise UsageError(f"expected an amount behind {part!r}", where=option_names.SET, hint=HINT)
+            raise UsageError(f"expected an amount after {part!r}", where=option_names.SET, hint=HINT)
     return NewAmounts(name, amounts, frozenset(both))
 
 

@@ -103,7 +103,7 @@ def _take_back(saved: Mapping[Path, Path | None], directory: int, cause: BaseExc
             else:
                 os.rename(backup.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)
         except OSError as error:
-            message = f"{str(cause) or 'interrupted'}; and {path} is written, and cannot be put back"
+            message = f"{str(cause) or 'interrupted'}; and {path} is written and could not be restored"
             hint = f"its old content is in {backup}" if backup else ""
             raise NotRestoredError(f"{message}: {os_reason(error)}", hint=hint) from None
 

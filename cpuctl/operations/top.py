@@ -94,9 +94,9 @@ class RunningNode:
         window = self._sampler.take()
         where = f"{self._root}/proc/stat"
         if not self._sampler.has_cpu_counters:
-            raise InputError("there are no counters: this is a copy of a node's files", where=where)
+            raise InputError("no counters available: this is a copy of a node's files", where=where)
         if window is not None and window.cpus.before == window.cpus.after:
-            raise InputError("the counters stand still: this is a copy of a node's files", where=where)
+            raise InputError("the counters do not change: this is a copy of a node's files", where=where)
         return window
 
     def _with_fresh_cpus(self) -> LiveNode:
@@ -164,9 +164,9 @@ def load_running_node(inputs: NodeInputs, sources: Sources, *, thorough: bool = 
     node = load_node(inputs, sources, goes_without=True)
     if not (node.known.live or inputs.root):
         raise UsageError(
-            "nothing runs in a recording: it is one moment",
+            "a recording is a single moment, without running processes",
             where=f"-m {inputs.machine}",
-            hint="cpuctl audit looks at that moment; --replay FILE plays what --record FILE has written",
+            hint="use cpuctl audit for that moment; --replay FILE plays what --record FILE has written",
         )
     again = partial(load_node, inputs, Sources(), goes_without=True)
     return RunningNode(node, again, inputs.root, time.monotonic, thorough=thorough)

@@ -35,7 +35,7 @@ _GZIP = 31
 """What zlib calls this format, with the largest window."""
 _FLUSHED = b"\0\0\xff\xff"
 """How compressed data ends where its writer has written all that it had, but not its end."""
-_EXPECTED = "expected what cpuctl top --record has written, or top -o jsonl printed"
+_EXPECTED = "expected a file written by cpuctl top --record or the output of top -o jsonl"
 
 
 class Recorder:
@@ -122,7 +122,7 @@ class Recording(NamedTuple):
         try:
             document: Top = json.loads(zlib.decompress(line.packed))
         except (ValueError, RecursionError):
-            raise InputError(f"is no JSON, {_EXPECTED}", where=where) from None
+            raise InputError(f"is not JSON, {_EXPECTED}", where=where) from None
         if not self.check(document):
             raise InputError(f"{_EXPECTED}: {_objection(document)}", where=where)
         return document
@@ -155,7 +155,7 @@ def read_recording(name: str) -> Recording:
         raise unreadable(error, name) from None
     if not lines:
         why = f" that can be played ({remarks[0]})" if remarks else ""
-        raise InputError(f"holds no moment{why}, {_EXPECTED}", where=name)
+        raise InputError(f"does not contain a moment{why}, {_EXPECTED}", where=name)
     recording = Recording(name, lines, remarks, quick_check(json.loads(schema_text(_SCHEMA))))
     recording.moment(0)
     return recording

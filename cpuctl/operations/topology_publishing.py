@@ -141,7 +141,7 @@ def publish(
             f"the resource topology exporter crashes on NUMA nodes {numbers}, which it treats as 0 to "
             f"{len(machine.numa_nodes) - 1}: nothing is published",
             where=name,
-            hint="node-feature-discovery publishes something (--publisher nfd)",
+            hint="use node-feature-discovery instead (--publisher nfd)",
         )
     zones = tuple(map(writer.zone, range(len(machine.numa_nodes))))
     topology = NodeTopology(name, zones, (*attributes, *settings), policies, tuple(annotations))
@@ -345,13 +345,12 @@ class _Writer:
     def remarks(self) -> Iterator[str]:
         """Say what is wrong with the object, or not in it."""
         owner = "the Node" if self.by_rte else "the exporter's Namespace"
-        yield f"ownerReferences are left out: the UID of {owner} is not known"
+        yield f"ownerReferences are left out: the UID of {owner} is unknown"
         numbers = [each.id for each in self.machine.numa_nodes]
         if numbers != list(range(len(numbers))):
             lost = ",".join(str(number) for number in numbers if number >= len(numbers))
             yield (
-                f"node-feature-discovery takes NUMA nodes for 0 to {len(numbers) - 1}: nodes {lost} are "
-                "missing"
+                f"node-feature-discovery assumes NUMA nodes 0 to {len(numbers) - 1}: nodes {lost} are missing"
             )
         if self.node.policy is None:
             yield "the CPU Manager's policy is none: the kubelet lists no CPUs as allocatable, zones have 0"
@@ -361,7 +360,7 @@ class _Writer:
                 "(NodeResourceTopologyMatch then rejects every pod that requests memory)"
             )
         if why := self._left_out():
-            yield f"the fingerprint is left out: {why}; --pods FILE says which pods run"
+            yield f"the fingerprint is left out: {why}; use --pods FILE to list the running pods"
         yield from self._miscounts()
 
     def _miscounts(self) -> Iterator[str]:
@@ -374,14 +373,14 @@ class _Writer:
         }
         if spread and self.by_rte:
             yield (
-                f"memory of {_few(spread)} lies on several NUMA nodes and is taken in full from each: less "
-                "is reported as available than there is"
+                f"memory of {_few(spread)} is on several NUMA nodes and is subtracted in full from each: "
+                "less is reported as available than there is"
             )
         without = {pod.name for pod in self.pods if pod.due and not any(held.cpus for held in pod.containers)}
         if without:
             yield (
-                f"no state file tells which CPUs {_few(without)} holds: they are reported as available, but "
-                "are not"
+                f"the CPUs of {_few(without)} are not in the state files: they are reported as available, "
+                "but are not"
             )
         pools = {
             pod.name

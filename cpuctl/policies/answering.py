@@ -161,7 +161,9 @@ def options_of(kind: Callable[..., Policy]) -> dict[str, object]:
     for name, parameter in inspect.signature(kind).parameters.items():
         plain = isinstance(parameter.default, bool | int | float | str)
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY) or not plain:
-            raise TypeError(f"option {name} of {kind} needs a default that is a bool, int, float or str")
+            raise TypeError(
+                f"option {name} of {kind} must have a default value of type bool, int, float or str"
+            )
         found[name.replace("_", "-")] = parameter.default
     return found
 
@@ -176,11 +178,11 @@ def constructed(kind: Callable[..., Policy], given: Mapping[str, str] = _NONE) -
     for name, text in given.items():
         if name not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
-            raise OptionError(f"there is no option {name}: {has}")
+            raise OptionError(f"unknown option {name}: {has}")
         values[name.replace("-", "_")] = _read(name, text, known[name])
     policy = kind(**values)
     if not isinstance(policy, Policy):
-        raise TypeError(f"{kind} is no cpuctl.Policy")
+        raise TypeError(f"{kind} is not a cpuctl.Policy")
     return policy
 
 

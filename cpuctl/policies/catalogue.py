@@ -83,17 +83,17 @@ def _named(name: str) -> Plugin:
     found = [each for each in known() if each.name == name]
     if len(found) > 1:
         raise UsageError(
-            f"{len(found)} policies are called {name}: {', '.join(each.where for each in found)}",
+            f"{len(found)} policies are named {name}: {', '.join(each.where for each in found)}",
             where=f"{option_names.POLICY} {name}",
-            hint="name one by its file: FILE.py:CLASS",
+            hint="select one by its file: FILE.py:CLASS",
         )
     if not found:
         from cpuctl.spelling import nearest
 
         names = sorted({each.name for each in known()})
         meant = nearest(name, names)
-        hint = f"did you mean {meant}?" if meant else f"there are {', '.join(names)}, and FILE.py:CLASS"
-        raise UsageError(f"there is no policy {name!r}", where=option_names.POLICY, hint=hint)
+        hint = f"did you mean {meant}?" if meant else f"expected {', '.join(names)} or FILE.py:CLASS"
+        raise UsageError(f"unknown policy {name!r}", where=option_names.POLICY, hint=hint)
     return found[0]
 
 
@@ -153,7 +153,7 @@ def _no_class(module: ModuleType, name: str) -> Exception:
 
     own = (each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__)
     names = [each.__name__ for each in own if isinstance(each, type) and issubclass(each, Policy)]
-    return OptionError(f"there is no class {name}: it has {', '.join(names) or 'no policy'}")
+    return OptionError(f"class {name} not found: it has {', '.join(names) or 'no policy'}")
 
 
 def _with_options(plugin: Plugin, text: str) -> Plugin:

@@ -60,9 +60,7 @@ def kept(policy: Policy, pod: PodView, view: View, tell: Tell) -> int:
             continue
         keeps = policy.filter(pod, known, view)
         if not isinstance(keeps, bool):
-            raise BadAnswerError(
-                f"filter returned {_described(keeps)} for CPU {cpu}: True or False is expected"
-            )
+            raise BadAnswerError(f"filter returned {_described(keeps)} for CPU {cpu}, expected True or False")
         passed |= keeps << cpu
     return passed
 
@@ -78,7 +76,7 @@ def selection(policy: Policy, view: View, tell: Tell, *, as_kubelet: bool) -> Se
     kubelets = as_kubelet or not writes(policy, "select")
     sets = tuple(_named(policy, scores, view, any_cpus=kubelets))
     if not sets:
-        raise Refusal("selects no set of CPUs")
+        raise Refusal("select returned no CPUs")
     tell("score")
     scored = tuple(Scored(each.mask, _number(policy.score(each, view), "score", each)) for each in sets)
     winner = max(range(len(scored)), key=lambda place: (scored[place].score, -place))
@@ -93,7 +91,7 @@ def order(policy: Policy, pods: tuple[PodView, ...], view: View, tell: Tell) -> 
     found = _listed(policy.sort(pods, view), "sort", len(pods) + 1)
     uids = [getattr(each, "uid", None) for each in found]
     if any(each not in pods for each in found) or len(set(uids)) != len(uids) or len(uids) != len(pods):
-        raise BadAnswerError("sort did not return the pods that it was given, each once")
+        raise BadAnswerError("sort must return each of the given pods exactly once")
     return tuple(str(uid) for uid in uids)
 
 
@@ -107,7 +105,7 @@ def evicted(policy: Policy, pod: PodView, view: View, tell: Tell) -> tuple[str, 
     for each in named:
         if each not in running:
             raise BadAnswerError(
-                f"post_filter named {_described(each)}, which is the UID of no pod that runs"
+                f"post_filter named {_described(each)}, which is not the UID of a running pod"
             )
     return tuple(dict.fromkeys(map(str, named)))
 
@@ -130,11 +128,11 @@ def _named(policy: Policy, scores: dict[int, float], view: View, *, any_cpus: bo
             yield cpus
             continue
         if beyond := CPUSet(cpus.mask & ~view.free.mask):
-            raise BadAnswerError(f"select named CPUs that it may not take: {beyond} in its set {place + 1}")
-        if len(cpus) != view.need:
             raise BadAnswerError(
-                f"select named a set of {len(cpus)} CPUs ({cpus}), and {view.need} are wanted"
+                f"select returned CPUs that are not available: {beyond} in its set {place + 1}"
             )
+        if len(cpus) != view.need:
+            raise BadAnswerError(f"select returned a set of {len(cpus)} CPUs ({cpus}), expected {view.need}")
         yield cpus
 
 
@@ -142,7 +140,7 @@ def _cpus(found: object) -> CPUSet:
     numbers = _listed(found, "select", MAX_CPU + 1)
     for each in numbers:
         if not isinstance(each, int) or isinstance(each, bool) or not 0 <= each <= MAX_CPU:
-            raise BadAnswerError(f"select returned a set that holds {_described(each)}, which is no CPU")
+            raise BadAnswerError(f"select returned a set with {_described(each)}, which is not a CPU")
     return CPUSet.of(each for each in numbers if isinstance(each, int))
 
 
@@ -159,7 +157,7 @@ def _listed(found: object, step: str, most: int) -> list[object]:
 
 def _number(found: object, step: str, of: object) -> float:
     if not isinstance(found, int | float) or isinstance(found, bool) or not isfinite(found):
-        raise BadAnswerError(f"{step} returned {_described(found)} for {of}: a number is expected")
+        raise BadAnswerError(f"{step} returned {_described(found)} for {of}, expected a number")
     return found
 
 

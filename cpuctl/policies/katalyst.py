@@ -39,7 +39,7 @@ class Katalyst(Policy):
         Raise Refusal for a strategy that there is not.
         """
         if self.strategy not in STRATEGIES:
-            raise Refusal(f"strategy is one of {', '.join(STRATEGIES)}, not {self.strategy}")
+            raise Refusal(f"strategy: expected one of {', '.join(STRATEGIES)}, found {self.strategy}")
         free = CPUSet.of(scores)
         if self.strategy == "balance":
             yield _balanced(view, free)

@@ -45,7 +45,7 @@ class Koordinator(Policy):
         """Accumulate CPUs; raise Refusal for bad options, and for want of whole cores that are required."""
         for name, choices in _CHOICES.items():
             if self.options[name] not in choices:
-                raise Refusal(f"{name} is one of {', '.join(choices)}, not {self.options[name]}")
+                raise Refusal(f"{name}: expected one of {', '.join(choices)}, found {self.options[name]}")
         topology, free = view.topology, CPUSet.of(scores)
         full = self.options["bind"] == "full" or topology.cpus_per_core == 1
         taken = self._whole(view, free) if full else self._spread(view, free)

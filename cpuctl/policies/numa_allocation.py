@@ -31,7 +31,7 @@ class NUMAAllocation(Policy):
     def score(self, cpus: CPUSet, view: View) -> float:
         """Average how much is given away on the NUMA nodes, by weight; raise Refusal for bad options."""
         if self.strategy not in STRATEGIES:
-            raise Refusal(f"strategy is one of {', '.join(STRATEGIES)}, not {self.strategy}")
+            raise Refusal(f"strategy: expected one of {', '.join(STRATEGIES)}, found {self.strategy}")
         nodes = view.nodes or {view.topology.cpus[cpu].numa_node for cpu in cpus}
         resources = sorted({name for node in nodes for name in view.usage.get(node, {})})
         total = weights = 0
@@ -40,7 +40,7 @@ class NUMAAllocation(Policy):
             allocatable = sum(each.allocatable for each in used)
             weight = int(self.weights.get(name, "1"))
             if not 0 <= weight <= 100:
-                raise Refusal(f"the weight of {name} is 0 to 100, not {weight}")
+                raise Refusal(f"the weight of {name}: expected 0 to 100, found {weight}")
             if allocatable and weight:
                 total += weight * max(1, sum(each.assigned for each in used) * 100 // allocatable)
                 weights += weight

@@ -255,7 +255,7 @@ def _split(view: View, free: CPUSet, rules: Rules) -> tuple[Split, list[int]] | 
     try:
         found = wanted.run(fewest, most)
     except TooManyError:
-        raise Refusal(f"a kubelet tries more than {MOST_TRIED} combinations of NUMA nodes here") from None
+        raise Refusal(f"the kubelet tries more than {MOST_TRIED} combinations of NUMA nodes here") from None
     if isinstance(found, KubeletFault):
         raise _endless(found)
     return (found, order) if found else None

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 MOST_NODE_SETS = 256
 """So many sets of NUMA nodes that are as good are tried with a policy."""
-_CRASH_AT = "CPU Manager, as the policy has it"
+_CRASH_AT = "CPU Manager, with this policy"
 
 
 class Description(NamedTuple):
@@ -107,7 +107,7 @@ def describe(worker: Worker) -> Description:
     if not all(isinstance(each, str) for each in texts) or not isinstance(steps, list):
         _nonsense(worker)
     if texts[2] not in ("hint", "equal", "cpu"):
-        message = f"policy {worker.name}: its alignment is {texts[2]!r}: hint, equal or cpu is expected"
+        message = f"policy {worker.name}: its alignment is {texts[2]!r}, expected hint, equal or cpu"
         raise PolicyError(message)
     doc, source, _ = map(str, texts)
     alignment: Alignment = texts[2]
@@ -350,16 +350,16 @@ class SubstitutePolicy:
 def no_say_in_resizes() -> UsageError:
     """Return the error for a resize that exclusive CPUs would follow: the steps have nothing of that."""
     return UsageError(
-        "a policy has no say in resizes, and exclusive CPUs would follow (KEP-5554)",
+        "policies cannot decide on resizes, which would change exclusive CPUs (KEP-5554)",
         where=option_names.POLICY,
-        hint="leave out the policy, or the gate InPlacePodVerticalScalingExclusiveCPUs",
+        hint="remove the policy, or disable the feature gate InPlacePodVerticalScalingExclusiveCPUs",
     )
 
 
 def _nonsense(worker: Worker) -> NoReturn:
     """Stop a policy whose process says what its own checks should not have let through."""
     worker.stop()
-    raise PolicyError(f"policy {worker.name}: gave an answer that is none")
+    raise PolicyError(f"policy {worker.name}: returned an invalid answer")
 
 
 def _container_view(request: CPURequest) -> ContainerView | None:

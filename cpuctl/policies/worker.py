@@ -89,7 +89,7 @@ class Worker:
             answer = None
         if not isinstance(answer, dict):
             self.stop()
-            raise self._error("gave an answer that is none")
+            raise self._error("returned an invalid answer")
         if "error" in answer:
             self.stop()
             if answer.get("usage"):
@@ -254,7 +254,7 @@ def _send(file: int, data: bytes, deadline: float | None) -> None:
 def _received(file: int, deadline: float | None) -> bytes:
     (length,) = _HEAD.unpack(_read(file, _HEAD.size, deadline))
     if length > _LONGEST:
-        raise ValueError("an answer is longer than any that makes sense")
+        raise ValueError("an answer is too long")
     return _read(file, length, deadline)
 
 
@@ -316,7 +316,7 @@ def _give_time(process: _Process) -> None:
 def _ending(status: int | None) -> str:
     """Say how a process ended by itself."""
     if status is None:
-        return "closed what leads to it"
+        return "closed its connection"
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         return f"was ended by {signal.Signals(number).name}"

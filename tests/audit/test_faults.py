@@ -139,7 +139,7 @@ FAULTS = [
     Fault(
         "no cpuset at all",
         lambda node: node.cpuset(node.server, effective="0-7", mems="0"),
-        "cpuset-differs", OWN, "none of its own, so 0-7", CRICTL.format(OWN),
+        "cpuset-differs", OWN, "unset, so 0-7", CRICTL.format(OWN),
     ),
     Fault(
         "the shared pool of yesterday",
@@ -192,7 +192,7 @@ FAULTS = [
     Fault(
         "another agent that gives CPUs",
         lambda node: node.process(75, "koordlet", "/system.slice/koordlet.service", RESERVED),
-        "agents-contend", "one of them", "koordlet", "take koordlet off this node", "warning",
+        "agents-contend", "one of them", "koordlet", "remove koordlet from this node", "warning",
     ),
     Fault(
         "other NUMA nodes",

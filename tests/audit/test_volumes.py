@@ -72,7 +72,7 @@ def test_cpus_that_are_to_be_given_up_are_no_longer_told() -> None:
     node.configured = node.configured._replace(delays=True)
     (found,) = read(node)
     assert (found.code, str(found.severity)) == ("assigned-cpuset-pending", "note")
-    assert "give up CPU 5 after" in found.message
+    assert "release CPU 5 after" in found.message
 
 
 def test_a_container_that_shares_reads_nothing() -> None:

@@ -153,7 +153,7 @@ def test_the_oldest_format_names_containers_by_id() -> None:
 @pytest.mark.parametrize("text", ["null", "[]", "7", "{}", '{"apiVersion":"v1"}', '{"data":"x"}'])
 def test_other_json_is_no_state_file(text: str) -> None:
     found = inspect_state(text)
-    assert found == Inspection(problem="it has none of the members of a kubelet's state")
+    assert found == Inspection(problem="it does not contain any members of a kubelet state file")
     assert (found.file_name, found.format, found.embedded_differs) == ("", "", False)
 
 
@@ -181,7 +181,7 @@ def test_other_json_is_no_state_file(text: str) -> None:
             '{"machineState":{},"podEntries":{"p":{}},"policyName":1}',
             f"{UNMARSHAL} number into Go struct field MemoryManagerCheckpoint.policyName of type string",
         ),
-        ('{"machineState":{"0":null}}', "machineState.0: is null: a kubelet crashes on it"),
+        ('{"machineState":{"0":null}}', "machineState.0: is null: the kubelet crashes on it"),
         ('{"machineState":{},"data":"?"}', "invalid character '?' looking for beginning of value"),
         ('{"data":"?","checksum":1}', "invalid character '?' looking for beginning of value"),
         (

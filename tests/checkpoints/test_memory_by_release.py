@@ -251,7 +251,7 @@ def test_null_nodes_are_summed_as_nil() -> None:
 def test_null_in_the_place_of_a_node_or_a_table_is_no_state(nodes: Any) -> None:
     text = changed(M1, machineState=nodes, checksum=0)
     with pytest.raises(
-        InputError, match=r"^memory_manager_state: machineState\.3.*: is null: a kubelet crashes"
+        InputError, match=r"^memory_manager_state: machineState\.3.*: is null: the kubelet crashes"
     ):
         read_memory_state(text)
 

@@ -71,7 +71,7 @@ def test_a_lost_baseline_tells_what_that_means() -> None:
     migrated = migrate_cpu_state(WHOLE, PODS)
     assert isinstance(migrated, Migrated)
     assert [(each.pod_uid, each.container, each.was, each.meaning) for each in migrated.losses] == [
-        ("p", "own", "4", "after another upgrade it may not shrink below 4-5, what it has now")
+        ("p", "own", "4", "after another upgrade it cannot shrink below its current 4-5")
     ]
 
 
@@ -88,7 +88,7 @@ def test_a_baseline_of_nobody_is_not_lost() -> None:
 
 INSTEAD = (
     "remove these pods from the node first, or drain it and delete the file before the other kubelet starts; "
-    "cpuctl checkpoint repair for the other kubelet gives back what no container holds"
+    "cpuctl checkpoint repair for the other kubelet releases what no container holds"
 )
 
 
@@ -104,12 +104,12 @@ def test_a_refusal_says_who_would_not_start_and_what_to_do(to: StateReader, kube
     """Only the pods whose CPUs no container holds are named."""
     state = replace(LEFTOVER, pod_entries={"p": cpus("4-7"), "q": cpus("4-5")})
     assert migrate_cpu_state(state, to) == NotMigrated(
-        f"CPUs 6-7 are held by pods as a whole and by no container of them: p; {kubelet} would not start: "
-        "current set of available CPUs doesn't match with CPUs in state",
+        f"CPUs 6-7 are held by pods as a whole, but by none of their containers: p; {kubelet} would not "
+        "start: current set of available CPUs doesn't match with CPUs in state",
         INSTEAD,
     )
     assert migrate_memory_state(LESS, to) == NotMigrated(
-        "pods hold memory as a whole that is not the sum of what their containers hold: p; "
+        "the memory of these pods as a whole is not the sum of their containers' memory: p; "
         f"{kubelet} would not start: [memorymanager] the expected machine state is different from the "
         "real one",
         INSTEAD,
@@ -125,7 +125,9 @@ def test_cpus_of_pods_that_are_shared_are_not_lost() -> None:
 def test_cpus_that_only_the_pod_holds_are_not_given_up(to: StateReader) -> None:
     refused = migrate_cpu_state(LEFTOVER, to)
     assert isinstance(refused, NotMigrated)
-    assert refused.reason.startswith("CPUs 6-7 are held by pods as a whole and by no container of them: p; ")
+    assert refused.reason.startswith(
+        "CPUs 6-7 are held by pods as a whole, but by none of their containers: p; "
+    )
     assert "current set of available CPUs doesn't match" in refused.reason
     assert "drain" in refused.advice
 
@@ -153,7 +155,10 @@ def test_container_ids_become_pods_and_names() -> None:
     refused = migrate_cpu_state(oldest, NEW, ids)
     assert isinstance(refused, NotMigrated)
     assert refused.reason == "it is unknown which containers these ids belong to: cid1, cid2"
-    assert refused.advice == "give the pods with their container ids, or drain the node and delete the file"
+    assert (
+        refused.advice
+        == "pass the pods with their container ids (--pods), or drain the node and delete the file"
+    )
 
 
 @pytest.mark.parametrize(

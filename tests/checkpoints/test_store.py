@@ -112,8 +112,8 @@ def directory(path: Path) -> None:
     [
         (link, "is a symbolic link: name the file itself"),
         (dangling_link, "is a symbolic link: name the file itself"),
-        (pipe, "is no regular file"),
-        (directory, "is no regular file"),
+        (pipe, "is not a regular file"),
+        (directory, "is not a regular file"),
     ],
     ids=["link", "dangling link", "pipe", "directory"],
 )

@@ -50,7 +50,7 @@ def meanwhile(act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> Non
     ("make", "error"),
     [
         (lambda path: path.symlink_to("elsewhere"), "is a symbolic link: name the file itself"),
-        (lambda path: path.mkdir(), "is no regular file"),
+        (lambda path: path.mkdir(), "is not a regular file"),
         (Path.exists, "cannot be read: no such file or directory"),
     ],
     ids=["link", "directory", "nothing"],
@@ -110,7 +110,7 @@ def test_there_are_only_so_many_backups_in_a_second(path: Path) -> None:
         path.with_name(name).touch()
     with pytest.raises(NodeAccessError) as raised:
         replace_state_file(path, OLD, NEW, now=NOW)
-    assert str(raised.value) == f"{path}: there are 1000 backups of this second"
+    assert str(raised.value) == f"{path}: too many backups: 1000 within the same second"
     path.with_name(f"{stem}-999.bak").unlink()
     assert replace_state_file(path, OLD, NEW, now=NOW).name == f"{stem}-999.bak"
 
@@ -175,7 +175,7 @@ def test_a_disk_that_fails_at_last_is_told_of(path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(store, "sync_directory", fail)
     with pytest.raises(NodeAccessError) as raised:
         replace_state_file(path, OLD, NEW)
-    said = "is written, but may not survive a power cut: input/output error"
+    said = "is written, but may not survive a power failure: input/output error"
     assert str(raised.value) == f"{path}: {said}"
     assert sorted(left(path).values()) == [NEW, OLD]
     assert path.read_bytes() == NEW

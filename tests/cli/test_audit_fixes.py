@@ -295,7 +295,7 @@ MENDED = {
     ),
     "an API server that drops the file": Situation(
         "assigned-cpuset-gate",
-        "switch on DownwardAPIAssignedResources at the API server",
+        "enable DownwardAPIAssignedResources in the API server",
         lambda _: None,
         gate_is_off,
     ),
@@ -310,7 +310,7 @@ MENDED = {
     ),
     "another agent that gives CPUs": Situation(
         "agents-contend",
-        "take koordlet off this node",
+        "remove koordlet from this node",
         lambda _: None,
         lambda node: node.tree.process(75, "koordlet", "/system.slice/koordlet.service", "0"),
     ),
@@ -399,9 +399,9 @@ LOOKS = {
 }
 PERSON: dict[str, Callable[[Node], object]] = {
     "let shop/web-0 be Guaranteed": lambda node: node.limit(1, cpu="500m", memory="100Mi"),
-    "take koordlet off this node": lambda node: shutil.rmtree(node.path("proc/75")),
+    "remove koordlet from this node": lambda node: shutil.rmtree(node.path("proc/75")),
     DRAIN: lambda node: node.drain(CPU),
-    "switch on DownwardAPIAssignedResources at the API server": lambda node: node.tell(*V37, *TELLS),
+    "enable DownwardAPIAssignedResources in the API server": lambda node: node.tell(*V37, *TELLS),
     "remove assigned.cpuset from the pod": lambda node: node.read_nothing(),
     "upgrade the kubelet": lambda node: node.tell(*V37, *TELLS),
     "let shop/database-0 request multiples of 2 CPUs": lambda node: node.ask_for("2"),

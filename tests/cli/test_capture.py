@@ -148,7 +148,7 @@ def test_a_machine_that_cannot_be_read_is_recorded_and_said_so(
     root = str(written({"sys/devices/system/cpu/online": "many\n"}, tmp_path / "odd"))
     result = cpuctl("capture", "--root", root, archive)
     assert result.code == 0
-    assert "- cpuctl itself cannot read this machine: capture: sys/devices/system/cpu/online: " in result.out
+    assert "- cpuctl cannot read this machine: capture: sys/devices/system/cpu/online: " in result.out
     assert "topology.json" not in names(archive)
     assert "sys/devices/system/cpu/online" in names(archive)
 

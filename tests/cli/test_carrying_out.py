@@ -83,7 +83,7 @@ def test_a_script_moves_who_shares_first(tmp_path: Path, cpuctl: Cpuctl) -> None
 
 def test_drop_ins_keep_the_host_off_and_bound_pods_that_are_there(tmp_path: Path, cpuctl: Cpuctl) -> None:
     text = told(cpuctl, "systemd")
-    assert '# Has no UID yet to name its slice after: "default/a"' in text
+    assert '# No UID yet, so its slice has no name: "default/a"' in text
     resources = {"limits": {"cpu": "4", "memory": "1Gi"}}
     spec = {"containers": [{"name": "app", "resources": resources}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "real", "uid": UID}, "spec": spec}

@@ -239,7 +239,7 @@ def place(path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["-f", "-", "a/b/c=1"], "give a file or containers, not both"),
+        (["-f", "-", "a/b/c=1"], "use either a file or containers, not both"),
         (["-f", "-", "--pods", "-"], "used twice"),
     ],
 )

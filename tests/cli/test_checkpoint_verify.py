@@ -361,7 +361,7 @@ def test_what_the_running_kubelet_answers_stands_beside_the_files(
     assert verify(*words, "--strict").code == 3
     nameless = verify("fine", *NODE, *V36, "--pod-resources", "answers.json")
     assert (
-        "warning: pods (--pods): whose the kubelet's answers (--pod-resources) are is not known"
+        "warning: pods (--pods): which pods the kubelet's answers (--pod-resources) belong to is unknown"
         in nameless.err
     )
 

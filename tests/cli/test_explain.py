@@ -269,8 +269,8 @@ USAGE = {
     "an empty part": ("/a", "expected a pod name, found '/a'", "write NAME"),
     "no name": (
         "",
-        "all 4 pods are admitted, and none is selected",
-        "name the one to explain: default/a, default/b, default/x-0, default/x-1",
+        "all 4 pods are admitted: nothing to explain",
+        "choose one to explain: default/a, default/b, default/x-0, default/x-1",
     ),
 }
 
@@ -426,7 +426,7 @@ def test_a_pod_whose_resize_is_pending_restarts_with_what_it_has(cpuctl: Cpuctl)
 
 def test_a_policy_has_no_say_in_a_resize_that_is_pending(cpuctl: Cpuctl) -> None:
     refused = cpuctl("explain", *PENDING, "--policy", "koordinator")
-    assert (refused.code, "a policy has no say in resizes" in refused.err) == (2, True)
+    assert (refused.code, "policies cannot decide on resizes" in refused.err) == (2, True)
     followed = PENDING.index("--feature-gates")
     without = (*PENDING[:followed], *PENDING[followed + 2 :], "--policy", "koordinator")
     resize = json.loads(cpuctl("explain", *without, "-o", "json").out)["resize"]

@@ -137,7 +137,7 @@ def test_people_are_told_where_the_kubelet_said_something_else(tmp_path: Path, c
 @pytest.mark.parametrize(
     ("events", "code", "problem"),
     [
-        (OTHERS, 2, "rejected were shop/gone, and none of them is among the pods"),
+        (OTHERS, 2, "the rejected pods are not among the given pods: shop/gone"),
         (OTHERS[:1], 2, "contains no pod that the kubelet rejected for lack of resources"),
         ([], 4, "no events: expected an Event, or a list of events"),
         ([{**ODD, "reason": 7}], 4, "items[0].reason: expected a string, found the number 7"),

@@ -84,8 +84,8 @@ def test_a_kubelet_that_refuses_its_state_has_a_command_that_says_what_to_change
     (line,) = (line for line in answer.out.splitlines() if line.startswith("  what to change: "))
     asked = cpuctl(*shlex.split(line.removeprefix("  what to change: cpuctl ")), "-q")
     assert (answer.code, asked.code) == (3, 3)
-    assert 'the file was written under the policy "none"' in asked.out
-    assert "  fix: configure the policy none, or cpuctl checkpoint repair " in asked.out
+    assert 'the file was written with policy "none"' in asked.out
+    assert "  fix: configure policy none, or cpuctl checkpoint repair " in asked.out
 
 
 def test_a_guaranteed_pod_without_a_policy_is_told_what_exclusive_cpus_need(cpuctl: Cpuctl) -> None:

@@ -197,7 +197,7 @@ def test_pods_say_whose_the_findings_are(fleets: Path, cpuctl: Cpuctl) -> None:
     for option, word in (("--pods", "new"), ("--pods-before", "no more")):
         told = ("--check", "state", option, str(fleets / "pods.json"))
         lines = cpuctl(*words(fleets, *told)).out.splitlines()
-        found = [line for line in lines if line.startswith("node3: ") and "the pod does not run" in line]
+        found = [line for line in lines if line.startswith("node3: ") and "the pod is not running" in line]
         assert [line.split(": ")[1:3] for line in found] == [[word, "warning"]] * 2
     alone = cpuctl(*words(fleets, "--pods", str(fleets / "pods.json")))
     assert (alone.code, "--pods: is read by the checks state and audit only" in alone.err) == (2, True)

@@ -70,7 +70,7 @@ def test_resize(pod: str, cpuctl: Cpuctl) -> None:
     document = answered(cpuctl, "resize", "resize", *NODE, "--set", f"{pod}/app:memory=512Mi")
     (resized,) = document["pods"]
     assert (resized["outcome"], resized["decidedBy"]) == ("Forbidden", "apiServer")
-    assert resized["message"] == f"the pod itself is never stored: {REFUSALS[pod]}"
+    assert resized["message"] == f"the API server rejects the pod itself: {REFUSALS[pod]}"
     told = {(each["isolation"], each["whyShared"], each["cpus"]) for each in resized["containers"]}
     assert told == {(None, None, None)}
     assert "shared" not in cpuctl("resize", "-q", *NODE, "--set", f"{pod}/app:memory=512Mi").out.casefold()

@@ -35,7 +35,7 @@ def available(zones: Any, name: str) -> list[str]:
 def test_an_object_is_what_kubectl_apply_takes(machine: str, nodes: int, cpuctl: Cpuctl) -> None:
     shown = cpuctl("topology", "show", "-m", machine, *SINGLE, *V36, "-o", "nrt")
     assert shown.code == 0
-    assert "note: ownerReferences are left out: the UID of the Node is not known\n" in shown.err
+    assert "note: ownerReferences are left out: the UID of the Node is unknown\n" in shown.err
     topology = read(shown.out)
     assert (topology["apiVersion"], topology["kind"]) == (
         "topology.node.k8s.io/v1alpha2",
@@ -109,7 +109,7 @@ def test_a_name_of_a_file_becomes_one_of_an_object(cpuctl: Cpuctl, tmp_path: Pat
 def test_nothing_is_published_where_exporter_or_kubelet_end(cpuctl: Cpuctl) -> None:
     sparse = cpuctl("topology", "show", "-m", "synthetic:2s2n4c1t,nodes=0-3/2:4-7", *V36, "-o", "nrt", "-q")
     assert (sparse.code, sparse.out) == (4, "")
-    assert sparse.err.splitlines()[-1] == "hint: node-feature-discovery publishes something (--publisher nfd)"
+    assert sparse.err.splitlines()[-1] == "hint: use node-feature-discovery instead (--publisher nfd)"
     refused = cpuctl(
         "topology",
         "show",

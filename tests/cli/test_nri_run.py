@@ -92,7 +92,7 @@ def test_what_it_answers_is_what_the_plan_says(plan: Path, runtime: FakeRuntime,
         "dry run: default/a/a: CPUs 2-5 (its own), memory nodes 0",
         "dry run: default/b/b: CPUs 0-1,6-31 (shared)",
         "dry run: default/c/c: CPUs 6-7 (its own), memory nodes 0; default/b/b: now CPUs 0-1,8-31",
-        "leaving: containers keep the CPUs that they have",
+        "stopping: containers keep their CPUs",
     ]
 
 
@@ -221,7 +221,10 @@ def refused(cpuctl: Cpuctl, *words: str, socket: str = "/dev/null") -> tuple[int
 def test_a_plan_of_another_machine_is_refused(plan: Path, cpuctl: Cpuctl) -> None:
     other = str(ROOT / "fixtures/machines/2s-8numa-64cpu.tar.xz")
     code, err = refused(cpuctl, "--plan", str(plan), "-m", other, "--dry-run")
-    assert (code, "plan.json: the plan is of another machine: NUMA node 0 has CPUs 0-15 there" in err) == (
+    assert (
+        code,
+        "plan.json: the plan is for a different machine: NUMA node 0 has CPUs 0-15 there" in err,
+    ) == (
         4,
         True,
     )
@@ -235,7 +238,7 @@ def test_without_a_runtime_it_says_how_to_switch_nri_on(
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     words = ("--plan", str(plan), "-m", TWO, "--dry-run")
     code, err = refused(cpuctl, *words, socket=str(tmp_path / "none.sock"))
-    assert (code, "none.sock: there is no container runtime socket" in err) == (5, True)
+    assert (code, "none.sock: no container runtime socket found" in err) == (5, True)
     assert "disable = false" in err
 
 
@@ -257,7 +260,7 @@ def test_others_than_root_are_sent_away(plan: Path, cpuctl: Cpuctl, monkeypatch:
     ("document", "said"),
     [
         ({"kind": "NRIPlan", "answers": []}, "an NRIPlan cannot be applied"),
-        ({"kind": "Audit"}, "found Audit, expected what cpuctl plan -o json prints"),
+        ({"kind": "Audit"}, "found Audit, expected the output of cpuctl plan -o json"),
         ({"kind": "Plan", "start": {"outcome": "Refused"}}, "nothing was planned"),
         ({"a": 1}, "found no kind"),
     ],

@@ -297,7 +297,7 @@ def test_what_a_kubelet_sees_of_cpus_without_ids_is_not_known(cpuctl: Cpuctl, tm
         (topology / "core_siblings_list").write_text("0-1\n")
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/meminfo").write_text("MemTotal: 8000000 kB\n")
-    why = "the core and package of the CPUs are not recorded (cpu*/topology), and a kubelet needs both"
+    why = "the core and package of the CPUs are not recorded (cpu*/topology), but the kubelet needs both"
     shown = cpuctl("topology", "show", "-m", str(tmp_path)).out
     assert "Cores:             not recorded\n" in shown
     assert f"Kubelet view:      not known: {why}\n" in shown

@@ -163,7 +163,10 @@ def test_what_does_not_go_together_is_said_before_it_happens(cpuctl: Cpuctl, man
 def test_an_api_server_without_claims_drops_them(cpuctl: Cpuctl, manifest: str) -> None:
     result = cpuctl("plan", "-f", manifest, *MACHINE, "--kubelet-version", "1.33")
     assert result.code == 0
-    assert "DynamicResourceAllocation is off: an API server drops resource claims of new pods" in result.err
+    assert (
+        "DynamicResourceAllocation is disabled: the API server drops resource claims of new pods"
+        in result.err
+    )
     assert "claim:" not in result.out
 
 

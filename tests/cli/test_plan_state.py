@@ -311,7 +311,7 @@ def test_pods_of_several_nodes_or_that_have_ended_are_not_planned_in_silence(cpu
     result = cpuctl(*NODE, "-f", "-", stdin=both)
     assert (result.code, len(json.loads(result.out)["pods"])) == (0, 2)
     assert (
-        "warning: the pods run on 2 nodes (n1, n2), and are planned as if all ran on this one" in result.err
+        "warning: the pods run on 2 nodes (n1, n2), but are planned as if all ran on this node" in result.err
     )
     assert "warning: 1 pod that has ended is not planned: default/old (--include-completed)" in result.err
     asked = cpuctl(*NODE, "--include-completed", "-f", "-", stdin=both)

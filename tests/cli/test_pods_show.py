@@ -339,7 +339,7 @@ status: {phase: Running}
         ((), "on all CPUs, because the CPU Manager policy is none"),
         (
             ("--kubelet-config", "fixtures/kubelet/static.yaml"),
-            "in the shared pool as it is when it starts: the CPU Manager never updates its CPUs",
+            "in the shared pool as of its start: the CPU Manager never updates its CPUs",
         ),
     ],
     ids=["none", "static"],

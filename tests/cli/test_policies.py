@@ -146,10 +146,10 @@ def test_what_comes_is_sorted_and_what_runs_may_be_evicted(cpuctl: Cpuctl, mine:
 @pytest.mark.parametrize(
     ("policy", "code", "told"),
     [
-        ("nothing", 2, "there is no policy 'nothing'"),
+        ("nothing", 2, "unknown policy 'nothing'"),
         ("kataylst", 2, "did you mean katalyst?"),
         ("katalyst,pack", 2, "expected OPTION=VALUE, found 'pack'"),
-        ("katalyst,pack=1", 2, "there is no option pack: it has strategy, threshold, caches"),
+        ("katalyst,pack=1", 2, "unknown option pack: it has strategy, threshold, caches"),
         ("katalyst,threshold=a", 2, "threshold: expected a number, found 'a'"),
         ("katalyst,caches=1", 2, "caches: expected true or false, found '1'"),
         ("min-shared,cpus=x", 2, "cpus: expected a whole number, found 'x'"),
@@ -161,7 +161,7 @@ def test_what_comes_is_sorted_and_what_runs_may_be_evicted(cpuctl: Cpuctl, mine:
         (
             "MINE:Missing",
             2,
-            "there is no class Missing: it has Mine, Endless, Evicting, ",
+            "class Missing not found: it has Mine, Endless, Evicting, ",
         ),
         ("nowhere.py:Mine", 4, "nowhere.py: cannot be read: no such file or directory"),
         ("MINE:CPUSet", 4, "error: policy MINE:CPUSet: loading it raised TypeError"),
@@ -240,7 +240,7 @@ def test_who_rejects_is_told(cpuctl: Cpuctl) -> None:
         jsonschema.validate(explained, json.loads(schema_text("explanation")))
         assert explained["decision"]["rule"] == rule
     asked = ("web", *NODE, "-T", "web=26/26,2Gi", "--policy", "min-shared,cpus=4")
-    told = "but the policy used in its place does not: it leaves the pod 0 of 28 free CPUs"
+    told = "but the policy used instead does not: it leaves the pod 0 of 28 free CPUs"
     assert told in " ".join(cpuctl("explain", *asked, columns=400).out.split())
 
 
@@ -310,7 +310,7 @@ def test_a_replay_has_it_in_the_place_of_every_kubelet(cpuctl: Cpuctl, mine: str
     assert (refused.code, "it may evict pods (post_filter)" in refused.err) == (2, True)
     file.write_text(TIMELINE.replace("{GATES}", "{InPlacePodVerticalScalingExclusiveCPUs: true}"))
     refused = cpuctl(*words)
-    assert (refused.code, "a policy has no say in resizes" in refused.err) == (2, True)
+    assert (refused.code, "policies cannot decide on resizes" in refused.err) == (2, True)
     file.write_text(TIMELINE.replace("static", "none").replace("{GATES}", "{}"))
     assert "no policy is used" in cpuctl(*words).err
 

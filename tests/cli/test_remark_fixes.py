@@ -117,8 +117,8 @@ WITHOUT_FIX = Told(STATIC | RESIZES | options(scale_delay_time="0s"), release="1
 """A word about an option that delays nothing, with nothing to mend, from where others are made."""
 TOP, KUBEPODS = "sys/fs/cgroup/", "sys/fs/cgroup/kubepods.slice/"
 GIVE = (
-    "give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or stop whatever "
-    "else writes to it"
+    "give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or stop the other "
+    "program that writes to it"
 )
 MEMBER = "write member to its cpuset.cpus.partition; containers that pin their own threads are not affected"
 GROUPS = {

@@ -100,7 +100,7 @@ def test_a_configuration_that_cannot_be_loaded_starts_nobody(tmp_path: Path, cpu
     assert (began["what"], began["details"]["stage"]) == ("KubeletFailed", "configDecode")
     first = answer["expectations"]["failures"][0]
     assert (first["what"], first["expected"], first["found"]) == ("kubelet.running", True, False)
-    assert "warning: a kubelet cannot load this configuration:" in result.err
+    assert "warning: the kubelet cannot load this configuration:" in result.err
 
 
 def test_a_rejected_pod_has_been_granted_nothing(tmp_path: Path, cpuctl: Cpuctl) -> None:

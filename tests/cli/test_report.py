@@ -119,13 +119,13 @@ def test_a_state_file_that_cannot_be_used_is_there_all_the_same(cpuctl: Cpuctl, 
     node = written({**files, path: files[path][:50]}, tmp_path / "node")
     report = asked(cpuctl, "report", str(node), *V36)
     (missing,) = (each["what"] for each in report["unknown"] if each["part"] == "holders")
-    problem = "cannot be used (unexpected end of JSON input): nobody can tell who holds which CPUs"
+    problem = "cannot be used (unexpected end of JSON input): who holds which CPUs is unknown"
     assert missing == f"{node}: {path} {problem}"
 
 
 def test_a_machine_that_is_only_described_has_nothing_to_look_at(cpuctl: Cpuctl) -> None:
     report = answer(cpuctl("report", "synthetic:1s1n4c2t", "-q", "-o", "json"))
-    described = "the machine is only described: nothing runs there that could be looked at"
+    described = "the machine is only described: there are no running processes to check"
     assert {each["part"] for each in report["unknown"] if each["what"] == described} == {
         "state",
         "holders",

@@ -121,7 +121,7 @@ def test_names_of_pods_that_are_gone(tmp_path: Path, cpuctl: Cpuctl) -> None:
     verified = json.loads(cpuctl("checkpoint", "verify", *words, "-o", "json").out)
     messages = [each["message"] for each in verified["findings"] if each["code"] == "owner-gone"]
     assert messages == [
-        "shop/db-0/app: the pod does not run; what it holds comes back when the next pod is admitted"
+        "shop/db-0/app: the pod is not running; its resources are released when the next pod is admitted"
     ]
     planned = cpuctl("plan", *words, "-T", "a=2/2,1Gi", "--exit-zero")
     assert "the state files have pods that are not running here (shop/db-0)" in " ".join(planned.err.split())

@@ -94,7 +94,10 @@ def test_a_file_tells_what_is_not_granted(cpuctl: Cpuctl, pods: str) -> None:
     words = ("resize", "-f", pods, "-T", "filler=2/2,1Gi", *NODE, *RESIZED)
     assert told(cpuctl, *words, member="after")["cpus"]["text"] == "6"
     assert told(cpuctl, *words, member="after")["own"]["text"] == "1-4"
-    assert told(cpuctl, *words, member="note")["cpus"] == "volumes show what is requested, granted or not"
+    assert (
+        told(cpuctl, *words, member="note")["cpus"]
+        == "volumes show what is requested, whether granted or not"
+    )
 
 
 def test_variables_change_where_the_container_starts_again(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -102,7 +105,7 @@ def test_variables_change_where_the_container_starts_again(cpuctl: Cpuctl, tmp_p
     (tmp_path / "pods.yaml").write_text(POD.replace("env:", restarts))
     words = ("resize", "-f", str(tmp_path / "pods.yaml"), *NODE, *RESIZED)
     assert told(cpuctl, *words, member="after")["CPUS"]["text"] == "6"
-    assert told(cpuctl, *words, member="note")["CPUS"] == "its container starts again"
+    assert told(cpuctl, *words, member="note")["CPUS"] == "its container restarts"
 
 
 def test_what_a_pod_reads_differs(cpuctl: Cpuctl, pods: str, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_this_host(cpuctl: Cpuctl) -> None:
         (("--once", "--interval", "inf"), "--interval: expected a number, found inf"),
         (("--once", "--interval", "-1"), "0.2 to 3600 seconds, found -1"),
         (("--once", "--interval", "1e300"), "0.2 to 3600 seconds, found 1e+300"),
-        (("--once", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz"), "one moment"),
+        (("--once", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz"), "a single moment"),
     ],
 )
 def test_refusals(words: tuple[str, ...], complaint: str, cpuctl: Cpuctl) -> None:
@@ -125,4 +125,4 @@ def test_refusals(words: tuple[str, ...], complaint: str, cpuctl: Cpuctl) -> Non
 def test_a_copy_of_a_node_is_no_node(tmp_path: Path, cpuctl: Cpuctl) -> None:
     Running(tmp_path, counting_node()).write()
     result = cpuctl("top", "--once", "--interval", "0.2", "--root", str(tmp_path), *V36)
-    assert (result.code, "stand still" in result.err) == (4, True), result
+    assert (result.code, "do not change" in result.err) == (4, True), result

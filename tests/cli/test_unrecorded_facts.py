@@ -377,7 +377,9 @@ def test_memory_of_numa_nodes_is_told_where_that_of_the_machine_is_not_recorded(
     assert told("memory") == "not recorded"
 
 
-CORES_UNKNOWN = "the core and package of the CPUs are not recorded (cpu*/topology), and a kubelet needs both"
+CORES_UNKNOWN = (
+    "the core and package of the CPUs are not recorded (cpu*/topology), but the kubelet needs both"
+)
 
 
 def test_where_no_topology_of_cpus_is_recorded_all_say_so(

@@ -153,8 +153,8 @@ def test_fractions_are_not_aligned_anyway() -> None:
 def test_cgroup_version_1_is_told() -> None:
     (notice,) = pod_facts(LEVEL, NodeOfPods(cgroup_version=1)).notices
     assert notice == (
-        "KEP-2837 says that pod-level resources need cgroup v2; kubelet 1.36 does not check that and "
-        "applies them on cgroup v1, too"
+        "pod-level resources require cgroup v2 (KEP-2837), but kubelet 1.36 does not check this and "
+        "also applies them on cgroup v1"
     )
 
 

@@ -244,7 +244,7 @@ def test_a_link_in_the_place_of_the_state_is_refused_at_once(places: Places, tmp
 
 def test_two_plugins_never_share_a_state(places: Places) -> None:
     first = places()
-    with pytest.raises(NodeAccessError, match="another cpuctl nri run works with it"):
+    with pytest.raises(NodeAccessError, match="another cpuctl nri run is using it"):
         places()
     del first
 

@@ -116,7 +116,7 @@ def test_it_connects_again_when_the_runtime_restarts(play: Play) -> None:
     app.cpus = "0-15"  # somebody has written it meanwhile
     runtime.accept()
     assert app.cpus == "2-5"
-    assert scene.heard.says("the runtime has closed the connection: connecting again")
+    assert scene.heard.says("the runtime closed the connection: reconnecting")
 
 
 def test_whoever_else_chooses_cpus_is_overruled_and_named(play: Play) -> None:
@@ -312,7 +312,7 @@ def test_no_failure_of_ours_ends_the_plugin_or_goes_unsaid(
     with monkeypatch.context() as broken:
         broken.setattr(Caller, "received", fails)
         runtime.send(b"\0")
-        assert scene.heard.says("internal error: ZeroDivisionError: oh: connecting again")
+        assert scene.heard.says("internal error: ZeroDivisionError: oh: reconnecting")
     runtime.accept()
     assert runtime.create(pod("db", "shop"), "app").cpus == "6-7"
 
@@ -322,7 +322,7 @@ def test_what_is_no_frame_ends_the_connection_and_a_new_one_begins(play: Play) -
     scene.runtime.send(pack_piece(ConnectionNumber.PLUGIN, b"\xff" * 20))
     scene.runtime.accept()
     assert scene.runtime.create(pod("web", "shop"), "app").cpus == "2-5"
-    assert scene.heard.says("the connection is lost (a message has 4294967295 bytes")
+    assert scene.heard.says("connection lost (a message has 4294967295 bytes")
 
 
 def test_an_empty_pool_is_said(play: Play) -> None:
@@ -357,4 +357,4 @@ def test_it_leaves_at_once_when_told_to(play: Play) -> None:
         scene.runtime.serve(5)
     assert time.monotonic() - begun < 2
     assert threading.active_count() < 20
-    assert scene.heard.says("leaving: containers keep the CPUs that they have")
+    assert scene.heard.says("stopping: containers keep their CPUs")

@@ -251,7 +251,7 @@ def test_a_container_that_started_again_in_a_group_of_the_same_name_has_used_nob
     assert container["loads"] == [1.0, 1.0]
     assert (container["used"], container["others"], container["pressure"]) == (None, None, None)
     assert {each["what"]: each["why"] for each in document["unknown"]}["used"].startswith(
-        "the groups of some"
+        "the cgroups of some"
     )
     running.pass_time(1, {1: {"user": 0.5}})
     running.used += 0.5
@@ -330,11 +330,11 @@ def test_without_a_state_nobody_has_exclusive_cpus(running: Running) -> None:
 def test_a_copy_of_a_node_is_refused(running: Running) -> None:
     node = running.start()
     running.now += 1
-    with pytest.raises(InputError, match="stand still"):
+    with pytest.raises(InputError, match="do not change"):
         node.take()
 
 
 def test_a_recording_is_refused() -> None:
-    with pytest.raises(UsageError, match="one moment") as caught:
+    with pytest.raises(UsageError, match="a single moment") as caught:
         load_running_node(NodeInputs(machine=NODE), Sources())
     assert "--replay" in caught.value.hint

@@ -170,21 +170,21 @@ def test_a_number_that_nobody_can_draw_is_refused(number: str, moments: list[Any
     path = tmp_path / "top.jsonl"
     text = json.dumps({**moments[0], "cpus": [{**moments[0]["cpus"][0], "busy": "BUSY"}]})
     path.write_text(text.replace('"BUSY"', number) + "\n")
-    with pytest.raises(InputError, match="expected what cpuctl top --record has written"):
+    with pytest.raises(InputError, match="expected a file written by cpuctl top --record"):
         read_recording(str(path))
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "holds no moment"),
-        (b"hello\n", "is no JSON"),
-        (b'{"kind": "Plan"}\n', "expected what cpuctl top --record has written"),
-        pytest.param(b"[" * 100_000 + b"\n", "is no JSON", id="nested"),
+        (b"", "does not contain a moment"),
+        (b"hello\n", "is not JSON"),
+        (b'{"kind": "Plan"}\n', "expected a file written by cpuctl top --record"),
+        pytest.param(b"[" * 100_000 + b"\n", "is not JSON", id="nested"),
         (b"null\n", "is not of type 'object'"),
-        pytest.param(bytes(17 << 20) + b"\n", r"no moment that can be played \(line 1 has", id="long"),
-        (gzip.compress(b"hello\n", mtime=0)[:-12], "holds no moment"),
-        (b"\x1f\x8bxx", "holds no moment"),
+        pytest.param(bytes(17 << 20) + b"\n", r"a moment that can be played \(line 1 has", id="long"),
+        (gzip.compress(b"hello\n", mtime=0)[:-12], "does not contain a moment"),
+        (b"\x1f\x8bxx", "does not contain a moment"),
     ],
 )
 def test_anything_else_is_refused(content: bytes, message: str, tmp_path: Path) -> None:

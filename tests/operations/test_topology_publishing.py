@@ -120,8 +120,8 @@ def test_memory_on_two_nodes_is_taken_twice_by_one_and_drained_by_the_other() ->
     once = published("a=1/1,70Gi", arguments=arguments, publisher="nfd")
     assert [zone["memory"][2] for zone in amounts(twice).values()] == [0, 0]
     assert [zone["memory"][2] for zone in amounts(once).values()] == [0, (128 - 70) * gi - kept]
-    assert any("taken in full from each" in remark for remark in twice.remarks)
-    assert not any("taken in full" in remark for remark in once.remarks)
+    assert any("subtracted in full from each" in remark for remark in twice.remarks)
+    assert not any("subtracted in full" in remark for remark in once.remarks)
 
 
 def test_the_updater_of_node_feature_discovery() -> None:
@@ -214,7 +214,7 @@ def test_pods_that_run_and_of_whose_cpus_nobody_told_are_named(tmp_path: Path) -
     state = CPUStateFile("static", CPUSet.parse("0-7"), {})
     (tmp_path / "cpu_manager_state").write_text(write_cpu_state(state))
     found = published(pods=str(pod), state=str(tmp_path))
-    assert "no state file tells which CPUs a holds: they are reported as available, but are not" in (
+    assert "the CPUs of a are not in the state files: they are reported as available, but are not" in (
         found.remarks
     )
     # Without any state file the kubelet gives them CPUs anew.

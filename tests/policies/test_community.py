@@ -70,7 +70,7 @@ def test_weights_are_bounded() -> None:
     node = node_of("numa-allocation,weights=cpu=101", "1s2n8c1t,mem=8Gi", topology="restricted")
     verdict = node.admit(pod("web", 2)).verdict
     assert isinstance(verdict, Rejected)
-    assert "policy numa-allocation: the weight of cpu is 0 to 100, not 101" in verdict.message
+    assert "policy numa-allocation: the weight of cpu: expected 0 to 100, found 101" in verdict.message
 
 
 def test_min_shared_is_the_example_of_the_kep() -> None:
@@ -152,7 +152,7 @@ def test_koordinator_refuses_what_are_no_whole_cores() -> None:
     verdict = node.admit(pod("odd", 3)).verdict
     assert isinstance(verdict, Rejected)
     assert "policy koordinator: there are no 3 CPUs in whole cores" in verdict.message
-    assert "bind is one of full, spread" in str(
+    assert "bind: expected one of full, spread" in str(
         node_of("koordinator,bind=x", "1s1n4c2t,mem=4Gi").admit(pod("a", 1))
     )
 

@@ -134,14 +134,14 @@ CASES: dict[str, tuple[Callable[..., Any], str]] = {
     "returns nothing": (lambda *_: None, r"select returned None \(NoneType\), which is not a list"),
     "returns a text": (lambda *_: "0-3", "select returned '0-3' .str., which is not a list"),
     "returns numbers": (lambda *_: [1, 2], r"select returned 1 \(int\), which is not a list"),
-    "returns no CPUs": (lambda *_: [{"a"}], "holds 'a' .str., which is no CPU"),
-    "returns truths": (lambda *_: [[True, False]], r"holds True \(bool\), which is no CPU"),
-    "returns negatives": (lambda *_: [[-1, 0]], r"holds -1 \(int\), which is no CPU"),
-    "takes the reserved CPU": (lambda *_: [{0, 2}], "CPUs that it may not take: 0 in its set 1"),
-    "takes what is another's": (lambda *_: [{1, 2}], "CPUs that it may not take: 1 in its set 1"),
-    "takes what is not there": (lambda *_: [{2, 99}], "CPUs that it may not take: 99 in its set 1"),
-    "takes too few": (lambda *_: [{2}], "a set of 1 CPUs .2., and 2 are wanted"),
-    "takes too many": (lambda *_: [{2, 3, 4}], "a set of 3 CPUs .2-4., and 2 are wanted"),
+    "returns no CPUs": (lambda *_: [{"a"}], "with 'a' .str., which is not a CPU"),
+    "returns truths": (lambda *_: [[True, False]], r"with True \(bool\), which is not a CPU"),
+    "returns negatives": (lambda *_: [[-1, 0]], r"with -1 \(int\), which is not a CPU"),
+    "takes the reserved CPU": (lambda *_: [{0, 2}], "CPUs that are not available: 0 in its set 1"),
+    "takes what is another's": (lambda *_: [{1, 2}], "CPUs that are not available: 1 in its set 1"),
+    "takes what is not there": (lambda *_: [{2, 99}], "CPUs that are not available: 99 in its set 1"),
+    "takes too few": (lambda *_: [{2}], "a set of 1 CPUs .2., expected 2"),
+    "takes too many": (lambda *_: [{2, 3, 4}], "a set of 3 CPUs .2-4., expected 2"),
     "changes the view": (mutates, "select raised AttributeError: can't set attribute"),
     "changes the topology": (mutates_topology, "select raised TypeError: 'mappingproxy' object"),
     "babbles": (babbles, "select raised ValueError: after the noise"),
@@ -217,11 +217,11 @@ class NoPolicy:
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        (BadFilter, "filter returned 'yes' .str. for CPU 2: True or False is expected"),
-        (BadScore, "pre_score returned nan .float. for 2: a number is expected"),
-        (BadSetScore, r"score returned \[1\] .list. for 2,10: a number is expected"),
-        (BadVictims, "post_filter named 'nobody' .str., which is the UID of no pod that runs"),
-        (BadAlignment, "its alignment is 'sideways': hint, equal or cpu is expected"),
+        (BadFilter, "filter returned 'yes' .str. for CPU 2, expected True or False"),
+        (BadScore, "pre_score returned nan .float. for 2, expected a number"),
+        (BadSetScore, r"score returned \[1\] .list. for 2,10, expected a number"),
+        (BadVictims, "post_filter named 'nobody' .str., which is not the UID of a running pod"),
+        (BadAlignment, "its alignment is 'sideways', expected hint, equal or cpu"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -238,7 +238,7 @@ def test_what_comes_back_is_checked_once_more(node: Node) -> None:
     asked = in_place(worker_of(hostile(forges)), node.topology, {})
     asked.attach(node)
     node.admit(pod("second", 2))
-    with pytest.raises(PolicyError, match="policy tested: gave an answer that is none"):
+    with pytest.raises(PolicyError, match="policy tested: returned an invalid answer"):
         node.admit(pod("third", 2))
     assert set(node.active) == {*before.active, "second"}
     assert node.state.exclusive & ~before.state.exclusive == node.state.held_by("second")

@@ -207,7 +207,7 @@ def test_a_pipe_in_the_place_of_a_state_file_is_refused(
     done = run(*(word.format(root=root) for word in words), seconds=30)
     assert (done.returncode, done.stdout) == (4, ""), done.stderr
     assert re.search(
-        f"{HOME}/{name}: (expected a regular file, found a pipe|is no regular file)", done.stderr
+        f"{HOME}/{name}: (expected a regular file, found a pipe|is not a regular file)", done.stderr
     )
 
 

@@ -20,7 +20,7 @@ from cpuctl.machine.sources import read_machine
 ORDINARY = "synthetic:2s4n16c2t"
 ALPHA = {"CPUManagerPolicyAlphaOptions": True}
 CPU, NUMA = "cpu_manager_policy_options", "topology_manager_policy_options"
-LEAVE_OUT = "leave it out"
+LEAVE_OUT = "remove it"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -138,7 +138,7 @@ def test_what_the_log_has_not_is_said(tmp_path: Path) -> None:
     assert [moment for moment in timeline.moments if isinstance(moment.event, Admit | Remove)] == []
     told = " ".join(sources.warnings)
     assert "does not begin with a start" in told
-    assert "without a manifest, and left out: shop/agent, shop/odd, shop/web" in told
+    assert "left out, without a manifest: shop/agent, shop/odd, shop/web" in told
     assert "shop/web got CPUs (shop/web: 1,5)" in told
     assert "does not mention shop/late" in told
 

@@ -315,7 +315,7 @@ MISTAKES = [
     Mistake(
         "ends too early",
         "until",
-        "the last event is later than until than until than until than until",
+        "expected a time not before the last event",
         {"admit": "dpdk"},
         {"until": "500ms"},
     ),

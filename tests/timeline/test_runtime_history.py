@@ -63,7 +63,7 @@ def test_the_kubelet_asked_for_what_the_engine_decides(tmp_path: Path) -> None:
     assert list(containers_view(simulation.world)) == ["default/web/app"], "db is gone"
     told = "\n".join(sources.warnings)
     assert (
-        "made from what containers were given, without devices and pod-level resources: default/db, " in told
+        "derived from the containers' settings, without devices and pod-level resources: default/db, " in told
     )
     assert "unknown memory requests, assumed to be none: default/web" in told
     assert "hunter2" not in repr(timeline)
@@ -191,7 +191,7 @@ def test_a_pod_that_is_replaced_by_force_is_gone_when_the_other_comes(
     else:
         assert kinds == [*comes, EntryKind.REMOVED, *comes]
     assert containers_view(simulation.world)["default/db/main"]["cgroup"] == "1,5"
-    made = "made from what containers were given, without devices and pod-level resources: default/db; -f"
+    made = "derived from the containers' settings, without devices and pod-level resources: default/db; -f"
     assert made in "\n".join(sources.warnings)
 
 
@@ -247,7 +247,7 @@ def test_numbers_are_read_in_every_form() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (Log().add("Synchronize", pods=None, containers=None).written(), "mentions no pod"),
+        (Log().add("Synchronize", pods=None, containers=None).written(), "does not mention any pod"),
         (Log().add("RunPodSandbox", pod="[").written().replace("'['", "["), "RunPodSandbox: pod: "),
         (Log().run(DB, container(DB, "main", 2000, 2000, cpus="5-1", memory=GI)).written(), "cpus: "),
     ],

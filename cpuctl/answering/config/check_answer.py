@@ -212,7 +212,7 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     text = start_text(outcome)
     if _NO_CPU in text:
         return (
-            'reserve CPUs: reservedSystemCPUs: a list such as 0, or kubeReserved: {cpu: "1"}, or'
+            'reserve CPUs: set reservedSystemCPUs (a list such as 0), kubeReserved: {cpu: "1"} or'
             f' systemReserved: {{cpu: "1"}}; {RESERVE} --cpu-count 1 proposes a list for this machine'
         )
     if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
@@ -231,8 +231,8 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
         )
     if _MANY_NODES in text:
         return (
-            "topologyManagerPolicy: none, or from kubelet 1.31 on topologyManagerPolicyOptions:"
-            ' {max-allowable-numa-nodes: "N"}, N being the number of NUMA nodes'
+            "set topologyManagerPolicy: none, or from kubelet 1.31 on topologyManagerPolicyOptions:"
+            ' {max-allowable-numa-nodes: "N"}, where N is the number of NUMA nodes'
         )
     if outcome.stage == "memoryManager" and "reserved" in text:
         return UNSET["reservedMemory"]

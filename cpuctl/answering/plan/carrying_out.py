@@ -210,7 +210,7 @@ def systemd(containers: Sequence[Carried], plan: StartedPlan) -> str:
         _comment(
             "Drop-ins for systemd: write each to its path, then run systemctl daemon-reload.",
             "Limits: cgroup v2 only. Slices of the host are kept off planned CPUs; kernel threads and "
-            "interrupts are not. A pod's slice limits its containers as a group, not one by one; it is "
+            "interrupts are not. A pod's slice limits its containers as a group, not individually; it is "
             "named after the pod's UID, which exists once the pod is created and changes when it is "
             "recreated. The kubelet must use the systemd cgroup driver.",
         )
@@ -221,7 +221,7 @@ def systemd(containers: Sequence[Carried], plan: StartedPlan) -> str:
         mine = [each for each in containers if (each.namespace, each.pod) == (pod.namespace, pod.pod)]
         name = json.dumps(f"{pod.namespace}/{pod.pod}")
         if not _UID.fullmatch(pod.uid):
-            parts.append(_comment(f"Has no UID yet to name its slice after: {name}"))
+            parts.append(_comment(f"No UID yet, so its slice has no name: {name}"))
             continue
         slice_name = f"kubepods-pod{pod.uid.replace('-', '_')}.slice"
         cpus = str(union(CPUSet.parse(each.cpus) for each in mine))

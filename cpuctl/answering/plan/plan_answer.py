@@ -51,7 +51,7 @@ MOST_SETS = 100
 """Of the sets that a policy looked at, so many are told."""
 _TAKEN = (
     "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet considers a "
-    "core free that is not (kubernetes issue 124066)"
+    "core free although it is not (kubernetes issue 124066)"
 )
 _POOL_WARNINGS = {
     PoolWarning.EMPTY: (
@@ -456,10 +456,10 @@ def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarnin
 
 def _lost_text(found: Readmission) -> str:
     if not found.lost:
-        return "is running, and this kubelet rejects it, ignoring what it already holds"
+        return "is running, but this kubelet rejects it, ignoring what it already holds"
     return (
-        f"is running, and this kubelet allocates to it again: {' and '.join(_lost(found))} belong to nobody "
-        "from then on, and at its next start the kubelet rejects its state files"
+        f"is running, but this kubelet allocates to it again: {' and '.join(_lost(found))} are "
+        "then lost, and at its next start the kubelet rejects its state files"
     )
 
 

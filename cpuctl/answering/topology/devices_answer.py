@@ -74,8 +74,8 @@ def device_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
         if resources and admission.hint_rounds:
             message = (
                 f"pod {admission.pod.full_name} may get different devices of {', '.join(resources)} than "
-                "shown here: the device plugin (or chance) decides; this plan takes them where the fewest "
-                "are free"
+                "shown here: the device plugin (or chance) decides; this plan takes them from the NUMA "
+                "node with the fewest free"
             )
             yield {"pod": admission.pod.full_name, "message": message}
 

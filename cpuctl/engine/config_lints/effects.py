@@ -21,7 +21,7 @@ from cpuctl.kubelet.policy_options import (
 )
 from cpuctl.kubelet.reservations import default_eviction_hard
 
-_BESIDES = "; its only effect is to keep reserved CPUs from pods, as strict-cpu-reservation does"
+_BESIDES = "; its only effect is to keep pods off reserved CPUs, like strict-cpu-reservation"
 
 
 def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
@@ -185,11 +185,11 @@ def lint_reservations(subject: LintSubject) -> Iterator[Lint]:
             severity=Severity.NOTE,
             code="eviction-defaults-dropped",
             place=("evictionHard",),
-            message=f"evictionHard replaces all defaults: there is no threshold for {', '.join(dropped)}",
+            message=f"evictionHard replaces all defaults: {', '.join(dropped)} then have no threshold",
             fix="list them as well, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 "
             "on)",
         )
 
 
 def _idle(setting: tuple[str, ...], message: str, *, code: str = "option-idle") -> Lint:
-    return Lint(severity=Severity.WARNING, code=code, place=setting, message=message, fix="leave it out")
+    return Lint(severity=Severity.WARNING, code=code, place=setting, message=message, fix="remove it")

@@ -41,7 +41,7 @@ def lint_uneven_cores(subject: LintSubject) -> Iterator[Lint]:
         place=("reservedSystemCPUs",) if subject.config.reserved_system_cpus else ("cpuManagerPolicy",),
         expected=str(whole),
         detected=str(CPUSet(taken)),
-        message=f"a container that asks for {count} CPUs gets reserved CPUs {CPUSet(taken)}, because"
+        message=f"a container that requests {count} CPUs gets reserved CPUs {CPUSet(taken)}, because"
         " cores differ in size; after that the kubelet rejects its own cpu_manager_state when it restarts"
         " (kubernetes issue 124066)",
         fix=f"reserve whole cores: reservedSystemCPUs: {whole}",
@@ -114,7 +114,7 @@ def lint_parents_cpus(subject: LintSubject) -> Iterator[Lint]:
                 f" the kubelet also counts {beyond}{_isolated(subject, beyond)}: "
                 + _at_the_end(subject, above),
                 fix="give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or stop"
-                " whatever else writes to it",
+                " the other program that writes to it",
             )
 
 
@@ -126,8 +126,11 @@ def _isolated(subject: LintSubject, cpus: CPUSet) -> str:
 def _at_the_end(subject: LintSubject, above: Ceiling) -> str:
     """Say what comes of CPUs that a group does not have: v1 refuses to write them, v2 leaves them out."""
     if subject.cgroup_version == 1:
-        return "containers that get those fail with 'permission denied'"
-    return f"containers that get those run on what is left, or on all of {above.cpus} if nothing is left"
+        return "containers that are assigned those fail with 'permission denied'"
+    return (
+        f"containers that are assigned those run on the remaining CPUs, or on all of {above.cpus} if none "
+        "remain"
+    )
 
 
 def lint_fractions(subject: LintSubject) -> Iterator[Lint]:

@@ -131,7 +131,7 @@ def _unknown_option(field: str, name: str, known: Mapping[str, OptionHistory], m
         place=(field, name),
         expected=meant,
         detected=name,
-        message=f"no kubelet has an option {quoted(name)}",
+        message=f"no kubelet version has an option {quoted(name)}",
         fix=f"write {meant}" if meant else _LEFT_OUT.format(field, name),
     )
 
@@ -144,7 +144,7 @@ def _archived(field: str) -> Lint:
         expected=STRICT_RESERVATION,
         detected=ARCHIVED,
         message=f"{ARCHIVED} is {ARCHIVED_WHY}",
-        fix="leave it out",
+        fix="remove it",
     )
 
 
@@ -202,7 +202,7 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
             )
         if nanoseconds:
             severity, code = Severity.WARNING, "option-node-wide"
-            message += "; it delays every pod with exclusive CPUs on this node, wanted or not"
+            message += "; it delays every pod with exclusive CPUs on this node, whether intended or not"
             fix = "leave it out, or taint the node so that only pods that tolerate the delay run there"
     return Lint(
         severity=severity,
@@ -231,7 +231,7 @@ def _no_number(field: str, name: str, value: str) -> Lint:
         expected=f"a number of at least {DEFAULT_MAX_NODES}",
         detected=value,
         message=f"option {name} expects the number of NUMA nodes, not {quoted(value)}"
-        + (", as the documentation said until 2026" if value == "true" else ""),
+        + (", although the documentation said so until 2026" if value == "true" else ""),
         fix=f'{name}: "16"',
     )
 
@@ -272,7 +272,11 @@ def _unknown_gate(name: str, gates: FeatureGates) -> Lint:
     others, distribution = gates.releases_with(name), distribution_of(name)
     meant = "" if others or distribution else nearest_spelling(name, gates.known())
     ever = f"; it exists in {others}" if others else ""
-    departs = f": it is in KEP-2837 but in no release ({GATES})" if name == _GATE_OF_KEP_2837 else ""
+    departs = (
+        f": it is described in KEP-2837 but does not exist in any release ({GATES})"
+        if name == _GATE_OF_KEP_2837
+        else ""
+    )
     remove = "remove it"
     if distribution:
         ever = f": it is a gate of {distribution}, whose kubelet only warns about it"

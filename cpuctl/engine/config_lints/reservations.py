@@ -215,7 +215,7 @@ def _overdrawn(subject: LintSubject) -> Iterator[Lint]:
                 expected=str(_bytes(max(0, total - pages))),
                 detected=str(_bytes(reserved)),
                 message=f"reserved memory and huge pages take {short} more than NUMA node {node.id} has"
-                ": the kubelet starts, and goes on with numbers that have wrapped around",
+                ": the kubelet starts, and continues with wrapped numbers",
                 fix=f"reserve less on that node; {_RESERVE}",
             )
 

@@ -48,8 +48,8 @@ def exclusive_claim(
         if "cpu" in container.resources.limits and "cpu" not in container.resources.requests:
             # Limits stand in for requests, so that only what a kubelet reads from a status is without.
             return ExclusiveClaim(0, "its status has no allocatedResources for cpu, which this kubelet uses")
-        beyond = f"its cpu request {request} is beyond 64 bits, and the kubelet reads {count}"
-        return ExclusiveClaim(0, beyond if request.sign > 0 else "it requests no cpu")
+        beyond = f"its cpu request {request} exceeds 64 bits, and the kubelet reads {count}"
+        return ExclusiveClaim(0, beyond if request.sign > 0 else "it does not request cpu")
     return ExclusiveClaim(count)
 
 
@@ -66,7 +66,7 @@ def _no_whole(pod: StoredPod) -> str:
     assert pod.resources is not None
     request = pod.resources.requests.get("cpu", _ZERO)
     if request.is_integral_cpu:
-        return f"the pod's cpu request {request} is beyond 64 bits, and the kubelet reads {request.value}"
+        return f"the pod's cpu request {request} exceeds 64 bits, and the kubelet reads {request.value}"
     return (
         f"the pod's cpu request {request} (spec.resources) is not a whole number of CPUs, and scope pod "
         "allocates it as a whole or not at all (KEP-5526)"

@@ -185,7 +185,7 @@ def deciding_rule(replay: Replay, rounds: Sequence[Round]) -> Decision:
     """Name the rule that decided; *rounds* are those of the Topology Manager."""
     match replay.admission.verdict:
         case Admitted():
-            return Decision(rule=Rule.ADMITTED, why="every check of the kubelet passes")
+            return Decision(rule=Rule.ADMITTED, why="all checks of the kubelet pass")
         case KubeletFault() as fault if replay.before.fault:
             return Decision(rule=Rule.FAILED_BEFORE, why=_failed_before(replay, fault))
         case KubeletFault() as fault:
@@ -214,7 +214,7 @@ def _by_policy(replay: Replay, refused: Rejected) -> Decision | None:
     free = before.state.default & ~before.policy.reserved
     left = before.policy.available(before.state, pod) & free
     leaves = f"it leaves the pod {left.bit_count()} of {free.bit_count()} free CPUs"
-    why = f"the kubelet itself would admit the pod, but the policy used in its place does not: {leaves}"
+    why = f"the kubelet itself would admit the pod, but the policy used instead does not: {leaves}"
     return Decision(rule=Rule.POLICY, why=why, container=refused.container)
 
 

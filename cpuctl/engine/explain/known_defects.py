@@ -38,7 +38,7 @@ _OF_RULE = {
         "kubernetes/kubernetes#84597",
     ),
     Rule.REUSE_BINDS: KnownDefect(
-        "CPUs of an init container are reused, so they tie the following containers to their NUMA "
+        "CPUs of an init container are reused, so they bind the following containers to their NUMA "
         "nodes, even if these are full",
         "kubernetes/kubernetes#123816",
     ),
@@ -177,7 +177,7 @@ def _wrapped_sums(replay: Replay) -> Iterator[KnownDefect]:
     if replay.admission.wrapped_memory:
         yield _WRAPPED
     if beyond := tuple(wrapped_amounts(replay.before.memory.state.tables)):
-        text = f"more is reserved than there is ({', '.join(beyond)}): {_BOOKS}"
+        text = f"more is reserved than exists ({', '.join(beyond)}): {_BOOKS}"
         yield KnownDefect(text, _WRAPPED.reference)
 
 
@@ -250,5 +250,7 @@ def _note(difference: Difference, version: KubeletVersion) -> KnownDefect:
     doubt = "" if difference.evidence == "verified" else " (not verified)"
     if difference.holds(*version):
         return KnownDefect(f"since {difference.begin}; before, {difference.before}{doubt}", reference)
-    never = "" if difference.known_in(version.minor) else f"; no known patch of 1.{version.minor} does"
+    never = (
+        "" if difference.known_in(version.minor) else f"; no known patch release of 1.{version.minor} does"
+    )
     return KnownDefect(f"from {difference.begin} on, {difference.after}{never}{doubt}", reference)

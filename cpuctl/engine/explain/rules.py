@@ -182,7 +182,7 @@ def blocked_allocation(
     match failure:
         case AllocationFailure.NOT_EXACT:
             return Rule.QUANTITY_FORM, (
-                "a request is not written as a whole number of bytes, Ki, Mi or Gi, as the API would write it"
+                "a request is not a whole number of bytes, Ki, Mi or Gi, which is how the API would write it"
             )
         case AllocationFailure.VIOLATES_GROUPS:
             nodes = "" if affinity is None else f" {nodes_text(affinity)}"
@@ -385,7 +385,7 @@ def _of_pod(total: int, node: Node, refused: Rejected) -> Blocked:
     """Return why a pod that is divided gets no CPUs as a whole, or a container none of the pod's."""
     if refused.container:
         return Rule.OVER_BUDGET, (
-            f"the {counted(total, 'CPU')} of the pod are not enough for its containers' own requests"
+            f"the pod's {counted(total, 'CPU')} are not enough for its containers' own requests"
         )
     reserved = node.cpu.policy.reserved if node.cpu.policy else 0
     return Rule.NOT_ENOUGH, not_enough_cpus(total, (node.cpu.state.default & ~reserved).bit_count())

@@ -63,7 +63,7 @@ def walked(
     found = list(results)
     if len({_outcome(each) for each in found}) > 1:
         return Undetermined(
-            "which sets of NUMA nodes the kubelet compares depends on the order in which it iterates over a "
+            "which sets of NUMA nodes the kubelet compares depends on the iteration order of a "
             "map of resources",
             variants=tuple(dict.fromkeys(map(_outcome, found))),
         )

@@ -135,7 +135,9 @@ def find_hints(
     """
     for node in state.tables:
         if node not in NODE_IDS:
-            return _crash(f"making a mask with NUMA node {node}, when one holds 0 to {NODE_IDS[-1]}")
+            return _crash(
+                f"making a mask with NUMA node {node}, although masks only hold 0 to {NODE_IDS[-1]}"
+            )
     if unknown := _unknown(state, state.tables, request):
         return unknown
     if not request:

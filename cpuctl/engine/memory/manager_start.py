@@ -75,7 +75,7 @@ def overdrawn(policy: StaticMemoryPolicy | None) -> Undetermined | None:
             if table.allocatable > table.total:
                 return Undetermined(
                     f"reservedMemory and huge pages take more {name} of NUMA node {number} than it has, and "
-                    "the kubelet continues with numbers that have wrapped around: these are not computed for "
+                    "the kubelet continues with wrapped numbers: these are not computed for "
                     f"more than {MOST_NODES} NUMA nodes"
                 )
     return None

@@ -18,8 +18,8 @@ _MOST_ORDERS = 64
 _EMPTY = "[memorymanager] machine state can not be empty when it has memory assignments"
 _DIFFERENT = "[memorymanager] the expected machine state is different from the real one"
 _CHANCE = (
-    "in memory_manager_state a NUMA node belongs to several groups: whether the kubelet accepts it "
-    "depends on the order in which it iterates over a map"
+    "in memory_manager_state a NUMA node belongs to several groups: whether the kubelet accepts "
+    "it depends on the iteration order of a map"
 )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         PodResources,
     )
 
-WHOSE = "pods (--pods): whose the kubelet's answers (--pod-resources) are is not known"
+WHOSE = "pods (--pods): which pods the kubelet's answers (--pod-resources) belong to is unknown"
 
 
 class SavedStates(NamedTuple):
@@ -59,8 +59,8 @@ class AnswerGap(Record):
     def message(self) -> str:
         """Say it in a sentence about the container."""
         return (
-            f"its {self.what}: the kubelet answers {self.listed}, and {self.file_name} has {self.saved}, by "
-            "which a kubelet goes that starts again"
+            f"its {self.what}: the kubelet reports {self.listed}, but {self.file_name} has {self.saved}, "
+            "which a restarted kubelet would use"
         )
 
 
@@ -157,8 +157,8 @@ def _unlisted(saved: SavedStates, answers: PodResources, owners: Owners) -> Iter
             Severity.WARNING,
             "answer-lacks-pod",
             StatePlace(CPU_FILE, uid),
-            f"{pod.full_name} has CPUs {held} in {CPU_FILE}, and the kubelet does not list it"
-            + (f"; asked for it alone (Get), {_answer_text(alone)}" if alone else ""),
+            f"{pod.full_name} has CPUs {held} in {CPU_FILE}, but the kubelet does not list it"
+            + (f"; queried individually (Get), {_answer_text(alone)}" if alone else ""),
             expected=str(held),
             detected="not listed",
         )
@@ -166,9 +166,9 @@ def _unlisted(saved: SavedStates, answers: PodResources, owners: Owners) -> Iter
 
 def _answer_text(answer: PodAllocation | str) -> str:
     if isinstance(answer, str):
-        return f"it answers: {answer}"
+        return f"the answer is: {answer}"
     held = CPUSet.of(cpu for container in answer.containers for cpu in container.cpus)
-    return f"it answers CPUs {held or 'none'}"
+    return f"it reports CPUs {held or 'none'}"
 
 
 def _nobodys(state: CPUStateFile, pods: Iterable[PodAllocation]) -> Iterator[StateFinding]:
@@ -181,8 +181,8 @@ def _nobodys(state: CPUStateFile, pods: Iterable[PodAllocation]) -> Iterator[Sta
                 Severity.WARNING,
                 "answer-differs",
                 StatePlace(CPU_FILE),
-                f"{pod.full_name}/{container.name}: the kubelet answers CPUs {container.cpus}, and nobody "
-                f"has {lacking} in {CPU_FILE}, by which a kubelet goes that starts again",
+                f"{pod.full_name}/{container.name}: the kubelet reports CPUs {container.cpus}, but {lacking} "
+                f"are not assigned in {CPU_FILE}, which a restarted kubelet would use",
                 expected="none",
                 detected=str(lacking),
             )
@@ -196,8 +196,8 @@ def allocatable_findings(answers: PodResources, promised: CPUSet) -> Iterator[St
             Severity.WARNING,
             "allocatable-differs",
             StatePlace(CPU_FILE),
-            f"the kubelet answers that CPUs {listed or 'none'} are allocatable, and {promised} are to one "
-            "that starts now: configuration or machine have changed since it started",
+            f"the kubelet reports CPUs {listed or 'none'} as allocatable, but with its current configuration "
+            f"and machine they would be {promised}: one of them has changed since it started",
             expected=str(promised),
             detected=str(listed) or "none",
         )

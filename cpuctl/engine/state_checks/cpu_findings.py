@@ -112,8 +112,8 @@ def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
             Severity.ERROR,
             "pool-empty",
             _FILE,
-            "the shared pool has no CPU left: a kubelet with strict-cpu-reservation gets there by itself, "
-            "and rejects its own file after the next restart (kubernetes issue 141196)",
+            "the shared pool is empty: with strict-cpu-reservation the kubelet can cause this itself, and "
+            "then rejects its own file after the next restart (kubernetes issue 141196)",
             expected="at least one CPU",
             detected="none",
             fix=REMOVE_ONE,
@@ -123,7 +123,7 @@ def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
             Severity.WARNING,
             "pool-only-reserved",
             _FILE,
-            f"containers without exclusive CPUs have only the reserved CPUs {pool} left to run on",
+            f"containers without exclusive CPUs can only run on the reserved CPUs {pool}",
         )
 
 
@@ -136,7 +136,7 @@ def _reserved(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFindin
             "reserved-in-pool",
             _FILE,
             f"reserved CPUs {misplaced} are in the shared pool, which strict-cpu-reservation does not allow: "
-            "the option, or what is reserved, has changed since the file was written",
+            "the option or the reserved CPUs have changed since the file was written",
             expected=f"none of {reserved}",
             detected=str(pool),
             fix=REPAIR,
@@ -150,7 +150,7 @@ def _reserved(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFindin
             _FILE,
             f"reserved CPUs {taken} are not in the shared pool"
             + (f" but held by {names}" if names else "")
-            + ": what is reserved, or strict-cpu-reservation, has changed since the file was written",
+            + ": the reserved CPUs or strict-cpu-reservation have changed since the file was written",
             expected=f"all of {reserved}",
             detected=str(pool),
             fix=REPAIR,
@@ -167,8 +167,8 @@ def _also_shared(subject: CPUSubject) -> Iterator[StateFinding]:
                 severity,
                 "held-and-shared",
                 StatePlace(CPU_FILE, *held.owner),
-                f"CPUs {shared} are held by {subject.owners.name(*held.owner)} and are in the "
-                "shared pool, too",
+                f"CPUs {shared} are held by {subject.owners.name(*held.owner)} and are also in "
+                "the shared pool",
                 fix=REPAIR,
             )
 
@@ -204,16 +204,16 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates)
             Severity.ERROR,
             "pod-cpus-unread",
             _FILE,
-            f"CPUs {passed_over} are held by pods as a whole and by no container of them "
+            f"CPUs {passed_over} are held by pods as a whole, but by none of their containers "
             f"({subject.owners.names(owners)}), which this kubelet does not read ({ROLLBACK})",
-            fix=REPAIR if gates.stage(_GATE) is None else f"switch {_GATE} on, or {REPAIR}",
+            fix=REPAIR if gates.stage(_GATE) is None else f"enable {_GATE}, or {REPAIR}",
         )
     if rest := missing - passed_over:
         yield StateFinding(
             Severity.ERROR,
             "unaccounted-cpus",
             _FILE,
-            f"CPUs {rest} are neither in the shared pool nor held by anybody: they are new on this machine, "
+            f"CPUs {rest} are neither in the shared pool nor assigned: they are new on this machine, "
             "or were lost from the file",
             fix=REPAIR,
         )
@@ -223,12 +223,12 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates)
             Severity.ERROR,
             "reserved-held",
             _FILE,
-            f"CPUs {strictly} are reserved, and held by {subject.names_of(strictly)}",
+            f"CPUs {strictly} are reserved, but held by {subject.names_of(strictly)}",
             fix=REPAIR,
         )
 
 
-_UNSEEN = "a kubelet does not notice"
+_UNSEEN = "the kubelet does not notice"
 
 
 def holder_findings(subject: CPUSubject) -> Iterator[StateFinding]:
@@ -274,9 +274,9 @@ def _overlaps_in_pods(subject: CPUSubject) -> Iterator[StateFinding]:
                 Severity.WARNING,
                 "held-twice",
                 StatePlace(CPU_FILE, *held.owner),
-                f"CPUs {both} of {subject.owners.name(*held.owner)} are held by another "
-                f"container of the pod, too, which {_UNSEEN}",
-                fix=f"{REMOVE}: who is right cannot be told",
+                f"CPUs {both} of {subject.owners.name(*held.owner)} are also held by "
+                f"another container of the pod, which {_UNSEEN}",
+                fix=f"{REMOVE}: which one is right is unknown",
             )
         taken[held.uid] = taken.get(held.uid, CPUSet()) | held.cpus
 
@@ -292,8 +292,8 @@ def _bubbles(subject: CPUSubject) -> Iterator[StateFinding]:
                     Severity.WARNING,
                     "outside-pod",
                     StatePlace(CPU_FILE, uid, name),
-                    f"CPUs {outside} of {owners.name(uid, name)} are none of its pod's: nobody gets them "
-                    "back when the pod ends",
+                    f"CPUs {outside} of {owners.name(uid, name)} do not belong to its pod: they are not "
+                    "released when the pod ends",
                     fix=REPAIR,
                 )
         if not state.entries.get(uid):
@@ -301,8 +301,8 @@ def _bubbles(subject: CPUSubject) -> Iterator[StateFinding]:
                 Severity.WARNING,
                 "pod-without-containers",
                 StatePlace(CPU_FILE, uid),
-                f"CPUs {whole} of {owners.name(uid)} are held by none of its containers: no kubelet ever "
-                "takes them back",
+                f"CPUs {whole} of {owners.name(uid)} are held by none of its containers: the kubelet "
+                "never releases them",
                 fix=REPAIR,
             )
         elif left := whole - held:
@@ -311,7 +311,7 @@ def _bubbles(subject: CPUSubject) -> Iterator[StateFinding]:
                 "pod-leftover",
                 StatePlace(CPU_FILE, uid),
                 f"CPUs {left} of {owners.name(uid)} are held by none of its containers: without "
-                "PodLevelResourceManagers, or before 1.36, no kubelet starts on this file",
+                "PodLevelResourceManagers, or before 1.36, the kubelet does not start with this file",
             )
 
 
@@ -321,9 +321,9 @@ def _baselines(subject: CPUSubject) -> Iterator[StateFinding]:
             now = subject.state.entries.get(uid, {}).get(name)
             who = subject.owners.name(uid, name)
             if now is None:
-                message = f"a baseline {baseline} is left of {who}, which holds no CPUs"
+                message = f"a baseline {baseline} is left for {who}, which holds no CPUs"
             elif outside := baseline - now:
-                message = f"{who} was promised CPUs {outside} at admission, and does not hold them"
+                message = f"{who} was guaranteed CPUs {outside} at admission, but does not hold them"
             else:
                 continue
             yield StateFinding(

@@ -118,7 +118,7 @@ def file_findings(
             severity=Severity.WARNING,
             code="embedded-differs",
             place=StatePlace(name),
-            message="the copy for kubelets before 1.37 differs from the file: they would start from "
+            message="the copy for kubelets before 1.37 differs from the file: they would start with "
             "a different state",
             fix=REPAIR,
         )
@@ -128,10 +128,10 @@ def file_findings(
             severity=Severity.ERROR,
             code="policy-differs",
             place=StatePlace(name),
-            message=f'the file was written under the policy "{written}", and "{policy}" is configured',
+            message=f'the file was written with policy "{written}", but "{policy}" is configured',
             expected=policy,
             detected=written,
-            fix=f"configure the policy {written}, or {REPAIR}" if written else REPAIR,
+            fix=f"configure policy {written}, or {REPAIR}" if written else REPAIR,
         )
     yield from _passed_over(name, file)
 
@@ -144,7 +144,7 @@ def _unread(name: str, file: AnyFile, version: str) -> StateFinding:
         code="unread",
         place=StatePlace(name),
         message=f"kubelet {version} does not read it"
-        + (": that it cannot be loaded does no harm here" if broken else ""),
+        + (", so the error does no harm here" if broken else ""),
         detected=file.facts.format,
     )
 
@@ -156,8 +156,8 @@ def _gone_on(name: str, file: AnyFile) -> Iterator[StateFinding]:
             severity=Severity.WARNING,
             code="passed-over",
             place=StatePlace(name),
-            message=f"it cannot be loaded: {file.read.error}; the kubelet logs that, starts, and takes every "
-            "device for free: it may give devices that containers use to others",
+            message=f"it cannot be loaded: {file.read.error}; the kubelet logs this, starts, and treats "
+            "every device as free: it may assign devices that are in use to other containers",
             detected=file.facts.format,
             fix=REPAIR if file.whole is not None and file.facts.wrong_checksums else DRAIN,
         )
@@ -197,7 +197,7 @@ def _unseen_checksum(name: str, file: AnyFile) -> StateFinding:
         severity=Severity.WARNING,
         code="checksum-unseen",
         place=StatePlace(name),
-        message=f"{wrong}: this kubelet does not check it, others reject the file",
+        message=f"{wrong}: this kubelet does not check it, but others reject the file",
         fix=REPAIR,
     )
 
@@ -217,7 +217,7 @@ def _passed_over(name: str, file: AnyFile) -> Iterator[StateFinding]:
                 severity=Severity.WARNING,
                 code="part-unread",
                 place=StatePlace(name),
-                message=f"this kubelet does not read {member} of the file, and writes it without them"
-                f"{departs}",
+                message=f"this kubelet does not read {member} of the file, and rewrites the file without "
+                f"them{departs}",
                 detected=member,
             )

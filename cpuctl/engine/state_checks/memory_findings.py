@@ -166,9 +166,9 @@ def _cause(resource: str, was: int | None, now: int | None) -> DriftCause:
 _MEANINGS = {
     DriftCause.REBOOT: "a reboot does that",
     DriftCause.MEMORY: (
-        "more than a reboot changes: memory came or went, or the kernel keeps more or less of it"
+        "more than a reboot changes: memory was added or removed, or the kernel reserves more or less of it"
     ),
-    DriftCause.HUGE_PAGES: "other huge pages were set up",
+    DriftCause.HUGE_PAGES: "the number of huge pages was changed",
     DriftCause.RESERVED: "reservedMemory has changed",
 }
 
@@ -183,7 +183,8 @@ def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
             severity=Severity.ERROR,
             code="memory-drift" if benign else "memory-changed",
             place=StatePlace(MEMORY_FILE),
-            message=_difference(change, cause) + ("; safe to take over as it is now" if benign else ""),
+            message=_difference(change, cause)
+            + ("; the current value can be adopted safely" if benign else ""),
             expected="" if cause is DriftCause.NODES else _amount(change.after),
             detected="" if cause is DriftCause.NODES else _amount(change.before),
             fix=REPAIR,
@@ -193,7 +194,7 @@ def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
 def block_findings(
     saved: MemoryStateFile, fresh: Mapping[int, MemoryNode], owners: Owners, *, compares_groups: bool = True
 ) -> Iterator[StateFinding]:
-    """Report whose memory has no place on the machine, and where the sums are not those of the entries.
+    """Report whose memory has no place on the machine, and where the totals do not match the entries.
 
     *compares_groups* is False for a kubelet that holds every NUMA node by itself against the machine.
     """
@@ -220,7 +221,7 @@ def _no_tables() -> StateFinding:
         severity=Severity.ERROR,
         code="no-tables",
         place=StatePlace(MEMORY_FILE),
-        message="pods hold memory, and the tables that it was taken from are missing",
+        message="pods hold memory, but the tables it was allocated from are missing",
         fix=REPAIR,
     )
 
@@ -228,7 +229,7 @@ def _no_tables() -> StateFinding:
 def _misfit(misfit: UnplacedBlock, owners: Owners, severity: Severity) -> StateFinding:
     uid, container, block = misfit.held
     nodes = ", ".join(map(str, block.numa_affinity))
-    missing = f": {_size(misfit.missing)} too little" if misfit.missing else ""
+    missing = f": {_size(misfit.missing)} missing" if misfit.missing else ""
     return StateFinding(
         severity=severity,
         code="memory-misfit",
@@ -251,7 +252,7 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
             ("has free", _in_group(found, node, _free), _left(sound, expected, node)),
         ):
             if was != should:
-                yield _differing(number, what, was, "the entries of the file come to", should)
+                yield _differing(number, what, was, "the entries of the file add up to", should)
 
 
 def _divided_otherwise(
@@ -265,9 +266,10 @@ def _divided_otherwise(
                 severity=Severity.ERROR,
                 code="divided-otherwise",
                 place=StatePlace(MEMORY_FILE),
-                message=f"NUMA node {number} has reserved {_text(was)}, and the entries of the file come to "
-                f"{_text(should)} when nodes are filled in order: the sums of its group are right, but this "
-                "kubelet compares every node (from 1.32 on it compares groups, kubernetes issue 113130)",
+                message=f"NUMA node {number} has reserved {_text(was)}, but the entries of the file add up "
+                f"to {_text(should)} when nodes are filled in order: the sums of its group are right, but "
+                "this kubelet compares every node (from 1.32 on it compares groups, kubernetes issue "
+                "113130)",
                 expected=_text(should),
                 detected=_text(was),
                 fix=REPAIR,
@@ -303,7 +305,7 @@ def _wrong_for_pods(number: int, node: MemoryNode, sound: MemoryNode) -> Iterato
     wrong = [name for name in sorted(node.memory_map) if node.memory_map[name] != sound.memory_map[name]]
     if wrong:
         was, should = ({name: each.memory_map[name].allocatable for name in wrong} for each in (node, sound))
-        yield _differing(number, "has for pods", was, "what is not reserved comes to", should)
+        yield _differing(number, "has for pods", was, "the unreserved memory is", should)
 
 
 def _differing(number: int, what: str, was: object, due: str, should: object) -> StateFinding:
@@ -311,7 +313,7 @@ def _differing(number: int, what: str, was: object, due: str, should: object) ->
         severity=Severity.ERROR,
         code="sums-differ",
         place=StatePlace(MEMORY_FILE),
-        message=f"NUMA node {number} {what} {_text(was)}, and {due} {_text(should)}",
+        message=f"NUMA node {number} {what} {_text(was)}, but {due} {_text(should)}",
         expected=_text(should),
         detected=_text(was),
         fix=REPAIR,
@@ -350,7 +352,7 @@ def _left(
 def _difference(change: DriftDifference, cause: DriftCause) -> str:
     node = f"NUMA node {change.node}"
     if cause is DriftCause.NODES:
-        return f"{node} is not in the file: it is new" if change.before is None else f"{node} is gone"
+        return f"{node} is new: it is not in the file" if change.before is None else f"{node} is gone"
     what = {Amount.RESERVED: " reserved", Amount.ALLOCATABLE: " for pods"}.get(change.amount, "")
     if change.before is None or change.after is None:
         come = "has no" if change.after is None else "has"

@@ -27,7 +27,7 @@ class OwnerStatus(StrEnum):
 
 
 GONE = {
-    OwnerStatus.POD_GONE: "the pod does not run",
+    OwnerStatus.POD_GONE: "the pod is not running",
     OwnerStatus.CONTAINER_GONE: "the pod has no such container",
 }
 """Why nobody needs an entry."""
@@ -128,7 +128,7 @@ _CODES = {
     OwnerStatus.POD_GONE: "owner-gone",
     OwnerStatus.CONTAINER_GONE: "container-gone",
 }
-_LATER = "what it holds comes back when the next pod is admitted"
+_LATER = "its resources are released when the next pod is admitted"
 
 
 def gone_findings(
@@ -158,8 +158,8 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
                     Severity.WARNING,
                     "not-recorded",
                     StatePlace(CPU_FILE, uid, container.name),
-                    f"{pod.full_name}/{container.name} is due {count} exclusive CPUs, and holds none: a "
-                    "kubelet that starts now gives it some that it does not run on yet",
+                    f"{pod.full_name}/{container.name} should have {count} exclusive CPUs, but holds none: "
+                    "a restarted kubelet assigns it CPUs that it does not run on yet",
                     expected=f"{count} CPUs",
                     detected="none",
                 )
@@ -168,8 +168,8 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
                     Severity.WARNING,
                     "other-size",
                     StatePlace(CPU_FILE, uid, container.name),
-                    f"{pod.full_name}/{container.name} is due {count} exclusive CPUs, and holds "
-                    f"{len(held)}: a kubelet that starts now may not admit the pod again",
+                    f"{pod.full_name}/{container.name} should have {count} exclusive CPUs, but "
+                    f"holds {len(held)}: a restarted kubelet may not admit the pod again",
                     expected=f"{count} CPUs",
                     detected=str(held),
                 )

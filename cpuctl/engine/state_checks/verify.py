@@ -198,9 +198,9 @@ class _Look(Record):
                 Severity.WARNING,
                 "pod-allocated-again",
                 StatePlace(CPU_FILE, uid),
-                f"{self.owners.name(uid)} holds CPUs {cpus} as a whole: this kubelet gives it others when it "
-                "starts, or rejects it, and these belong to nobody then "
-                f"(kubernetes issue 140989; {RESTARTS})",
+                f"{self.owners.name(uid)} holds CPUs {cpus} as a whole: this kubelet assigns it others "
+                "when it starts, or rejects it, and these are then lost (kubernetes issue 140989; "
+                f"{RESTARTS})",
                 fix=REMOVE,
             )
 

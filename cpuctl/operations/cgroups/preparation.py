@@ -105,7 +105,9 @@ def require_kernel(root: Path, snapshot: NodeSnapshot, *, quota: bool) -> Hierar
     """
     at = snapshot.hierarchies
     if at is None or not at.cpuset:
-        raise InputError("no control groups that hold CPU sets are mounted here", where=str(root / CGROUPS))
+        raise InputError(
+            "no cgroup hierarchy with the cpuset controller is mounted here", where=str(root / CGROUPS)
+        )
     for hierarchy in dict.fromkeys((at.cpuset, at.cpu if quota and at.cpu else at.cpuset)):
         _require_mount(below(root, hierarchy).resolve(), CGROUP_TYPES[at.version])
     return at

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.model import Machine
 
 _REFERENCE = "write NAMESPACE/POD/CONTAINER=CPUS or UID/CONTAINER=CPUS, shop/web-0/app=2-3 for instance"
-_EXPECTED = f"expected what cpuctl plan -o json or cpuctl audit -o plan prints, or the kubelet's {CPU_FILE}"
+_EXPECTED = f"expected the output of cpuctl plan -o json or cpuctl audit -o plan, or the kubelet's {CPU_FILE}"
 _KINDS = ("Plan", "CgroupsPlan")
 _DIVIDED = "pod"
 _OF_CONTAINERS = (Level.CONTAINER, Level.BELOW)
@@ -81,7 +81,7 @@ def read_apply_request(filename: str, references: Sequence[str]) -> ApplyRequest
     from cpuctl.documents.files import read_input, source_name
 
     if filename and references:
-        raise UsageError("give a file or containers, not both", hint=_REFERENCE)
+        raise UsageError("use either a file or containers, not both", hint=_REFERENCE)
     content = read_input(filename) if filename else None
     return ApplyRequest(content, source_name(filename) if filename else "", references)
 
@@ -102,7 +102,7 @@ def read_request(
 def _own_state(snapshot: NodeSnapshot, directory: str) -> ResolvedRequest:
     state = snapshot.state
     if state.cpu is None and state.memory is None:
-        others = "name a plan with -f FILE, a state with --state, or containers: " + _REFERENCE
+        others = "use a plan (-f FILE), a state (--state), or containers: " + _REFERENCE
         if state.closed:
             hint = f"try again with sudo, or {others}"
             raise NodeAccessError("cannot be read", where=state.closed[0], hint=hint)
@@ -140,7 +140,7 @@ def _by_reference(references: Sequence[str], snapshot: NodeSnapshot) -> Resolved
     except LookupError as error:
         names = [str(observed.owner) for observed in snapshot.containers][:5]
         hint = f"there are {', '.join(names)}" if names else "no kubelet containers are running here"
-        raise InputError(f"there is no container {error.args[0]}", hint=hint) from None
+        raise InputError(f"container {error.args[0]} not found", hint=hint) from None
     return ResolvedRequest(kind="Arguments", desired=desired, held=held)
 
 

@@ -68,7 +68,7 @@ def _kept(prepared: PreparedWrites) -> Iterator[PlannedWrite]:
     written = {(write.path, write.name) for write in prepared.writes}
     for one in prepared.request.desired.groups:
         if one.cpus and (one.path, CPUS) not in written:
-            yield PlannedWrite(one.path, CPUS, str(one.cpus), str(one.cpus), "hold on")
+            yield PlannedWrite(one.path, CPUS, str(one.cpus), str(one.cpus), "wait")
 
 
 def _state_moved(prepared: PreparedWrites) -> str:
@@ -77,7 +77,7 @@ def _state_moved(prepared: PreparedWrites) -> str:
     except CpuctlError as error:
         return str(error)
     changed = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
-    return f"the kubelet has written {', '.join(changed)} meanwhile" if changed else ""
+    return f"the kubelet has changed {', '.join(changed)} in the meantime" if changed else ""
 
 
 def _strayed(prepared: PreparedWrites, files: GroupFiles) -> str:
@@ -144,7 +144,7 @@ class WriteLog:
                 self._lost(error)
 
     def _lost(self, error: OSError) -> None:
-        self.problem = self.problem or f"the log could not be written to its end: {os_reason(error)}"
+        self.problem = self.problem or f"the log could not be written completely: {os_reason(error)}"
 
 
 def step_answer(entry: LogEntry) -> StepAnswer:

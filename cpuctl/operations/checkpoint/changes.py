@@ -239,5 +239,5 @@ def _confirm(places: Sequence[_Place]) -> None:
             raise NotRestoredError(
                 "was written but has changed since: another program writes here",
                 where=str(path),
-                hint="check whether a kubelet has started meanwhile; the old content is in the backup",
+                hint="check whether a kubelet has started in the meantime; the old content is in the backup",
             )

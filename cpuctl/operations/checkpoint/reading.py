@@ -63,7 +63,7 @@ def read_pairs(a: str, b: str, sources: Sources) -> list[Pair]:
     if not names:
         found = ", ".join(sorted({*one, *other}))
         hint = "name two files of one kind, or two directories"
-        message = f"are different files ({found}): there is nothing to compare"
+        message = f"are different kinds of files ({found}) and cannot be compared"
         raise InputError(message, where=f"{a} and {b}", hint=hint)
     return [(one.get(name), other.get(name)) for name in names]
 

@@ -45,7 +45,7 @@ def check_pod_level_support(
     yield from _check_kubelet(draft, field_path, rules)
     if cgroup_version == 1 and draft.pod.has_pod_level_resources:
         detail = "pod-level resources require cgroup v2 (KEP-2837)"
-        fix, note = "use a node with cgroup v2", "kubelets up to 1.36 do not check this this this this"
+        fix, note = "use a node with cgroup v2", "kubelets up to 1.36 do not check this"
         yield field_path.warning("pod-level-on-cgroup-v1", detail, fix=fix, note=note)
     if not resizable and rules.server.minor >= _RESIZE_SINCE:
         yield field_path.note("pod-level-not-resizable", _resize_refusal(rules.server))
@@ -118,4 +118,4 @@ def check_pod_level_meaning(pod: Pod, spec: FieldPath, rules: PodRules) -> Itera
         yield field_path.warning("pod-level-best-effort", detail, fix="set cpu and memory, too")
     else:
         detail = f"it is present but empty: {effect} (up to 1.36, and without feature gate {_FIX})"
-        yield field_path.warning("pod-level-best-effort", detail, fix="leave it out")
+        yield field_path.warning("pod-level-best-effort", detail, fix="remove it")

@@ -148,7 +148,7 @@ def _until(root: Cursor, moments: tuple[Moment, ...]) -> int:
         return last
     end = duration(until)
     if end < last:
-        raise until.error("the last event is later than until than until than until than until")
+        raise until.error("expected a time not before the last event")
     return end
 
 

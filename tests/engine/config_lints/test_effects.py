@@ -27,10 +27,7 @@ CASES = [
             (
                 "full-pcpus-only",
                 "2s8c",
-                (
-                    f"{SINGLE}; its only effect is to keep reserved CPUs from pods, as "
-                    "strict-cpu-reservation does"
-                ),
+                (f"{SINGLE}; its only effect is to keep pods off reserved CPUs, like strict-cpu-reservation"),
             ),
             ("distribute-cpus-across-cores", "2s8c", SINGLE),
             ("distribute-cpus-across-numa", "1s8c", "it has one NUMA node"),
@@ -118,8 +115,8 @@ CASES = [
         Severity.NOTE,
         "evictionHard",
         Told(config={"eviction_hard": {"memory.available": "500Mi", "nodefs.available": "5%"}}),
-        "evictionHard replaces all defaults: there is no threshold for nodefs.inodesFree, imagefs.available,"
-        " imagefs.inodesFree",
+        "evictionHard replaces all defaults: nodefs.inodesFree, imagefs.available, "
+        "imagefs.inodesFree then have no threshold",
         fix="list them as well, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 on)",
     ),
 ]

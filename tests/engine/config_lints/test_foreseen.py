@@ -40,7 +40,7 @@ def test_reserved_cpus_that_are_handed_out_on_uneven_cores_and_the_way_out() -> 
 def test_the_container_that_is_foreseen_gets_the_reserved_cpu() -> None:
     config = static(reserved_system_cpus="0")
     (lint,) = remarks("reserved-handed-out", config, UNEVEN)
-    count = int(lint.message.split(" asks for ")[1].split()[0])
+    count = int(lint.message.split(" requests ")[1].split()[0])
     kubelet = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration(**config))
     node = start_node(read_machine(UNEVEN).info, kubelet)
     assert isinstance(node, Node)
@@ -84,7 +84,7 @@ def test_cpus_without_a_tick_in_the_shared_pool() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "comes"), [(1, "fail with 'permission denied'"), (2, "or on all of 0-5 if nothing is left")]
+    ("version", "comes"), [(1, "fail with 'permission denied'"), (2, "or on all of 0-5 if none remain")]
 )
 def test_control_groups_that_end_before_the_machine(version: int, comes: str) -> None:
     subject = Told(config=static()).subject()._replace(cgroup_version=version)

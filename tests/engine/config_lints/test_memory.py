@@ -167,8 +167,8 @@ def test_more_than_a_node_has() -> None:
     assert lints((0, {"memory": "3100Mi"}), kube_reserved={"memory": "3100Mi"}) == [
         error(
             "overdrawn",
-            "reserved memory and huge pages take 28Mi more than NUMA node 0 has: the kubelet starts,"
-            " and goes on with numbers that have wrapped around",
+            "reserved memory and huge pages take 28Mi more than NUMA node 0 has: the kubelet"
+            " starts, and continues with wrapped numbers",
             expected="3Gi",
             detected="3100Mi",
             fix=f"reserve less on that node; {SPLIT}",

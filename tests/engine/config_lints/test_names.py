@@ -74,7 +74,7 @@ CASES = [
         Severity.ERROR,
         "cpuManagerPolicyOptions.xyz",
         Told(config=static({"xyz": "true"})),
-        'no kubelet has an option "xyz"',
+        'no kubelet version has an option "xyz"',
         detected="xyz",
         fix="leave out cpuManagerPolicyOptions.xyz",
     ),
@@ -83,7 +83,7 @@ CASES = [
         Severity.ERROR,
         "cpuManagerPolicyOptions.full-pcpu-only",
         Told(config=static({"full-pcpu-only": "true"})),
-        'no kubelet has an option "full-pcpu-only"',
+        'no kubelet version has an option "full-pcpu-only"',
         expected="full-pcpus-only",
         detected="full-pcpu-only",
         fix="write full-pcpus-only",
@@ -112,8 +112,8 @@ CASES = [
         Severity.ERROR,
         "topologyManagerPolicyOptions.max-allowable-numa-nodes",
         Told(config=aligned({"max-allowable-numa-nodes": "true"})),
-        'option max-allowable-numa-nodes expects the number of NUMA nodes, not "true", as the'
-        " documentation said until 2026",
+        'option max-allowable-numa-nodes expects the number of NUMA nodes, not "true", although'
+        " the documentation said so until 2026",
         expected="a number of at least 8",
         detected="true",
         fix='max-allowable-numa-nodes: "16"',
@@ -142,7 +142,7 @@ CASES = [
         "cpuManagerPolicyOptions.scale-delay-time",
         Told(config=static({"scale-delay-time": "5s"}, feature_gates=RESIZING), minor=37),
         "option scale-delay-time is announced (KEP-6122) but not verified; it delays every pod with exclusive"
-        " CPUs on this node, wanted or not",
+        " CPUs on this node, whether intended or not",
         detected="5s",
         fix="leave it out, or taint the node so that only pods that tolerate the delay run there",
     ),

@@ -55,7 +55,7 @@ CASES = [
         "beyond 64 bits",
         pod(app(*both("100E"))),
         0,
-        "its cpu request 100E is beyond 64 bits, and the kubelet reads 0",
+        "its cpu request 100E exceeds 64 bits, and the kubelet reads 0",
     ),
 ]
 
@@ -105,7 +105,7 @@ WHOLE = (
         (
             "pod",
             "100E",
-            ExclusiveClaim(0, "the pod's cpu request 100E is beyond 64 bits, and the kubelet reads 0"),
+            ExclusiveClaim(0, "the pod's cpu request 100E exceeds 64 bits, and the kubelet reads 0"),
         ),
     ],
 )

@@ -182,7 +182,7 @@ CASES = [
     ),
     Case(
         "huge pages beyond the memory of their node",
-        [("more is reserved than there is", WRAPPED[1])],
+        [("more is reserved than exists (memory", WRAPPED[1])],
         with_memory(TWO_NODES, 1, pages={2048: 1024}),
         (named("a", whole(2)),),
         RESTRICTED | MEMORY,
@@ -259,7 +259,7 @@ TAKES = "prefer-align-cpus-by-uncorecache takes an odd number of CPUs from one c
     ("version", "cpus", "want"),
     [
         ("1.33.4", 7, [f"from 1.34, 1.33.7 on, {TAKES}"]),
-        ("1.32", 7, [f"from 1.34, 1.33.7 on, {TAKES}; no known patch of 1.32 does"]),
+        ("1.32", 7, [f"from 1.34, 1.33.7 on, {TAKES}; no known patch release of 1.32 does"]),
         (
             "1.33.13",
             7,

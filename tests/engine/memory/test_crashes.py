@@ -36,8 +36,14 @@ def nodes_of_ids(*numbers: int) -> MemoryManagerState:
     ("state", "where"),
     [
         (without_pages_on_node_1(), NO_PAGES),
-        (nodes_of_ids(0, 64), "Memory Manager, making a mask with NUMA node 64, when one holds 0 to 63"),
-        (nodes_of_ids(-1), "Memory Manager, making a mask with NUMA node -1, when one holds 0 to 63"),
+        (
+            nodes_of_ids(0, 64),
+            "Memory Manager, making a mask with NUMA node 64, although masks only hold 0 to 63",
+        ),
+        (
+            nodes_of_ids(-1),
+            "Memory Manager, making a mask with NUMA node -1, although masks only hold 0 to 63",
+        ),
     ],
     ids=["a node without such pages", "an id beyond masks", "a package of unknown number"],
 )

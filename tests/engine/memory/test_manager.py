@@ -270,7 +270,7 @@ def test_more_than_there_is_is_counted_on_but_on_many_nodes() -> None:
     assert list(wrapped_amounts(with_kept(10).tables)) == ["memory of NUMA node 1"]
     many = StaticMemoryPolicy(tables=fresh_tables(memory_machine([9] * 15), {1: {"memory": 10}}))
     assert overdrawn(many) == Undetermined(
-        "reservedMemory and huge pages take more memory of NUMA node 1 than it has, and the kubelet "
-        "continues with numbers that have wrapped around: these are not computed for more than 14 NUMA "
+        "reservedMemory and huge pages take more memory of NUMA node 1 than it has, and the "
+        "kubelet continues with wrapped numbers: these are not computed for more than 14 NUMA "
         "nodes"
     )

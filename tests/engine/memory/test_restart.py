@@ -215,8 +215,8 @@ def test_a_node_in_two_groups_leaves_a_restart_to_chance() -> None:
     state = wide()
     take(state, "forced", 0b10, memory=10)
     assert provider().restore(state.as_file()) == Undetermined(
-        "in memory_manager_state a NUMA node belongs to several groups: whether the kubelet accepts it "
-        "depends on the order in which it iterates over a map",
+        "in memory_manager_state a NUMA node belongs to several groups: whether the kubelet accepts "
+        "it depends on the iteration order of a map",
         variants=(
             "it starts",
             "it does not: [memorymanager] the expected machine state is different from the real one",

@@ -57,7 +57,7 @@ CASES = [
         ],
     ),
     Case(
-        "Guaranteed by its status, with a container that asks for no CPUs",
+        "Guaranteed by its status, with a container that requests no CPUs",
         pod(app())._replace(qos_class=QosClass.GUARANTEED),
         STATIC,
     ),

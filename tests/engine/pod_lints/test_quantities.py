@@ -21,8 +21,8 @@ CASES = [
         pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"), static=True),
         UNKNOWN,
         [
-            "warning uncountable-memory spec.containers[0].resources.requests[memory]: a kubelet"
-            f" with memoryManagerPolicy Static rejects this notation: {NOT_COUNTED} | write 1536Mi"
+            "warning uncountable-memory spec.containers[0].resources.requests[memory]: with "
+            f"memoryManagerPolicy Static, the kubelet rejects this notation: {NOT_COUNTED} | write 1536Mi"
         ],
     ),
     Case(

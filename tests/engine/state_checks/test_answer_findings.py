@@ -76,8 +76,8 @@ def test_a_pod_that_is_not_listed_and_what_is_told_of_it_alone() -> None:
     verdict = verify(owners=RUNNING, answers=answered(holdings(DB), **{WEB: "refused: not found"}))
     (finding,) = [each for each in verdict.findings if each.code == "answer-lacks-pod"]
     assert finding.message == (
-        f"shop/{WEB} has CPUs {saved} in cpu_manager_state, and the kubelet does not list it; asked for it "
-        "alone (Get), it answers: refused: not found"
+        f"shop/{WEB} has CPUs {saved} in cpu_manager_state, but the kubelet does not list it; queried "
+        "individually (Get), the answer is: refused: not found"
     )
     alone = found(answered(holdings(DB), **{WEB: holdings(WEB, app="4")}))
     assert alone == [("answer-differs", "cpu_manager_state", WEB, saved, "4"), lacks]

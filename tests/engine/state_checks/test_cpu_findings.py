@@ -19,7 +19,7 @@ BUBBLE = state("0,4,8,12,15", pod_entries={WEB: cpus("5-6,13"), DB: cpus("1-3,9-
 def taken(which: str, pool: str) -> StateFinding:
     return cpu_error(
         code="reserved-not-in-pool",
-        message=f"reserved CPUs {which}: what is reserved, or strict-cpu-reservation, has changed since the "
+        message=f"reserved CPUs {which}: the reserved CPUs or strict-cpu-reservation have changed since the "
         "file was written",
         expected="all of 0,8",
         detected=pool,
@@ -30,21 +30,21 @@ def taken(which: str, pool: str) -> StateFinding:
 def only_reserved(pool: str) -> StateFinding:
     return cpu_warning(
         code="pool-only-reserved",
-        message=f"containers without exclusive CPUs have only the reserved CPUs {pool} left to run on",
+        message=f"containers without exclusive CPUs can only run on the reserved CPUs {pool}",
     )
 
 
 def unaccounted(which: str) -> StateFinding:
     return cpu_error(
         code="unaccounted-cpus",
-        message=f"CPUs {which} are neither in the shared pool nor held by anybody: they are new on this "
-        "machine, or were lost from the file",
+        message=f"CPUs {which} are neither in the shared pool nor assigned: they are new on this machine, "
+        "or were lost from the file",
         fix=REPAIR,
     )
 
 
 def shared(which: str, who: str, uid: str, name: str) -> StateFinding:
-    message = f"CPUs {which} are held by {who} and are in the shared pool, too"
+    message = f"CPUs {which} are held by {who} and are also in the shared pool"
     return cpu_error(code="held-and-shared", message=message, fix=REPAIR, pod_uid=uid, container=name)
 
 
@@ -61,15 +61,15 @@ def passed_over(which: str, who: str) -> tuple[StateFinding, StateFinding]:
     return (
         cpu_warning(
             code="part-unread",
-            message="this kubelet does not read podEntries of the file, and writes it without them "
+            message="this kubelet does not read podEntries of the file, and rewrites the file without them "
             f"({ROLLBACK})",
             detected="podEntries",
         ),
         cpu_error(
             code="pod-cpus-unread",
-            message=f"CPUs {which} are held by pods as a whole and by no container of them ({who}), which "
-            f"this kubelet does not read ({ROLLBACK})",
-            fix=f"switch PodLevelResourceManagers on, or {REPAIR}",
+            message=f"CPUs {which} are held by pods as a whole, but by none of their containers ({who}), "
+            f"which this kubelet does not read ({ROLLBACK})",
+            fix=f"enable PodLevelResourceManagers, or {REPAIR}",
         ),
     )
 
@@ -83,8 +83,8 @@ CASES = [
         (
             cpu_error(
                 code="pool-empty",
-                message="the shared pool has no CPU left: a kubelet with strict-cpu-reservation gets there "
-                "by itself, and rejects its own file after the next restart (kubernetes issue 141196)",
+                message="the shared pool is empty: with strict-cpu-reservation the kubelet can cause this "
+                "itself, and then rejects its own file after the next restart (kubernetes issue 141196)",
                 expected="at least one CPU",
                 detected="none",
                 fix=f"remove a pod that has exclusive CPUs from the node, then {REPAIR} --pods FILE",
@@ -123,7 +123,7 @@ CASES = [
             cpu_error(
                 code="reserved-in-pool",
                 message="reserved CPUs 8 are in the shared pool, which strict-cpu-reservation does not "
-                "allow: the option, or what is reserved, has changed since the file was written",
+                "allow: the option or the reserved CPUs have changed since the file was written",
                 expected="none of 0,8",
                 detected="3-4,6-8,11-12,14-15",
                 fix=REPAIR,
@@ -135,7 +135,7 @@ CASES = [
     Case(
         "strictly reserved CPUs are held",
         state("3-4,6-7,11-12,14-15", entries={**ENTRIES, GONE: {"c": cpus("8")}}),
-        (cpu_error(code="reserved-held", message=f"CPUs 8 are reserved, and held by {GONE}/c", fix=REPAIR),),
+        (cpu_error(code="reserved-held", message=f"CPUs 8 are reserved, but held by {GONE}/c", fix=REPAIR),),
         STRICT,
     ),
     Case(

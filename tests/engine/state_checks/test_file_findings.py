@@ -67,7 +67,7 @@ def policy_differs(found: str, wanted: str, fix: str) -> StateFinding:
         severity=Severity.ERROR,
         code="policy-differs",
         place=StatePlace("x"),
-        message=f'the file was written under the policy "{found}", and "{wanted}" is configured',
+        message=f'the file was written with policy "{found}", but "{wanted}" is configured',
         expected=wanted,
         detected=found,
         fix=fix,
@@ -80,7 +80,8 @@ def unread(member: str) -> StateFinding:
         severity=Severity.WARNING,
         code="part-unread",
         place=StatePlace("x"),
-        message=f"this kubelet does not read {member} of the file, and writes it without them{departs}",
+        message=f"this kubelet does not read {member} of the file, and rewrites the file without "
+        f"them{departs}",
         detected=member,
     )
 
@@ -89,7 +90,7 @@ EMBEDDED = StateFinding(
     severity=Severity.WARNING,
     code="embedded-differs",
     place=StatePlace("x"),
-    message="the copy for kubelets before 1.37 differs from the file: they would start from a "
+    message="the copy for kubelets before 1.37 differs from the file: they would start with a "
     "different state",
     fix=REPAIR,
 )
@@ -97,8 +98,8 @@ UNSEEN = StateFinding(
     severity=Severity.WARNING,
     code="checksum-unseen",
     place=StatePlace("x"),
-    message="checksum and dataChecksum do not match the content: this kubelet does not check it, others "
-    "reject the file",
+    message="checksum and dataChecksum do not match the content: this kubelet does not check it, but "
+    "others reject the file",
     fix=REPAIR,
 )
 FULL = replace(CPU_STATE, pod_entries={DB: cpus("1-2,9-10")}, baselines={WEB: {"app": cpus("5")}})
@@ -115,7 +116,7 @@ POD_MEMORY = replace(MEMORY_STATE, pod_entries={DB: (block(1),)})
         (
             FoundFile(read=CPU_STATE),
             "none",
-            [policy_differs("static", "none", f"configure the policy static, or {REPAIR}")],
+            [policy_differs("static", "none", f"configure policy static, or {REPAIR}")],
         ),
         (
             FoundFile(read=replace(CPU_STATE, policy_name="")),

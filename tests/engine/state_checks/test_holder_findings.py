@@ -28,7 +28,7 @@ WHOLE = replace(PODS, topology_manager_scope="container")
 def twice(which: str, who: str, uid: str) -> StateFinding:
     return cpu_warning(
         code="held-twice",
-        message=f"CPUs {which} are held by more than one pod ({who}), which a kubelet does not notice",
+        message=f"CPUs {which} are held by more than one pod ({who}), which the kubelet does not notice",
         fix=REPAIR,
         pod_uid=uid,
     )
@@ -37,7 +37,8 @@ def twice(which: str, who: str, uid: str) -> StateFinding:
 def outside(which: str, name: str) -> StateFinding:
     return cpu_warning(
         code="outside-pod",
-        message=f"CPUs {which} of {DB}/{name} are none of its pod's: nobody gets them back when the pod ends",
+        message=f"CPUs {which} of {DB}/{name} do not belong to its pod: they are not released when the pod "
+        "ends",
         fix=REPAIR,
         pod_uid=DB,
         container=name,
@@ -48,7 +49,7 @@ def leftover(which: str, uid: str) -> StateFinding:
     return cpu_note(
         code="pod-leftover",
         message=f"CPUs {which} of {uid} are held by none of its containers: without "
-        "PodLevelResourceManagers, or before 1.36, no kubelet starts on this file",
+        "PodLevelResourceManagers, or before 1.36, the kubelet does not start with this file",
         pod_uid=uid,
     )
 
@@ -95,14 +96,14 @@ CASES = [
         (
             cpu_warning(
                 code="held-and-shared",
-                message=f"CPUs 4 are held by {GONE} and are in the shared pool, too",
+                message=f"CPUs 4 are held by {GONE} and are also in the shared pool",
                 fix=REPAIR,
                 pod_uid=GONE,
             ),
             cpu_warning(
                 code="pod-without-containers",
-                message=f"CPUs 3-4 of {GONE} are held by none of its containers: no kubelet ever takes "
-                "them back",
+                message=f"CPUs 3-4 of {GONE} are held by none of its containers: the kubelet never "
+                "releases them",
                 fix=REPAIR,
                 pod_uid=GONE,
             ),
@@ -128,21 +129,21 @@ CASES = [
             }
         ),
         (
-            promised(f"a baseline 1 is left of {DB}/old, which holds no CPUs", (DB, "old"), "1"),
-            promised(f"a baseline 2 is left of {DB}/z, which holds no CPUs", (DB, "z"), "2"),
+            promised(f"a baseline 1 is left for {DB}/old, which holds no CPUs", (DB, "old"), "1"),
+            promised(f"a baseline 2 is left for {DB}/z, which holds no CPUs", (DB, "z"), "2"),
             promised(
-                f"{WEB}/app was promised CPUs 4 at admission, and does not hold them",
+                f"{WEB}/app was guaranteed CPUs 4 at admission, but does not hold them",
                 (WEB, "app"),
                 "4-5",
                 "5,13",
             ),
-            promised(f"a baseline 4 is left of {WEB}/old, which holds no CPUs", (WEB, "old"), "4"),
+            promised(f"a baseline 4 is left for {WEB}/old, which holds no CPUs", (WEB, "old"), "4"),
         ),
     ),
     Case(
         "a promise to a pod that holds nothing",
         state(baselines={GONE: {"c": cpus("4")}}),
-        (promised(f"a baseline 4 is left of {GONE}/c, which holds no CPUs", (GONE, "c"), "4"),),
+        (promised(f"a baseline 4 is left for {GONE}/c, which holds no CPUs", (GONE, "c"), "4"),),
     ),
 ]
 
@@ -155,9 +156,9 @@ def test_what_is_found(case: Case) -> None:
 def inside(which: str, name: str) -> StateFinding:
     return cpu_warning(
         code="held-twice",
-        message=f"CPUs {which} of shop/{DB}/{name} are held by another container of the pod, too, which a "
+        message=f"CPUs {which} of shop/{DB}/{name} are also held by another container of the pod, which the "
         "kubelet does not notice",
-        fix=f"remove this pod from the node, then {REPAIR} --pods FILE: who is right cannot be told",
+        fix=f"remove this pod from the node, then {REPAIR} --pods FILE: which one is right is unknown",
         pod_uid=DB,
         container=name,
     )
@@ -204,5 +205,5 @@ def test_who_meets_is_named_as_often_as_it_is_told() -> None:
     twice = [each for each in verify(state("0,2-15", entries=many)).findings if each.code == "held-twice"]
     assert len(twice) == MOST_ALIKE + 1
     who = f"000/c, 001/c, 002/c and {MOST_ALIKE} more"
-    message = f"CPUs 1 are held by more than one pod ({who}), which a kubelet does not notice"
+    message = f"CPUs 1 are held by more than one pod ({who}), which the kubelet does not notice"
     assert {each.message for each in twice[:-1]} == {message}

@@ -52,12 +52,14 @@ def told(message: str, detected: int | str = "", expected: int | str = "") -> St
 
 def benign(amount: str, detected: int) -> StateFinding:
     message = f"NUMA node 1 has {amount} memory than the file says: a reboot does that"
-    return replace(told(f"{message}; safe to take over as it is now", detected, 8 * GIB), code="memory-drift")
+    return replace(
+        told(f"{message}; the current value can be adopted safely", detected, 8 * GIB), code="memory-drift"
+    )
 
 
 PLAIN = tables(8 * GIB, 8 * GIB)
-LARGE = "more than a reboot changes: memory came or went, or the kernel keeps more or less of it"
-PAGES = "other huge pages were set up"
+LARGE = "more than a reboot changes: memory was added or removed, or the kernel reserves more or less of it"
+PAGES = "the number of huge pages was changed"
 FEWER, MORE = tables(8 * GIB, 8 * GIB, pages=(0, 4)), tables(8 * GIB, 8 * GIB, pages=(0, 6))
 CASES = {
     "a reboot takes memory": (tables(8 * GIB, 8 * GIB + MIB), PLAIN, [benign("1Mi less", 8 * GIB + MIB)]),
@@ -103,7 +105,7 @@ CASES = {
     "NUMA nodes that are new": (
         {0: PLAIN[0]},
         PLAIN,
-        [told("NUMA node 1 is not in the file: it is new")],
+        [told("NUMA node 1 is new: it is not in the file")],
     ),
     "NUMA nodes that are gone": (PLAIN, {1: PLAIN[1]}, [told("NUMA node 0 is gone")]),
     "huge pages where there were none": (

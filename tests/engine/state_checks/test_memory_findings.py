@@ -72,15 +72,15 @@ NO_RESOURCE = "the memory assignment uses memory resource that does not exist"
         ((block(MINE + 8 * GIB, 0, 1),), []),
         (
             (block(MINE + 1, 0),),
-            [f"{MINE + 1} of memory of p/c on NUMA node 0: there is not enough: 1 too little"],
+            [f"{MINE + 1} of memory of p/c on NUMA node 0: there is not enough: 1 missing"],
         ),
         (
             (block(7 * GIB, 1), block(3 * GIB, 1)),
-            ["3Gi of memory of p/c on NUMA node 1: there is not enough: 2Gi too little"],
+            ["3Gi of memory of p/c on NUMA node 1: there is not enough: 2Gi missing"],
         ),
         (
             (block(6 * PAGE, 0, resource=HUGE),),
-            [f"12Mi of {HUGE} of p/c on NUMA node 0: there is not enough: 4Mi too little"],
+            [f"12Mi of {HUGE} of p/c on NUMA node 0: there is not enough: 4Mi missing"],
         ),
         (
             (block(GIB, 2), block(GIB, 0, 2)),
@@ -115,7 +115,7 @@ def test_memory_that_has_no_place(blocks: tuple[MemoryBlock, ...], messages: lis
 
 def test_too_much_memory_of_a_machine_that_is_smaller_now_is_refused() -> None:
     smaller = {**FRESH, 1: fresh_tables(memory_machine([6 * GIB, 6 * GIB]), {})[1]}
-    message = "7Gi of memory of p/c on NUMA node 1: there is not enough: 1Gi too little"
+    message = "7Gi of memory of p/c on NUMA node 1: there is not enough: 1Gi missing"
     assert found(saved(block(7 * GIB, 1)), smaller) == [replace(misfit(message), severity=Severity.ERROR)]
 
 
@@ -123,24 +123,24 @@ def test_too_much_memory_of_a_group() -> None:
     """All nodes of a block count, and NUMA node 1 is taken already."""
     (finding,) = found(saved(block(8 * GIB, 1), block(MINE + GIB, 0, 1)))
     assert finding.message == (
-        f"{MINE + GIB >> 20}Mi of memory of p/c on NUMA node 0, 1: there is not enough: 1Gi too little"
+        f"{MINE + GIB >> 20}Mi of memory of p/c on NUMA node 0, 1: there is not enough: 1Gi missing"
     )
 
 
 def test_what_a_pod_holds_as_a_whole_counts_alone() -> None:
     assert found(saved(block(GIB, 1), whole=(block(9 * GIB, 1),))) == [
-        misfit("9Gi of memory of p on NUMA node 1: there is not enough: 1Gi too little", "")
+        misfit("9Gi of memory of p on NUMA node 1: there is not enough: 1Gi missing", "")
     ]
 
 
 def sums(
-    message: str, detected: object, expected: object, due: str = "the entries of the file come to"
+    message: str, detected: object, expected: object, due: str = "the entries of the file add up to"
 ) -> StateFinding:
     return StateFinding(
         severity=Severity.ERROR,
         code="sums-differ",
         place=StatePlace("memory_manager_state"),
-        message=f"NUMA node {message} {detected}, and {due} {expected}",
+        message=f"NUMA node {message} {detected}, but {due} {expected}",
         expected=str(expected),
         detected=str(detected),
         fix=REPAIR,
@@ -171,7 +171,7 @@ def with_table(number: int, resource: str, **changes: int) -> MemoryStateFile:
 
 def test_what_is_free_is_compared_with_the_entries_not_with_a_wrong_sum() -> None:
     wrong = with_table(1, "memory", reserved=0)
-    assert [each.message.partition(", and")[0] for each in found(wrong)] == [
+    assert [each.message.partition(", but")[0] for each in found(wrong)] == [
         f"NUMA node {node} has reserved {amounts}"
         for node, amounts in ((0, f"{HUGE} 0, memory {MINE}"), (1, f"memory {MINE}"))
     ]
@@ -181,7 +181,7 @@ def test_a_group_that_names_a_node_twice_is_told() -> None:
     state = saved(block(GIB, 1))
     twice = replace(state.machine_state[1], cells=(1, 1))
     told = found(replace(state, machine_state={**state.machine_state, 1: twice}))
-    assert "NUMA node 1 is in a group with NUMA nodes 1,1, and the entries of the file come to 1" in [
+    assert "NUMA node 1 is in a group with NUMA nodes 1,1, but the entries of the file add up to 1" in [
         each.message for each in told
     ]
 
@@ -194,7 +194,7 @@ def test_free_and_reserved_memory_must_add_up() -> None:
 
 
 def for_pods(node: int, was: str, should: str) -> StateFinding:
-    return sums(f"{node} has for pods", was, should, due="what is not reserved comes to")
+    return sums(f"{node} has for pods", was, should, due="the unreserved memory is")
 
 
 LEFT = MINE - GIB
@@ -263,7 +263,7 @@ def test_entries_without_tables() -> None:
             severity=Severity.ERROR,
             code="no-tables",
             place=StatePlace("memory_manager_state"),
-            message="pods hold memory, and the tables that it was taken from are missing",
+            message="pods hold memory, but the tables it was allocated from are missing",
             fix=REPAIR,
         )
     ]

@@ -18,8 +18,8 @@ WHOLE = state(pod_entries={WEB: cpus("5,13"), DB: cpus("1-2,9-10")})
 def again(who: str, uid: str, which: str) -> StateFinding:
     return cpu_warning(
         code="pod-allocated-again",
-        message=f"{who} holds CPUs {which} as a whole: this kubelet gives it others when it starts, or "
-        "rejects it, and these belong to nobody then (kubernetes issue 140989; "
+        message=f"{who} holds CPUs {which} as a whole: this kubelet assigns it others when it starts, "
+        "or rejects it, and these are then lost (kubernetes issue 140989; "
         f"{RESTARTS})",
         fix="remove this pod from the node, then cpuctl checkpoint repair --pods FILE",
         pod_uid=uid,

@@ -18,7 +18,7 @@ ENTRIES = CPU_STATE.entries
 def left(what: str, uid: str, name: str, file_name: str = "cpu_manager_state") -> StateFinding:
     return cpu_warning(
         code="owner-gone" if uid == GONE else "container-gone",
-        message=f"{what}; what it holds comes back when the next pod is admitted",
+        message=f"{what}; its resources are released when the next pod is admitted",
         fix="cpuctl checkpoint repair --pods FILE",
     ).at(StatePlace(file_name, uid, name))
 
@@ -26,8 +26,8 @@ def left(what: str, uid: str, name: str, file_name: str = "cpu_manager_state") -
 def other_size(due: int, holds: str, uid: str, name: str) -> StateFinding:
     return cpu_warning(
         code="other-size",
-        message=f"shop/{uid}/{name} is due {due} exclusive CPUs, and holds {len(cpus(holds))}: a kubelet "
-        "that starts now may not admit the pod again",
+        message=f"shop/{uid}/{name} should have {due} exclusive CPUs, but holds {len(cpus(holds))}: a "
+        "restarted kubelet may not admit the pod again",
         expected=f"{due} CPUs",
         detected=holds,
         pod_uid=uid,
@@ -38,8 +38,8 @@ def other_size(due: int, holds: str, uid: str, name: str) -> StateFinding:
 def not_recorded(due: int, uid: str, name: str) -> StateFinding:
     return cpu_warning(
         code="not-recorded",
-        message=f"shop/{uid}/{name} is due {due} exclusive CPUs, and holds none: a kubelet that starts now "
-        "gives it some that it does not run on yet",
+        message=f"shop/{uid}/{name} should have {due} exclusive CPUs, but holds none: a restarted kubelet "
+        "assigns it CPUs that it does not run on yet",
         expected=f"{due} CPUs",
         detected="none",
         pod_uid=uid,
@@ -68,8 +68,8 @@ CASES = [
         LEFT,
         (
             left(f"shop/{DB}/z-old: the pod has no such container", DB, "z-old"),
-            left(f"{GONE}/c: the pod does not run", GONE, "c"),
-            left(f"{GONE}/d: the pod does not run", GONE, "d"),
+            left(f"{GONE}/c: the pod is not running", GONE, "c"),
+            left(f"{GONE}/d: the pod is not running", GONE, "d"),
         ),
         owners=RUNNING,
     ),
@@ -124,7 +124,7 @@ CASES = [
             cpu_note(
                 code="pod-leftover",
                 message=f"CPUs 3-4,10-12 of shop/{DB} are held by none of its containers: without "
-                "PodLevelResourceManagers, or before 1.36, no kubelet starts on this file",
+                "PodLevelResourceManagers, or before 1.36, the kubelet does not start with this file",
                 pod_uid=DB,
             ),
             other_size(2, "5", WEB, "app"),

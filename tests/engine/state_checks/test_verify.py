@@ -41,7 +41,7 @@ def test_no_files_are_no_obstacle() -> None:
 def test_owners_have_names() -> None:
     shared = verify(state("0-4,6-12,14-15"), owners=RUNNING)
     assert [finding.message for finding in shared.findings] == [
-        "CPUs 1-2,9-10 are held by shop/11111111-db/server and are in the shared pool, too"
+        "CPUs 1-2,9-10 are held by shop/11111111-db/server and are also in the shared pool"
     ]
 
 
@@ -260,7 +260,7 @@ def test_memory_that_does_not_add_up() -> None:
     verdict = verify(CPU_STATE, replace(MEMORY_STATE, machine_state=nodes))
     assert isinstance(verdict.start, StartRefused)
     assert [finding.message for finding in verdict.findings] == [
-        "NUMA node 1 counts 2, and the entries of the file come to 1"
+        "NUMA node 1 counts 2, but the entries of the file add up to 1"
     ]
 
 

@@ -80,8 +80,10 @@ def policy(before: str, after: str) -> RepairAction:
     )
 
 
-ENDS = "the policy none knows no exclusive CPUs; it runs on them until it is started again"
-NOT_READ = "this kubelet does not read what pods hold as a whole: containers keep theirs, and the rest, CPUs"
+ENDS = "policy none has no exclusive CPUs; the container keeps running on them until it is restarted"
+NOT_READ = (
+    "this kubelet does not read what pods hold as a whole: containers keep theirs, and the remaining CPUs"
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ CASES = [
         "another policy before",
         replace(STATE, policy_name="none"),
         CPUStateFile(policy_name="static", default_cpu_set=cpus("0-7")),
-        (policy("none", "static"), pool("CPUs 0-7 come to it", "", "0-7")),
+        (policy("none", "static"), pool("CPUs 0-7 are added", "", "0-7")),
     ),
     Case(
         "the policy none",
@@ -128,8 +130,8 @@ CASES = [
         STATE,
         (
             dropped("the pod has no such container", "p", "old", "3"),
-            dropped("the pod does not run", "r", "a", "7"),
-            pool("CPUs 3,7 come to it", "0,4", "0,3-4,7"),
+            dropped("the pod is not running", "r", "a", "7"),
+            pool("CPUs 3,7 are added", "0,4", "0,3-4,7"),
         ),
         owners=RUNNING,
     ),
@@ -139,7 +141,7 @@ CASES = [
         STATE,
         (
             pool(
-                "CPUs 4,7 come to it; CPUs 1-2 are held or reserved; CPUs 9 are not on this machine",
+                "CPUs 4,7 are added; CPUs 1-2 are held or reserved; CPUs 9 are not on this machine",
                 "0-3,9",
                 "0,3-4,7",
             ),
@@ -162,8 +164,8 @@ CASES = [
         ),
         (
             moved("CPUs 9 are not on this machine; CPUs 0 are reserved", "p", "a", "0-1,9", "1,4-5"),
-            moved("CPUs 1 are held by another pod, too", "q", "a", "1-2", "2,6"),
-            pool("CPUs 0,3 come to it; CPUs 4 are held or reserved", "4,7", "0,3,7"),
+            moved("CPUs 1 are also held by another pod", "q", "a", "1-2", "2,6"),
+            pool("CPUs 0,3 are added; CPUs 4 are held or reserved", "4,7", "0,3,7"),
         ),
     ),
     Case(
@@ -171,8 +173,8 @@ CASES = [
         replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
         replace(STATE, pod_entries={"p": cpus("1,5")}),
         (
-            whole(f"{NOT_READ} 3,7, is given back", "q", "2-3,6-7"),
-            pool("CPUs 3,7 come to it", "0,4", "0,3-4,7"),
+            whole(f"{NOT_READ} 3,7 are released", "q", "2-3,6-7"),
+            pool("CPUs 3,7 are added", "0,4", "0,3-4,7"),
         ),
     ),
     Case(
@@ -187,8 +189,8 @@ CASES = [
         replace(STATE, pod_entries={"p": cpus("1,5")}),
         (
             whole("its containers hold more than the pod", "p", "1", "1,5"),
-            whole("no container of the pod holds any of them: no kubelet ever takes them back", "r", "3,7"),
-            pool("CPUs 3,7 come to it", "0,4", "0,3-4,7"),
+            whole("no container of the pod holds any of them: the kubelet never releases them", "r", "3,7"),
+            pool("CPUs 3,7 are added", "0,4", "0,3-4,7"),
         ),
         rules(keeps_pods=True),
     ),
@@ -227,7 +229,7 @@ CASES = [
         ),
         replace(STATE, default_cpu_set=cpus("0,3-4,7"), baselines={"p": {"a": cpus("5")}}),
         (
-            dropped("the pod does not run", "r", "a", "7"),
+            dropped("the pod is not running", "r", "a", "7"),
             moved("CPUs 0 are reserved", "p", "a", "0-1", "1,5"),
         ),
         rules(keeps_baselines=True),
@@ -247,8 +249,10 @@ CASES = [
         ),
         STATE,
         (
-            pool("CPUs 3-4,7 come to it", "0", "0,3-4,7"),
-            baseline("this kubelet keeps no baselines: it may not shrink below 2,6 any more", "q", "a", "2"),
+            pool("CPUs 3-4,7 are added", "0", "0,3-4,7"),
+            baseline(
+                "this kubelet does not keep baselines: it can no longer shrink below 2,6", "q", "a", "2"
+            ),
         ),
     ),
 ]

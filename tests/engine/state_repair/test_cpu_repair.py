@@ -136,8 +136,8 @@ def test_the_last_free_cpu_is_enough() -> None:
 
 
 EMPTY_POOL = (
-    "pods hold all CPUs that are not reserved: a kubelet with strict-cpu-reservation rejects a state whose "
-    "shared pool is empty (kubernetes issue 141196)"
+    "pods hold all CPUs that are not reserved: with strict-cpu-reservation, the kubelet rejects a state with "
+    "an empty shared pool (kubernetes issue 141196)"
 )
 
 
@@ -147,12 +147,12 @@ EMPTY_POOL = (
         (
             {"p": {"c": "1-15,17-31"}, "q": {"c": "40"}},
             {},
-            "q/c cannot keep CPUs 40, and only 0 CPUs are free that may be exclusive",
+            "q/c cannot keep CPUs 40, and only 0 CPUs are free for exclusive use",
         ),
         (
             {"p": {"c": "1-14,17-30"}, "q": {"c": "40-42"}},
             {},
-            "q/c cannot keep CPUs 40-42, and only 2 CPUs are free that may be exclusive",
+            "q/c cannot keep CPUs 40-42, and only 2 CPUs are free for exclusive use",
         ),
         (
             {"p": {"c": "1-15,17-31"}},

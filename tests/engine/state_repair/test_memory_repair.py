@@ -76,8 +76,8 @@ GOOD = state(ENTRIES)
 MINE = "2147483648 bytes of memory on NUMA node 0, 2097152 bytes of hugepages-2Mi on NUMA node 1"
 GONE: Held = {"r": {"c": (block(GIB, 0, 1),), "b": (block(GIB, 1),)}}
 OLD: Held = {"p": {**ENTRIES["p"], "old": (block(GIB, 0),)}}
-SUMS = "the sums are not those of the entries"
-NOBODY_KEEPS = "the policy None keeps no memory for anybody"
+SUMS = "the totals do not match the entries"
+NOBODY_KEEPS = "policy None does not assign memory"
 NOT_READ = "this kubelet does not read what pods hold as a whole; their containers keep theirs"
 BUBBLES: dict[str, tuple[MemoryBlock, ...]] = {
     "q": (block(2 * GIB, 0), block(3 * GIB, 1)),
@@ -131,8 +131,8 @@ CASES = [
         GOOD,
         (
             dropped("the pod has no such container", "p", "old", "1073741824 bytes of memory on NUMA node 0"),
-            dropped("the pod does not run", "r", "b", "1073741824 bytes of memory on NUMA node 1"),
-            dropped("the pod does not run", "r", "c", "1073741824 bytes of memory on NUMA node 0,1"),
+            dropped("the pod is not running", "r", "b", "1073741824 bytes of memory on NUMA node 1"),
+            dropped("the pod is not running", "r", "c", "1073741824 bytes of memory on NUMA node 0,1"),
             tables(SUMS),
         ),
         owners=RUNNING,
@@ -141,7 +141,7 @@ CASES = [
         "the gone that are in no sum",
         replace(GOOD, entries={**ENTRIES, "r": {"c": ()}}),
         GOOD,
-        (dropped("the pod does not run", "r", "c", ""),),
+        (dropped("the pod is not running", "r", "c", ""),),
         owners=RUNNING,
     ),
     Case("sums that are wrong", replace(GOOD, machine_state=FRESH), GOOD, (tables(SUMS),)),
@@ -150,13 +150,13 @@ CASES = [
         "what a reboot changes",
         state(ENTRIES, fresh_tables(memory_machine([8 * GIB + PAGE, 8 * GIB], [4, 4]), {0: {"memory": GIB}})),
         GOOD,
-        (tables("the machine's memory differs by what a reboot changes"),),
+        (tables("the machine's memory differs only by what a reboot changes"),),
     ),
     Case(
         "what has really changed",
         state(ENTRIES, fresh_tables(memory_machine([8 * GIB, 8 * GIB], [4, 8]), {0: {"memory": GIB}})),
         GOOD,
-        (tables("the machine's memory, or what is reserved of it, has changed"),),
+        (tables("the machine's memory or its reservations have changed"),),
     ),
     Case(
         "what pods hold as a whole, not read, comes to what containers hold",
@@ -189,12 +189,12 @@ CASES = [
         GOOD,
         (
             whole(
-                "no container of the pod holds any of it: no kubelet ever takes it back",
+                "no container of the pod holds any of it: the kubelet never releases it",
                 "r",
                 "1073741824 bytes of memory on NUMA node 0",
             ),
             whole(
-                "no container of the pod holds any of it: no kubelet ever takes it back",
+                "no container of the pod holds any of it: the kubelet never releases it",
                 "s",
                 "1073741824 bytes of memory on NUMA node 1",
             ),
@@ -206,10 +206,10 @@ CASES = [
         state({**ENTRIES, **GONE}, pods={"r": (block(2 * GIB, 1),), "p": BUBBLES["p"]}),
         state(ENTRIES, pods={"p": BUBBLES["p"]}),
         (
-            dropped("the pod does not run", "r", "b", "1073741824 bytes of memory on NUMA node 1"),
-            dropped("the pod does not run", "r", "c", "1073741824 bytes of memory on NUMA node 0,1"),
+            dropped("the pod is not running", "r", "b", "1073741824 bytes of memory on NUMA node 1"),
+            dropped("the pod is not running", "r", "c", "1073741824 bytes of memory on NUMA node 0,1"),
             whole(
-                "no container of the pod holds any of it: no kubelet ever takes it back",
+                "no container of the pod holds any of it: the kubelet never releases it",
                 "r",
                 "2147483648 bytes of memory on NUMA node 1",
             ),
@@ -227,7 +227,9 @@ def test_what_is_done(case: Case) -> None:
 
 
 DRAIN = "drain the node and delete the file"
-REMOVE = f"remove what has no place from the node, then cpuctl checkpoint repair --pods FILE, or {DRAIN}"
+REMOVE = (
+    f"remove the pods that do not fit from the node, then cpuctl checkpoint repair --pods FILE, or {DRAIN}"
+)
 
 
 TOO_LITTLE = "9663676416 bytes of memory on NUMA node 1 of shop/p/a: there is not enough"
@@ -250,7 +252,7 @@ NOWHERE = f"0 bytes of memory on NUMA node 2 of shop/q/a: {NO_NODE}"
 def test_memory_without_a_place_is_a_reason_not_to_repair(entries: Held, text: str) -> None:
     saved = MemoryStateFile(policy_name="Static", machine_state=FRESH, entries=entries)
     assert repair_memory_state(saved, READ, RUNNING) == NotRepaired(
-        f"memory that pods hold has no place on this machine: {text}", REMOVE
+        f"memory held by pods does not fit on this machine: {text}", REMOVE
     )
 
 

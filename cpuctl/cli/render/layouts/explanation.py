@@ -146,7 +146,7 @@ def _sharing(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
 
 
 def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
-    """Say by which rule the pod does not run, or what its claims lack for that."""
+    """Say by which rule the pod is not running, or what its claims lack for that."""
     pod = document["pod"]
     if "claimProblem" in pod:
         yield "CLAIMS", Cell(f"it does not start: {pod['claimProblem']}", "red")

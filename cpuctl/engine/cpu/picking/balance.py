@@ -423,7 +423,7 @@ class RepeatedSearch(Search):
                 after = self._dealt(left, among, remainder)
                 if after is None:
                     return endless_loop(
-                        "a set of nodes counts its free CPUs more often than it can give them"
+                        "the free CPUs of a set of nodes are counted more often than they can be allocated"
                     )
                 change = self._change(after)
                 if best is None or change < best.change:

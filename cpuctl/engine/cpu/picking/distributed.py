@@ -80,7 +80,7 @@ def _split(
         return RepeatedSearch(*wanted._replace(listed=tuple(nodes))).run(*widths)
     except TooManyError:
         return Undetermined(
-            f"NUMA nodes span sockets, and a kubelet would try more than {MOST_TRIED} combinations of them"
+            f"NUMA nodes span sockets, and the kubelet would try more than {MOST_TRIED} combinations of them"
         )
 
 

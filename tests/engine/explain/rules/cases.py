@@ -170,7 +170,7 @@ CASES = [
     Case(
         "a quantity that is no whole number",
         Rule.QUANTITY_FORM,
-        "a request is not written as a whole number of bytes, Ki, Mi or Gi, as the API would write it",
+        "a request is not a whole number of bytes, Ki, Mi or Gi, which is how the API would write it",
         WITH_MEMORY,
         (named("a", whole(1, memory="1.5Gi"), static=True),),
         memory_config(),
@@ -198,7 +198,7 @@ CASES = [
     Case(
         "containers ask for more than their pod has",
         Rule.OVER_BUDGET,
-        "the 4 CPUs of the pod are not enough for its containers' own requests",
+        "the pod's 4 CPUs are not enough for its containers' own requests",
         TWO_NODES,
         (divided("a", "cpu=4 memory=8Gi", whole(2, "one"), whole(3, "two")),),
         RESTRICTED | DIVIDING,
@@ -283,7 +283,7 @@ CASES = [
     Case(
         "admitted",
         Rule.ADMITTED,
-        "every check of the kubelet passes",
+        "all checks of the kubelet pass",
         EIGHT,
         (named("a", whole(2)),),
         container="",

@@ -68,8 +68,8 @@ class FleetPlanInputs(NamedTuple):
                 from cpuctl.spelling import nearest
 
                 meant = nearest(unknown[0], known)
-                hint = f"did you mean {meant}?" if meant else f"there are {few(sorted(known))}"
-                raise UsageError(f"there is no node {unknown[0]!r} in the fleet", where=option, hint=hint)
+                others = f"did you mean {meant}?" if meant else f"there are {few(sorted(known))}"
+                raise UsageError(f"there is no node {unknown[0]!r} in the fleet", where=option, hint=others)
 
 
 class Cluster(NamedTuple):

@@ -106,7 +106,7 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
         [] if any(node.memory_bytes for node in info.nodes) else list(info.nodes)
     )
     if info.memory_bytes and all(node.memory_known for node in info.nodes):
-        hint = f"leave {option_names.MEMORY} out"
+        hint = "leave it out"
         message = "the machine description already includes memory"
         raise UsageError(message, where=option_names.MEMORY, hint=hint)
     left = size - sum(node.memory_bytes for node in info.nodes)

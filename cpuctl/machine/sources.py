@@ -88,11 +88,9 @@ def _from_file(name: str, node: str) -> MachineSource:
     if begins_gatherinfo(head):
         return _from_gatherinfo(path)
     if _CONFIGURATION in head and b"\0" not in head:
-        from shlex import join
+        from shlex import quote
 
-        hint = (
-            f"use it with --kubelet-config: {join(['cpuctl', 'config', 'check', '--kubelet-config', name])}"
-        )
+        hint = f"name it with the option: cpuctl config check --kubelet-config {quote(name)}"
         raise InputError("is a kubelet configuration, not a machine", where=name, hint=hint)
     return _from_archive(path, node)
 

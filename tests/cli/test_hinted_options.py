@@ -55,6 +55,9 @@ ONLY_FROM: Mapping[str, tuple[str, ...]] = {
     "cpuctl.operations.plan_inputs": ("explain", "plan"),
     # Other questions to a fleet take the pods of its nodes from it.
     "cpuctl.fleet.plan_inputs": ("fleet plan",),
+    "cpuctl.cli.topology": ("topology show",),
+    "cpuctl.fleet.checking": ("fleet check",),
+    "cpuctl.operations.cgroups.writing": ("cgroups apply",),
     "cpuctl.operations.resize_inputs": ("resize",),
     "cpuctl.operations.topology_publishing": ("plan", "topology show"),
 }

@@ -41,7 +41,7 @@ _cpuctl_commands() {
                 'checkpoint:Show, verify, migrate and repair the kubelet'\''s state files.'
                 'audit:Find wrong CPU sets and noisy neighbours on a node, with fixes.'
                 'top:Show the load on exclusive CPUs, and who disturbs them.'
-                'report:Write everything known of a node on one page, to hand on.'
+                'report:Write a full report about a node on one HTML page.'
                 'watch:Watch a node, and report every finding and change.'
                 'cgroups:Show the kubelet'\''s control groups, and correct their CPU sets.'
                 'nri:Set the CPUs of containers from the container runtime (NRI).'
@@ -71,7 +71,7 @@ _cpuctl_commands() {
                 'show:Show what a machine consists of.'
                 'map:Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.'
                 'distances:Show NUMA nodes, their memory and distances, as numactl -H does.'
-                'synthetic:Write a machine in one line, such as synthetic:2s4n16c2t, for -m.'
+                'synthetic:Describe a machine in one line (synthetic:2s4n16c2t) for -m.'
                 'devices:Show PCI devices and their NUMA nodes, as a draft for --devices.'
             )
             ;;
@@ -117,7 +117,7 @@ _cpuctl_commands() {
                 'check:Check the nodes of a fleet, and show each finding once.'
                 'diff:Compare two collections of recordings: before and after.'
                 'plan:Dry-run pods on a fleet: where they go, and who rejects them.'
-                'report:Write a page for each node, and an index with the odd ones first.'
+                'report:Write a page for each node, and an index with the most urgent first.'
             )
             ;;
     esac
@@ -136,11 +136,11 @@ _cpuctl_run() {
         'plan')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
@@ -153,18 +153,18 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--order)'--order='[Order of the pods\: given, priority (highest first), qos (Guaranteed, Burstable, BestEffort), or largest-first (by exclusive CPUs, then memory).]:ORDER:(given priority qos largest-first)' \
                 '(--repeat)'--repeat='[Plan the pods N times; copies are called NAME-2 and so on. max\: as many times as all of them fit.]:N|max:(max)' \
                 '(--capacity)'--capacity'[Also show what else fits\: copies, the largest requests, how fragmented free CPUs are, and which pods to move to make room for rejected ones.]' \
                 '(--compare)'--compare'[Compare two kubelets side by side. Each is a list of changes to the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2; a configuration file, perhaps with such a list; a policy (as --policy); or . for unchanged.]:A B: :A B: ' \
-                '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
-                '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \
+                '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - is stdout, without the answer.]:FILE:_files' \
+                '(--html)'--html='[Also write the answer, the picture and the inputs as one self-contained HTML page; - is stdout, without the answer.]:FILE:_files' \
                 '(--write-state)'--write-state='[Write the resulting state files to DIR.]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
-                '(-o --output)'{-o+,--output=}'[Output format\: table, wide, json, yaml; prom\: the kubelet'\''s metrics; nrt\: the NodeResourceTopology that an exporter would publish; nri\: what an NRI plug-in would answer the container runtime. To carry out the plan\: memory-qos and balloons (NRI plug-ins), crictl (a script), systemd (drop-ins).]:FORMAT:(table wide json yaml prom nrt nri memory-qos balloons crictl systemd)' \
+                '(-o --output)'{-o+,--output=}'[Output format\: table, wide, json, yaml; prom\: the kubelet'\''s metrics; nrt\: the NodeResourceTopology that an exporter would publish; nri\: what an NRI plug-in would answer the container runtime. To carry out the plan\: memory-qos and balloons (for NRI plug-ins), crictl (a script), systemd (drop-ins).]:FORMAT:(table wide json yaml prom nrt nri memory-qos balloons crictl systemd)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -175,12 +175,12 @@ _cpuctl_run() {
             _arguments \
                 '*'--message='[Explain a line of an event, status or log; - for lines on stdin.]:TEXT: ' \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--events)'--events='[Events (kubectl get events -o json)\: explains the pod that was rejected last.]:FILE:_files' \
-                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
@@ -193,7 +193,7 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -205,11 +205,11 @@ _cpuctl_run() {
         'advise')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
@@ -222,12 +222,12 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--defragment)'--defragment'[Instead\: the fewest moves of pods on the node after which the given pod fits or, where none is given, the largest there can be.]' \
-                '(--budget)'--budget='[Settings to try on the engine, at most (2000), or evictions and admissions (20000).]:N: ' \
-                '(--what-if)'--what-if'[Also try the policies (plug-ins) that come with cpuctl, which no kubelet has\: cpuctl policies list. They are tried with the reserved CPUs and full-pcpus-only as they are.]' \
-                '*'--keep='[Leave a setting as it is\: a field of the configuration, such as cpuManagerPolicy, or an option of a policy, such as full-pcpus-only. May be given several times.]:SETTING:(cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes)' \
-                '(--snippet)'--snippet='[Only a KubeletConfiguration with the settings of row N, to paste.]:N: ' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
+                '(--defragment)'--defragment'[Find the fewest pod moves on this node that make room for the given pod or, without one, for the largest possible container.]' \
+                '(--budget)'--budget='[Try at most N settings (default 2000) or, with --defragment, steps (default 20000).]:N: ' \
+                '(--what-if)'--what-if'[Also try the what-if policies that come with cpuctl (see cpuctl policies list). Reserved CPUs and full-pcpus-only stay unchanged for these.]' \
+                '*'--keep='[Keep this setting\: a configuration field, such as cpuManagerPolicy, or a policy option, such as full-pcpus-only. Can be repeated.]:SETTING:(cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes)' \
+                '(--snippet)'--snippet='[Print only a KubeletConfiguration with the settings of row N.]:N: ' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -238,11 +238,11 @@ _cpuctl_run() {
         'resize')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
@@ -256,12 +256,12 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--apiserver-version)'--apiserver-version='[The API server'\''s version. Default\: the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s feature gates. Default\: the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '*'--set='[New resources, memory=N as well; N stands for request and limit, N/M tells them apart.]:POD[/CONTAINER]\:cpu=N: _cpuctl_ask resize' \
-                '*'--edited='[Manifests of pods that run, with new resources.]:PODS:_files' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
+                '*'--set='[New resources, also memory=N; N sets request and limit, N/M sets them separately.]:POD[/CONTAINER]\:cpu=N: _cpuctl_ask resize' \
+                '*'--edited='[Manifests of running pods with new resources.]:PODS:_files' \
                 '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
-                '(--resize-semantics)'--resize-semantics='[The preview as the KEP says, or as its reference has it.]:kep|reference:(kep reference)' \
-                '(--preview)'--preview'[Take the gate'\''s allocator for released, whatever the minor.]' \
+                '(--resize-semantics)'--resize-semantics='[Preview as in the KEP, or as in its reference implementation.]:kep|reference:(kep reference)' \
+                '(--preview)'--preview'[Use the gate'\''s allocator as if it were released, for any kubelet version.]' \
                 '(--write-state)'--write-state='[Write the resulting state files to DIR.]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
@@ -278,9 +278,9 @@ _cpuctl_run() {
         'pods show')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine, as for other commands; OOM scores depend on its memory. Default\: none.]:SOURCE: _cpuctl_machine' \
-                '(--memory)'--memory='[The node'\''s memory, if no machine is named.]:AMOUNT: ' \
+                '(--memory)'--memory='[The node'\''s memory, if no machine is given.]:AMOUNT: ' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version. Default\: the machine'\''s, or 2.]:1|2:(1 2)' \
                 '(--oci-runtime)'--oci-runtime='[The OCI runtime, e.g. runc-1.2.6 or crun-1.23; the CPU weight of containers depends on it.]:NAME-VERSION: ' \
                 '(--usage)'--usage='[Memory that pods use, for the order of eviction\: a mapping of \[NAMESPACE/\]NAME to an amount, or the output of kubectl get podmetrics -A -o json.]:FILE:_files' \
@@ -292,8 +292,8 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--apiserver-version)'--apiserver-version='[The API server'\''s version. Default\: the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s feature gates. Default\: the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -303,7 +303,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[The same as OLD and, given again, as NEW.]:PODS:_files' \
                 '(-m --machine)'{-m+,--machine=}'[The machine, as for other commands; OOM scores depend on its memory. Default\: none.]:SOURCE: _cpuctl_machine' \
-                '(--memory)'--memory='[The node'\''s memory, if no machine is named.]:AMOUNT: ' \
+                '(--memory)'--memory='[The node'\''s memory, if no machine is given.]:AMOUNT: ' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version. Default\: the machine'\''s, or 2.]:1|2:(1 2)' \
                 '(--oci-runtime)'--oci-runtime='[The OCI runtime, e.g. runc-1.2.6 or crun-1.23; the CPU weight of containers depends on it.]:NAME-VERSION: ' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
@@ -311,11 +311,11 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--apiserver-version)'--apiserver-version='[The API server'\''s version. Default\: the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s feature gates. Default\: the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--to)'--to='[Compare with this kubelet version.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--to-feature-gates)'--to-feature-gates='[Compare with these feature gates of the kubelet.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--exit-code)'--exit-code'[Exit 3 if anything differs.]' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -325,7 +325,7 @@ _cpuctl_run() {
         'pods lint')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine, as for other commands, whose kubelet is asked, too. Default\: none.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[Also ask the kubelet of this machine (-m as in other commands). Default\: none.]:SOURCE: _cpuctl_machine' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version. Default\: the machine'\''s, or 2.]:1|2:(1 2)' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -335,7 +335,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--apiserver-version)'--apiserver-version='[The API server'\''s version. Default\: the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s feature gates. Default\: the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--static)'--static'[Check static pods\: files that the kubelet reads itself, by its own rules.]' \
                 '(--strict)'--strict'[Exit 3 also for warnings.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
@@ -348,7 +348,7 @@ _cpuctl_run() {
         'replay')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '(-m --machine)'{-m+,--machine=}'[Another machine than the timeline'\''s; that of a log (default\: live).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[Use this machine instead of the timeline'\''s; for a log, its machine (default\: live).]:SOURCE: _cpuctl_machine' \
                 '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
@@ -357,15 +357,15 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--until)'--until='[Stop after so much of the timeline, e.g. 30s.]:DURATION: ' \
-                '(--follow)'--follow'[Tell what happens when it happens.]' \
-                '(--speed)'--speed='[How fast time goes by with --follow, e.g. 10x.]:FACTOR: ' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
+                '(--until)'--until='[Stop after this much time, e.g. 30s.]:DURATION: ' \
+                '(--follow)'--follow'[Print events as they happen.]' \
+                '(--speed)'--speed='[Speed of time with --follow, e.g. 10x.]:FACTOR: ' \
                 '(--new)'--new'[Print a commented example of a timeline.]' \
                 '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
-                '(--svg)'--svg='[Also draw CPUs over time, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--svg)'--svg='[Also draw CPUs over time as SVG; - is stdout, without the answer.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one entry a line, nri what a plug-in of the Node Resource Interface would answer the container runtime, event by event.]:table|wide|json|yaml|jsonl|nri:(table wide json yaml jsonl nri)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one entry per line, nri is what an NRI plug-in would answer the container runtime, event by event.]:table|wide|json|yaml|jsonl|nri:(table wide json yaml jsonl nri)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -404,11 +404,11 @@ _cpuctl_run() {
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:COLUMN,...: _cpuctl_ask columns' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--numa-memory)'--numa-memory'[Also show the memory of each NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
-                '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - is stdout, without the answer.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
@@ -423,11 +423,11 @@ _cpuctl_run() {
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:COLUMN,...: _cpuctl_ask columns' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--numa-memory)'--numa-memory'[Also show the memory of each NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
-                '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - is stdout, without the answer.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
@@ -440,7 +440,7 @@ _cpuctl_run() {
             _arguments \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
-                '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - is stdout, without the answer.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -491,7 +491,7 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--cpu-count)'--cpu-count='[Choose N CPUs for reservedSystemCPUs.]:N: ' \
                 '(--per-numa)'--per-numa'[The same number from each NUMA node\: N in all, or a few more.]' \
                 '(--whole-cores)'--whole-cores'[Only whole cores\: N CPUs, or a few more.]' \
@@ -517,7 +517,7 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -538,7 +538,7 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--strict)'--strict'[Exit 3 also for warnings.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -550,7 +550,7 @@ _cpuctl_run() {
         'config versions')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
@@ -560,7 +560,7 @@ _cpuctl_run() {
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--from)'--from='[The kubelet version to upgrade from. Default\: the node'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--to)'--to='[The kubelet version to upgrade to. Default\: the next minor.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--all)'--all'[Also show changes that do not affect this configuration.]' \
@@ -580,7 +580,7 @@ _cpuctl_run() {
                 '(-m --machine)'{-m+,--machine=}'[The node, as for other commands\: where STATE is, and what --map and --svg draw.]:SOURCE: _cpuctl_machine' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--map)'--map'[Draw the machine with the owner of each CPU.]' \
-                '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - is stdout, without the answer.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -601,7 +601,7 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--strict)'--strict'[Exit 3 also for warnings.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -632,9 +632,9 @@ _cpuctl_run() {
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--to)'--to='[The kubelet version that is to read the files, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(-y --yes)'{-y,--yes}'[Write in place, with a backup; without it only show what would change.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
+                '(--to)'--to='[The kubelet version that will read the files, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(-y --yes)'{-y,--yes}'[Write in place, with a backup; without this, only show what would change.]' \
                 '(--force-kubelet-running)'--force-kubelet-running'[Write even while a kubelet uses these files\: it may overwrite them.]' \
                 '(--write-state)'--write-state='[Write the new files to DIR instead (no --yes needed).]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
@@ -658,8 +658,8 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(-y --yes)'{-y,--yes}'[Write in place, with a backup; without it only show what would change.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
+                '(-y --yes)'{-y,--yes}'[Write in place, with a backup; without this, only show what would change.]' \
                 '(--force-kubelet-running)'--force-kubelet-running'[Write even while a kubelet uses these files\: it may overwrite them.]' \
                 '(--write-state)'--write-state='[Write the new files to DIR instead (no --yes needed).]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
@@ -674,9 +674,9 @@ _cpuctl_run() {
             _arguments \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk\: its machine, kubelet configuration and state files are read there.]:DIR:_files -/' \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
-                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
@@ -686,7 +686,7 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--force-kubelet-running)'--force-kubelet-running'[Write even while a kubelet uses these files\: it may overwrite them.]' \
                 '(--write-state)'--write-state='[Write the new files to DIR instead (no --yes needed).]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
@@ -716,9 +716,9 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:CHECK,...: _cpuctl_ask checks' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one finding a line, plan the changes to apply, prom metrics for node_exporter.]:table|wide|json|yaml|jsonl|plan|prom:(table wide json yaml jsonl plan prom)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one finding per line, plan the changes to apply, prom metrics for node_exporter.]:table|wide|json|yaml|jsonl|plan|prom:(table wide json yaml jsonl plan prom)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -731,19 +731,19 @@ _cpuctl_run() {
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--replay)'--replay='[Play what --record has written, or -o jsonl printed; with --once its last moment.]:FILE:_files' \
+                '(--replay)'--replay='[Play a file written by --record or -o jsonl; with --once, show its last sample.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--interval)'--interval='[The time between two looks, 0.2 to 3600.]:SECONDS: ' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
+                '(--interval)'--interval='[Seconds between samples, 0.2 to 3600.]:SECONDS: ' \
                 '(--samples)'--samples='[With -o jsonl\: end after N moments; 0 is all that there are.]:N: ' \
-                '(--once)'--once'[Look for one interval, print the answer, and end.]' \
-                '(-o --output)'{-o+,--output=}'[With --once\: table, wide, json or yaml. jsonl\: every moment, an answer a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
-                '(--record)'--record='[Write every moment to a new file, a JSON object a line; compressed where the name ends in .gz. It ends at 1 GiB.]:FILE:_files' \
+                '(--once)'--once'[Sample one interval, print the answer, and exit.]' \
+                '(-o --output)'{-o+,--output=}'[With --once\: table, wide, json or yaml. jsonl\: one sample per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(--record)'--record='[Write every sample to a new file, one JSON object per line, up to 1 GiB; compressed if the name ends in .gz.]:FILE:_files' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
@@ -751,13 +751,13 @@ _cpuctl_run() {
         'report')
             _arguments \
                 '(--pod-resources)'--pod-resources='[Query the kubelet'\''s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
-                '(--timeline)'--timeline='[Replay a timeline, too (cpuctl replay).]:FILE:_files' \
+                '(--timeline)'--timeline='[Also replay a timeline (see cpuctl replay).]:FILE:_files' \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
@@ -770,8 +770,8 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--html)'--html='[Write the page\: one file that needs no network; - is stdout, with no summary.]:FILE:_files' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
+                '(--html)'--html='[Write one self-contained HTML page; - is stdout, without the summary.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -791,16 +791,16 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:CHECK,...: _cpuctl_ask checks' \
                 '(--every)'--every='[How often threads and interrupts are sampled; 100ms or more.]:DURATION: ' \
                 '(--full)'--full='[How often the node is audited when nothing changes; 1s or more.]:DURATION: ' \
                 '(--settle)'--settle='[How long a finding must be gone, or different, before that is reported.]:DURATION: ' \
-                '(--max-cpu)'--max-cpu='[How much of one CPU audits may take in the long run; samples may take as much again.]:PERCENT: ' \
-                '(--fail-on)'--fail-on='[End with exit code 3 at the first finding of this severity or worse.]:error|warning|note:(error warning note)' \
-                '(--for)'--for='[End with exit code 0 after this time.]:DURATION: ' \
+                '(--max-cpu)'--max-cpu='[Share of one CPU that audits may use on average; samples may use the same again.]:PERCENT: ' \
+                '(--fail-on)'--fail-on='[Exit with code 3 at the first finding of this severity or worse.]:error|warning|note:(error warning note)' \
+                '(--for)'--for='[Exit with code 0 after this time.]:DURATION: ' \
                 '(--textfile)'--textfile='[Write the metrics of cpuctl audit -o prom to this file after each audit, atomically\: for node_exporter'\''s textfile collector.]:FILE:_files' \
-                '(-o --output)'{-o+,--output=}'[Output format\: lines for people; jsonl is one change a line.]:lines|jsonl:(lines jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format\: text lines, or jsonl with one change per line.]:lines|jsonl:(lines jsonl)' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
             ;;
@@ -821,9 +821,9 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--exit-code)'--exit-code'[Exit 3 if anything differs.]' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -842,14 +842,14 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(-y --yes)'{-y,--yes}'[Write; without it only show what would change.]' \
-                '(--no-wait)'--no-wait'[Do not wait for the kubelet to rewrite it.]' \
-                '(--quota)'--quota'[CFS quotas, too\: none with exclusive CPUs, else the limits of the manifest (--pods).]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
+                '(-y --yes)'{-y,--yes}'[Write the changes; without this, only show them.]' \
+                '(--no-wait)'--no-wait'[Do not wait to see if the kubelet rewrites the set.]' \
+                '(--quota)'--quota'[Also write CFS quotas\: none for exclusive CPUs, else from the pods'\'' limits (--pods).]' \
                 '(--log)'--log='[Append every step to FILE, one JSON object per line.]:FILE:_files' \
-                '(--force-offline)'--force-offline'[Write CPUs that are offline (v2 only\: v1 refuses).]' \
-                '(--force-reserved)'--force-reserved'[Write reserved CPUs.]' \
-                '(--force-exclusive)'--force-exclusive'[Write CPUs that are exclusive to another container.]' \
+                '(--force-offline)'--force-offline'[Allow offline CPUs (cgroup v2 only).]' \
+                '(--force-reserved)'--force-reserved'[Allow reserved CPUs.]' \
+                '(--force-exclusive)'--force-exclusive'[Allow exclusive CPUs of another container.]' \
                 '(--exit-code)'--exit-code'[Exit 3 if a dry run has something to write.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -863,7 +863,7 @@ _cpuctl_run() {
             ;;
         'nri run')
             _arguments \
-                '(--plan)'--plan='[Carry out a plan\: what cpuctl plan -o json has printed; - for stdin.]:FILE:_files' \
+                '(--plan)'--plan='[Carry out this plan (output of cpuctl plan -o json); - for stdin.]:FILE:_files' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -871,12 +871,12 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--policy)'--policy='[Assign CPUs when containers are created\: static (the kubelet'\''s), another NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
-                '(--state-file)'--state-file='[Where a policy keeps, from one run to the next, who holds what.]:FILE:_files' \
-                '(--socket)'--socket='[Where the runtime listens for plug-ins.]:PATH:_files' \
-                '(--index)'--index='[Two digits\: runtimes ask plug-ins in the order of their indices.]:NN: ' \
-                '(--dry-run)'--dry-run'[Only log what would be answered; containers are passed unchanged.]' \
+                '(--state-file)'--state-file='[File in which a policy keeps its assignments between runs.]:FILE:_files' \
+                '(--socket)'--socket='[The runtime'\''s socket for plug-ins.]:PATH:_files' \
+                '(--index)'--index='[Two digits\: runtimes call plug-ins in order of their index.]:NN: ' \
+                '(--dry-run)'--dry-run'[Only log the answers; containers stay unchanged.]' \
                 '(-o --output)'{-o+,--output=}'[log\: lines on stderr; jsonl\: also every answer on stdout, one JSON object per line.]:log|jsonl:(log jsonl)' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
@@ -894,7 +894,7 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--cpu-device-mode)'--cpu-device-mode='[One device per group of CPUs, or one per CPU.]:grouped|individual:(grouped individual)' \
                 '(--group-by)'--group-by='[How CPUs are grouped.]:numanode|socket|machine:(numanode socket machine)' \
                 '(--reserved-cpus)'--reserved-cpus='[CPUs that do not become devices\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
@@ -917,14 +917,14 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--cpu-device-mode)'--cpu-device-mode='[One device per group of CPUs, or one per CPU.]:grouped|individual:(grouped individual)' \
                 '(--group-by)'--group-by='[How CPUs are grouped.]:numanode|socket|machine:(numanode socket machine)' \
                 '(--reserved-cpus)'--reserved-cpus='[CPUs that do not become devices\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--expose-pcie-roots)'--expose-pcie-roots'[Publish the nearby PCIe roots, for claims with other devices.]' \
                 '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as the node'\''s (KEP-5517), like the driver'\''s setting of that name.]' \
                 '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname.]:NAME: ' \
-                '(--fixed)'--fixed'[As a driver would pick that tells cores of several sockets apart which share an id.]' \
+                '(--fixed)'--fixed'[Pick CPUs as a driver that distinguishes cores with the same id on different sockets.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -951,7 +951,7 @@ _cpuctl_run() {
         'fleet list')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--resume)'--resume='[Reuse the answers in FILE, written by an earlier run with -o jsonl, and ask only the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
@@ -960,14 +960,14 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
                 '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
-                '(--svg)'--svg='[Also draw the fleet, a strip a node, as SVG; - is stdout, with no answer.]:FILE:_files' \
-                '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \
+                '(--svg)'--svg='[Also draw the fleet as SVG, one strip per node; - is stdout, without the answer.]:FILE:_files' \
+                '(--html)'--html='[Also write the answer, the picture and the inputs as one self-contained HTML page; - is stdout, without the answer.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node a line, written as it is answered, prom Prometheus'\'' text format, nrt a List of the NodeResourceTopologies that exporters would publish.]:table|wide|json|yaml|jsonl|prom|nrt:(table wide json yaml jsonl prom nrt)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node per line, written as soon as it is known, prom is metrics for Prometheus, nrt is a List of the NodeResourceTopologies that exporters would publish.]:table|wide|json|yaml|jsonl|prom|nrt:(table wide json yaml jsonl prom nrt)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -986,12 +986,12 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--check)'--check='[Only these checks\: config, state, audit, nrt.]:CHECK,...: _cpuctl_ask checks' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
                 '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(--strict)'--strict'[Exit 3 also for warnings.]' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node a line, written as it is answered.]:table|wide|json|yaml|jsonl|prom:(table wide json yaml jsonl prom)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node per line, written as soon as it is known.]:table|wide|json|yaml|jsonl|prom:(table wide json yaml jsonl prom)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -1004,19 +1004,19 @@ _cpuctl_run() {
                 '(--nodes-before)'--nodes-before='[The Nodes of BEFORE.]:FILE:_files' \
                 '(--pods)'--pods='[The pods running on the nodes of AFTER (kubectl get pods -A -o json), for --check state and audit.]:FILE:_files' \
                 '(--pods-before)'--pods-before='[The pods that ran on the nodes of BEFORE.]:FILE:_files' \
-                '(--resume)'--resume='[Take over the answers in FILE, which fleet list (for --check, fleet check) wrote with -o jsonl, and ask the rest.]:FILE:_files' \
+                '(--resume)'--resume='[Reuse the answers in FILE, written by fleet list -o jsonl (with --check, fleet check), and ask only the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--check)'--check='[Also compare what these checks find\: config, state, audit.]:CHECK,...: _cpuctl_ask checks' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
                 '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(--exit-code)'--exit-code'[Exit 3 if anything differs.]' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -1027,11 +1027,11 @@ _cpuctl_run() {
         'fleet plan')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
                 '(--nrt)'--nrt='[NodeResourceTopologies (kubectl get noderesourcetopologies -o json).]:FILE:_files' \
-                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
@@ -1040,15 +1040,15 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--scheduler-plugin)'--scheduler-plugin='[Let the scheduler have a plug-in, noderesourcetopologymatch, and set it up.]:NAME[,...]: ' \
-                '*'--drain='[Drain a node\: leave it out, and plan its pods elsewhere first, but for those of DaemonSets and static ones.]:NODE: ' \
-                '*'--without='[Leave a node out, and all that runs there.]:NODE: ' \
-                '(--repeat)'--repeat='[Plan the pods N times over; max\: as often as all of them are admitted. DaemonSets count once.]:N|max:(max)' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
+                '(--scheduler-plugin)'--scheduler-plugin='[Add a scheduler plug-in, noderesourcetopologymatch, with its options.]:NAME[,...]: ' \
+                '*'--drain='[Drain this node\: its pods, except static and DaemonSet pods, are planned on other nodes first.]:NODE: ' \
+                '*'--without='[Ignore this node and everything that runs on it.]:NODE: ' \
+                '(--repeat)'--repeat='[Plan the pods N times; max\: as many times as all of them are admitted. DaemonSets count once.]:N|max:(max)' \
                 '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
                 '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -1058,7 +1058,7 @@ _cpuctl_run() {
         'fleet report')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
                 '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
@@ -1067,9 +1067,9 @@ _cpuctl_run() {
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
-                '(--html)'--html='[Write index.html and a page for every node into this directory, which is made.]:DIR:_files -/' \
+                '(--html)'--html='[Write index.html and a page for every node to this directory (created if missing).]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \

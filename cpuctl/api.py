@@ -292,7 +292,7 @@ class Node:
 
     @property
     def free(self) -> CPUSet:
-        """The CPUs that can still become exclusive; none where the CPU Manager's policy is ``none``."""
+        """The CPUs still free for exclusive use; none where the CPU Manager's policy is ``none``."""
         policy = self._started.node.policy
         return CPUSet(self._started.node.state.default & ~policy.reserved if policy else 0)
 

@@ -23,14 +23,14 @@ _REASONS = {
     errno.EPERM: "operation not permitted",
     errno.EROFS: "the file system is read-only",
 }
-_ROOM = "make room there, or name a file elsewhere"
+_ROOM = "make room there, or use a file elsewhere"
 _REMEDIES = {
-    errno.EACCES: "try again with sudo, or name a file elsewhere",
+    errno.EACCES: "try again with sudo, or use a file elsewhere",
     errno.EDQUOT: _ROOM,
     errno.EFBIG: "raise the limit",
     errno.ENOSPC: _ROOM,
-    errno.EPERM: "try again with sudo, or name a file elsewhere",
-    errno.EROFS: "name a file elsewhere",
+    errno.EPERM: "try again with sudo, or use a file elsewhere",
+    errno.EROFS: "use a file elsewhere",
 }
 
 

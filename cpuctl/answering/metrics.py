@@ -70,7 +70,7 @@ def _of_headroom(capacity: Capacity) -> Iterator[Metric]:
             yield gauge("plan_largest_request_cpus", help_, labels, largest["cpus"])
     for node in capacity["numaNodes"]:
         labels = {"numa_node": str(node["id"])}
-        yield gauge("plan_free_cpus", "CPUs that can still become exclusive.", labels, node["free"])
+        yield gauge("plan_free_cpus", "CPUs still free for exclusive use.", labels, node["free"])
         help_ = "The largest request of exclusive CPUs that fits into a NUMA node."
         yield gauge("plan_largest_inside_cpus", help_, labels, node["largest"])
     if capacity["fragmentation"]:

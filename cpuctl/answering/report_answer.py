@@ -97,7 +97,7 @@ def report_document(inputs: ReportInputs, sources: Sources, progress: Progress) 
 def _refuse_stdin(inputs: ReportInputs) -> None:
     words = inputs.planning
     if words.state == "-":
-        hint = "name a file, or the directory that holds the state files"
+        hint = "use a file, or the directory that holds the state files"
         raise UsageError("is read more than once, and cannot be standard input", where="--state", hint=hint)
     refuse_stdin_twice(
         words.machine, words.kubelet.config, words.pods, words.node.devices, inputs.timeline, *words.filenames

@@ -10,38 +10,38 @@ from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList
 
 
 class Service(TypedDict):
-    """What becomes of the pods with some settings."""
+    """The result for the pods with some settings."""
 
     admitted: Count
     """Pods."""
     undetermined: Count
-    """Pods of which it cannot be said."""
+    """Pods whose admission is unknown."""
     notAdmitted: list[str]
     """The other pods, by namespace and name."""
     onOneNumaNode: Count
-    """Containers with CPUs of their own, all of them, and their devices and memory, next to one NUMA node."""
+    """Containers whose exclusive CPUs, devices and memory are all on one NUMA node."""
     memoryToo: Count
-    """Those of them whose memory the Memory Manager keeps there."""
+    """Of these, containers whose memory is reserved there by the Memory Manager."""
     coresAlone: Count
-    """Cores of one container that no other container has CPUs of, nor the shared pool."""
+    """Cores with exclusive CPUs of only one container and none of the shared pool."""
     cacheCrossings: Count | None
-    """Of all containers with CPUs of their own, the L3 caches beyond the first; null where none are known."""
+    """L3 caches beyond the first, summed over containers with exclusive CPUs; null if caches are unknown."""
     sharedPool: Count
-    """CPUs of all containers without CPUs of their own."""
+    """CPUs of all containers without exclusive CPUs."""
     largestPod: Count
-    """The most CPUs, in whole cores, of one more container that would be admitted."""
+    """CPUs, in whole cores, of the largest additional container that would be admitted."""
 
 
 class CurrentSettings(TypedDict):
     start: Started
     unbeaten: bool
-    """Nothing that was tried beats the settings as they are."""
+    """Whether no settings tried are better than the current ones."""
     service: Service
 
 
 class FaultyCurrentSettings(TypedDict):
     start: NotStarted
-    """Why the kubelet does not start with the settings as they are, or where it ends with these pods."""
+    """Why the kubelet does not start with the current settings, or where it fails with these pods."""
 
 
 class _Changed(TypedDict, total=False):
@@ -51,19 +51,19 @@ class _Changed(TypedDict, total=False):
 class ProposedSettings(_Changed):
     number: Annotated[int, Bounds(1)]
     changes: list[str]
-    """What differs from the settings as they are, in short."""
+    """A short description of the differences from the current settings."""
     beatsCurrent: bool
     service: Service
     others: Count
-    """Other settings that were tried and come to the same."""
+    """Other settings that were tried and have the same result."""
     settings: dict[str, Any]
     """The fields of a KubeletConfiguration."""
     snippet: str
     """A KubeletConfiguration with these settings, as YAML."""
     dropIn: bool
-    """Whether it does as the last drop-in file: the kubelet then has these settings, all others as now."""
+    """Whether it works as the last drop-in file: the kubelet then has these settings and keeps all others."""
     flags: list[str]
-    """The flags that win over what a file says, and have to go or to change."""
+    """Flags that override the file and must be removed or changed."""
 
 
 class LeftOut(TypedDict):
@@ -73,30 +73,30 @@ class LeftOut(TypedDict):
 
 class Search(TypedDict):
     possible: Count
-    """Settings in all."""
+    """Settings in total."""
     alike: Count
-    """Those that cannot differ from others on this machine with these pods."""
+    """Those that are equivalent to others on this machine with these pods."""
     refused: Count
     """Those with which the kubelet does not start."""
     undetermined: Count
-    """Those of which it cannot be said whether the kubelet starts."""
+    """Those with which it is unknown whether the kubelet starts."""
     failed: Count
-    """Those with which it hangs or crashes over these pods."""
+    """Those with which it hangs or crashes on these pods."""
     tried: Count
-    """Those that were run on the engine, the present ones among them."""
+    """Those that were run on the engine, including the current ones."""
     budget: Count
     ended: Literal["all", "budget", "stopped"]
-    """Why the search ended: all settings are known, the budget was used up, or somebody interrupted it."""
+    """Why the search ended: all settings were tried, the budget was used up, or it was interrupted."""
 
 
 @final
 class AdvisedSettings(PlanningHeader, NextPart):
-    """Settings that no others beat for these pods, each of them run on the engine."""
+    """The best settings for these pods: none is worse than another in every respect."""
 
     apiVersion: ApiVersion
     kind: Literal["Advice"]
     pods: Count
-    """How many come, in the order given."""
+    """Number of new pods, in the order given."""
     search: Search
     current: CurrentSettings | FaultyCurrentSettings
     proposals: list[ProposedSettings]
@@ -122,7 +122,7 @@ Advice = Annotated[
 class MoveStep(TypedDict):
     action: Literal["evict", "admit"]
     pod: str
-    """Empty: the largest there can be, which nobody has named."""
+    """Empty: the largest possible container, which has no name."""
     cpus: CPUList
     """Its exclusive CPUs before it is evicted, or once it is admitted."""
 
@@ -137,18 +137,18 @@ class MoveSearch(TypedDict):
     """Evictions and admissions that were run on the engine."""
     budget: Count
     ended: Literal["all", "budget", "stopped"]
-    """Why it ended: all was tried that matters, the budget was used up, or somebody interrupted it."""
+    """Why it ended: everything relevant was tried, the budget was used up, or it was interrupted."""
 
 
 class GivenPod(TypedDict):
     name: str
     now: Verdict
-    """What becomes of it without any move."""
+    """The decision about it without any move."""
 
 
 class LargestPod(TypedDict):
     cpus: Count
-    """The exclusive CPUs of the largest container for which there is room after the moves."""
+    """The exclusive CPUs of the largest container that fits after the moves."""
     now: Count
     """The same without any move."""
     proven: bool
@@ -168,13 +168,13 @@ class FoundMoves(PlanningHeader, WhyNotPart):
     kind: Literal["Defragmentation"]
     start: Started
     pod: GivenPod | None
-    """null: the largest there can be is looked for."""
+    """null: the search is for the largest possible container."""
     largest: LargestPod | None
     moves: Count | None
-    """Pods that are evicted and admitted again; null where there is no plan."""
+    """Pods that are evicted and admitted again; null if there is no plan."""
     steps: list[MoveStep]
     fewest: bool
-    """Whether it is proven that no plan has fewer moves or, where there is none, that none exists."""
+    """Whether it is proven that no plan has fewer moves or, without a plan, that none exists."""
     immovable: list[Immovable]
     """Pods with CPUs, memory or devices of their own that are not moved."""
     search: MoveSearch

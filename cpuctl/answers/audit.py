@@ -20,40 +20,40 @@ class AuditedNode(TypedDict):
     cgroupVersion: Literal[1, 2] | None
     """null: the node has no control groups."""
     hybrid: bool
-    """Version 2 is mounted beside version 1, which counts."""
+    """Version 2 is mounted as well as version 1, which is used."""
     cgroupDrivers: list[Literal["cgroupfs", "systemd"]]
-    """Who made the groups of the kubelet, by their names."""
+    """Who created the kubelet's groups, judging by their names."""
     cpuManagerPolicy: str | None
-    """That of the state; null: it is not known."""
+    """The policy in the state file; null: unknown."""
     cpuManagerState: Literal["read", "missing", "closed", "unusable"]
-    """Its file; closed: it is there, and may not be read; unusable: no kubelet would load it."""
+    """Its file; closed: it exists but may not be read; unusable: no kubelet would load it."""
     online: CPUList
     offline: CPUList
     isolated: CPUList
     nohzFull: CPUList
     reserved: CPUList | None
-    """By the kubelet's configuration; null where there is one, and nobody can read it."""
+    """From the kubelet's configuration; null if that cannot be read."""
     sharedPool: CPUList | None
-    """null: nobody has one under the policy none."""
+    """null: there is none with the policy none."""
     exclusive: CPUList | None
-    """Those of pods that are there; null: there is no state to tell."""
+    """Those of existing pods; null: there is no state."""
 
 
 class Owner(TypedDict):
-    """Whose a group is; names that nobody knows are null."""
+    """The owner of a group; unknown names are null."""
 
     namespace: str | None
     pod: str | None
     uid: str
-    """Of a static pod that of its manifest, not of its mirror."""
+    """For a static pod, that of its manifest, not of its mirror pod."""
     container: str | None
     containerID: str | None
     runtime: str | None
-    """As far as the group's name or the status tells."""
+    """As far as known from the group's name or the pod's status."""
     part: Literal["app", "init", "sidecar", "ephemeral", "sandbox", "unknown"]
     knownBy: Literal["status", "log", "runtime", "state", "process"] | None
-    """What told the container's name: the pod's status, the link to its log, CPUs that the state gives once,
-    or its process (a sandbox's).
+    """Source of the container's name: the pod's status, the link to its log, CPUs that are unique in the
+    state, or its process (for a sandbox).
     """
 
 
@@ -62,19 +62,19 @@ class PreparedClaim(TypedDict):
 
     uid: str
     claim: str | None
-    """Null where the kubelet's dra_manager_state does not tell its name."""
+    """Null if the kubelet's dra_manager_state does not contain its name."""
     pods: list[str]
-    """Those that use it, as the kubelet knows."""
+    """Pods that use it, according to the kubelet."""
     cpus: CPUList
 
 
 class ClaimsPart(TypedDict, total=False):
     claims: list[PreparedClaim]
-    """Only where the driver runs."""
+    """Only if the driver runs."""
 
 
 class Audit(ClaimsPart):
-    """A node against what its kubelet believes. With -o jsonl each line is one of the findings."""
+    """A node compared with its kubelet's state. With -o jsonl, each line is one of the findings."""
 
     apiVersion: ApiVersion
     kind: Literal["Audit"]
@@ -87,13 +87,13 @@ class Audit(ClaimsPart):
     findings: list[Finding]
     """The worst first."""
     unchecked: list[Unchecked]
-    """What of the node was not there to be checked."""
+    """What could not be checked because it is missing on the node."""
     unreadable: list[Unreadable]
     """Inputs that exist but could not be read."""
 
 
 class Summary(FindingCounts):
-    """How much was looked at, and what was found; null: nothing of the kind was there to be looked at."""
+    """How much was checked, and what was found; null: nothing of that kind was available."""
 
     containers: Count | None
     threads: Count | None
@@ -101,7 +101,7 @@ class Summary(FindingCounts):
 
 
 class Container(Owner):
-    """A container that has a control group; names that nobody knows are null."""
+    """A container that has a control group; unknown names are null."""
 
     path: str
     """Its group, from the hierarchy's root."""
@@ -122,12 +122,12 @@ class Container(Owner):
 
 class ContainerCPUs(TypedDict):
     expected: CPUList | None
-    """null: nobody gives it CPUs, or which is not known."""
+    """null: it has no CPUs assigned, or they are unknown."""
     exclusive: bool
     possible: list[CPUList]
-    """What it may have, where it is not known which container of its pod it is."""
+    """What it may have, if it is unknown which container of its pod it is."""
     configured: CPUList | None
-    """cpuset.cpus; empty: those of the group above."""
+    """cpuset.cpus; empty: inherited from the parent group."""
     effective: CPUList | None
     threads: CPUList | None
     """Where any of its threads may run; null: it has none."""
@@ -140,10 +140,10 @@ class ContainerMems(TypedDict):
 
 
 class Finding(Graded, Found):
-    """An error is a broken promise of the kubelet, a warning what can disturb, a note worth knowing."""
+    """An error breaks a guarantee of the kubelet, a warning may disturb, a note is worth knowing."""
 
     subject: str
-    """What it is about, for people."""
+    """What it is about, as text."""
     uid: str | None
     """Of the pod that it is about."""
     container: str | None
@@ -154,4 +154,4 @@ class Finding(Graded, Found):
 class Unchecked(TypedDict):
     missing: str
     checks: list[str]
-    """Those that say nothing without it."""
+    """Checks that need it."""

@@ -1,4 +1,4 @@
-"""What a plan leaves room for."""
+"""What else fits on a node after a plan."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Repeat(TypedDict):
 
     asked: Literal["max"] | Annotated[int, Bounds(1)]
     rounds: Count
-    """How many times over the pods are in this plan."""
+    """How many copies of the pods are in this plan."""
     fitted: Count | None
-    """How many of the first rounds were admitted whole; null where it is not known what becomes of a pod."""
+    """How many complete copies were admitted; null if the result for a pod is unknown."""
     stop: StoppedPod | None
     """The first pod that was not admitted; with max it is not in this plan unless nothing fitted."""
     bound: Count | None
@@ -29,11 +29,11 @@ class StoppedPod(Refusal):
 
 class Copies(TypedDict):
     pods: list[str]
-    """Pods that differ in their names only."""
+    """Pods that differ only in their names."""
     fits: Count | None
-    """How many more of this kind the node admits; null where it is not known what becomes of one."""
+    """How many more pods of this kind the node admits; null if unknown."""
     stop: Refusal | None
-    """Why not one more; null where that was not tried."""
+    """Why not one more; null if that was not tried."""
 
 
 class _UnderPolicy(TypedDict):
@@ -48,7 +48,7 @@ class LargestFitting(_UnderPolicy):
     cpus: Count
     """The most exclusive CPUs that one more container would get."""
     stop: LargerRequest | None
-    """The next larger request and what becomes of it; null where no more CPUs are free."""
+    """The next larger request and its result; null if no more CPUs are free."""
 
 
 @final
@@ -71,7 +71,7 @@ class Room(TypedDict):
     largest: Count
     """The largest request that gets all its CPUs here when every free CPU elsewhere is taken.
 
-    What the node has in all is left out of account.
+    The node's total is not considered.
     """
 
 
@@ -84,17 +84,17 @@ class Scatter(TypedDict):
     reached: Count
     possible: Count
     percent: Annotated[int, Bounds(0, 100)]
-    """What is lost: 100 * (possible - reached) / possible, rounded down, but 0 only where nothing is."""
+    """The loss: 100 * (possible - reached) / possible, rounded down, but 0 only if nothing is lost."""
 
 
 class Fragmentation(TypedDict):
-    """How far the CPUs that can still become exclusive are scattered; 0% without containers."""
+    """How far the CPUs still free for exclusive use are scattered; 0% without containers."""
 
     core: Scatter
-    """reached: free CPUs on cores of which no container has a part; possible: all free CPUs."""
+    """reached: free CPUs on completely free cores; possible: all free CPUs."""
     uncoreCache: Scatter | None
-    """reached: the most free CPUs in one uncore cache; possible: the most there could be with as
-    many CPUs free. Null where nothing is recorded of caches.
+    """reached: the most free CPUs in one uncore cache; possible: the most that could be free there with the
+    same number of free CPUs. Null if caches are not recorded.
     """
     numaNode: Scatter
     """The same for NUMA nodes."""
@@ -105,39 +105,39 @@ class Leaving(TypedDict):
     uid: str
     cpus: CPUList
     cpusAfter: CPUList | None
-    """null where the pod does not come back."""
+    """null if the pod is not placed again."""
 
 
 class _Rejected(TypedDict):
     pods: list[str]
-    """Pods that differ in their names only."""
+    """Pods that differ only in their names."""
 
 
 class Trial(TypedDict):
     cpus: CPUList
-    """The exclusive CPUs that the pod gets then."""
+    """The exclusive CPUs that the pod would get."""
     leaving: list[Leaving]
     fewest: bool
     """Whether it is proven that fewer pods are not enough."""
     excluded: Count
-    """No set of up to so many pods helps in this way."""
+    """No set of up to this many pods helps."""
     immovable: Count | None
-    """Where pods have to go: no set of up to so many pods could be moved instead, null: none at all."""
+    """If pods must be removed: no set of up to this many pods could be moved instead; null: no set at all."""
     admissions: Count
     """Admissions that were tried."""
 
 
 class Remedy(_Rejected, Trial, Verdict):
-    """What would let rejected pods of one kind in, and the verdict then."""
+    """A change that admits rejected pods of one kind, and the verdict after it."""
 
     remedy: Literal["nothing", "moves", "evictions", "unknown"]
-    """nothing: the node admits one as it is now; moves: others leave, and come back once it is admitted, the
-    largest first; evictions: others go.
+    """nothing: the node admits one as it is; moves: other pods are evicted and admitted again after it, the
+    largest first; evictions: other pods are removed.
     """
 
 
 class NoRemedy(_Rejected, Trial, Refusal):
-    """The node rejects pods of this kind also when no other pod runs there, and so it says."""
+    """The node rejects pods of this kind even without other pods, for this reason."""
 
     remedy: Literal["impossible"]
 
@@ -150,24 +150,24 @@ class SearchBounds(TypedDict):
     admissions: Count
     """Admissions tried for remedies, shared by the kinds of rejected pods."""
     leaving: Count
-    """Pods that a remedy moves or sends away."""
+    """Pods that a remedy moves or removes."""
 
 
 class Capacity(TypedDict):
-    """What else fits (--capacity), once CPUs of rejected pods have come back.
+    """What else fits (--capacity), after rejected pods have returned their CPUs.
 
     It is absent where the kubelet does not start or has failed.
     """
 
     copies: list[Copies]
     kindsLeftOut: Count
-    """Kinds of pods of which no copies were counted: there are too many."""
+    """Kinds of pods whose copies were not counted because there are too many kinds."""
     largestRequests: list[LargestRequest]
-    """By policy of the Topology Manager, everything else and all pods being as they are."""
+    """By Topology Manager policy; all else is unchanged."""
     numaNodes: list[Room]
     uncoreCaches: list[CacheRoom]
     fragmentation: Fragmentation | None
     """null: there are no exclusive CPUs."""
     refused: list[Remedy | NoRemedy]
     bounds: SearchBounds
-    """What the searches are bounded by."""
+    """The limits of the searches."""

@@ -23,7 +23,7 @@ class Capture(TypedDict):
 
 class Timestamp(TypedDict, total=False):
     recordedAt: str
-    """Only where it was asked for (--timestamp)."""
+    """Only if it was asked for (--timestamp)."""
 
 
 class Manifest(Timestamp):
@@ -36,7 +36,7 @@ class Manifest(Timestamp):
     anonymized: bool
     """Names and ids are pseudonyms."""
     stateChecksumsValid: bool
-    """False where pseudonyms changed the state files: their checksums are the old ones."""
+    """False if pseudonyms changed the state files: their checksums are the old ones."""
     kubelet: Kubelet
     areas: list[Area]
     unreadable: list[Unreadable]
@@ -50,13 +50,13 @@ class Manifest(Timestamp):
 class Kubelet(TypedDict):
     version: str | None
     versionSource: str | None
-    """The program that told the version."""
+    """The program that reported the version."""
     flags: Flags | None
-    """Those of the running kubelet that concern its resource managers; null: none was found."""
+    """Flags of the running kubelet that concern its resource managers; null: no kubelet was found."""
     otherFlags: list[str]
     """Names of all other flags; their values may be secrets."""
     unit: Unit
-    """What systemd would start a kubelet with that does not run."""
+    """What systemd would start the kubelet with, if it is not running."""
     rootDirectory: str
     """Where the state files were."""
     config: Config
@@ -65,25 +65,25 @@ class Kubelet(TypedDict):
 
 class Unit(TypedDict):
     flags: Flags | None
-    """Those that concern its resource managers; null: no file tells."""
+    """Flags that concern its resource managers; null: no file has them."""
     files: list[str]
     """The unit, its drop-ins and environment files."""
     places: dict[str, str]
-    """The lines in which flags stand, by the flag's name."""
+    """The lines that set flags, by flag name."""
     gap: str | None
     """Why flags may be missing."""
 
 
 class Config(TypedDict):
     path: str | None
-    """Where the node has it; null: nowhere."""
+    """Its path on the node; null: none."""
     state: Literal["recorded", "absent", "unreadable"]
 
 
 class DropIns(TypedDict):
     directory: str | None
     used: bool
-    """The running kubelet was told to read them."""
+    """Whether the running kubelet reads them."""
     complete: bool
     """All of them could be recorded."""
 

@@ -11,7 +11,7 @@ Level = Literal["kubepods", "qos", "pod", "container", "helper", "below"]
 
 
 class CgroupsShow(TypedDict):
-    """The kubelet's control groups, what they say and what they should say.
+    """The kubelet's control groups with actual and expected values.
 
     With -o jsonl each line is one group.
     """
@@ -22,7 +22,7 @@ class CgroupsShow(TypedDict):
     node: AuditedNode
     summary: GroupSummary
     groups: list[Group]
-    """Every group at or below kubepods, a group before those below it."""
+    """Every group at or below kubepods, parents first."""
     unreadable: list[Unreadable]
     """Inputs that exist but could not be read."""
 
@@ -37,19 +37,19 @@ class Group(TypedDict):
     path: str
     """From the hierarchy's root."""
     parent: str | None
-    """null: the group above is not the kubelet's."""
+    """null: the parent group is not the kubelet's."""
     level: Level
     qosClass: Literal["Guaranteed", "Burstable", "BestEffort"] | None
     owner: Owner | None
     files: dict[str, GroupFile]
-    """By the file's name; those that there are depend on the version of control groups."""
+    """By file name; which files exist depends on the cgroup version."""
 
 
 class GroupFile(TypedDict):
     actual: str | None
     """null: there is no such file."""
     expected: list[str]
-    """The texts that it may have; none: nobody says."""
+    """Expected texts; empty: unknown."""
     differs: bool
 
 
@@ -57,21 +57,21 @@ class GroupFile(TypedDict):
 
 
 class CgroupsApply(TypedDict):
-    """Writes to control groups: what is to be written, why not, and what has come of it."""
+    """Writes to control groups: what will be written, what was rejected and why, and the result."""
 
     apiVersion: ApiVersion
     kind: Literal["CgroupsApply"]
     sources: Sources
     cgroupVersion: Literal[1, 2]
     request: Literal["State", "Plan", "CgroupsPlan", "Arguments"]
-    """What says which CPUs are wanted."""
+    """The source of the requested CPUs."""
     outcome: ApplyOutcome
     summary: ApplySummary
     objections: list[Objection]
     writes: list[Write]
     """All writes, in their order."""
     leftOut: list[LeftOut]
-    """Containers that nothing is done for."""
+    """Containers that are skipped."""
     result: Result | None
     """What was done; null for a dry run."""
     warnings: list[str]
@@ -87,7 +87,7 @@ ApplyOutcome = Annotated[
 
 class ApplySummary(TypedDict):
     containers: Count
-    """Containers that something is wanted for."""
+    """Containers with requested changes."""
     groups: Count
     """Control groups that are written to."""
     writes: Count
@@ -98,7 +98,7 @@ class Objection(TypedDict):
     subject: str
     message: str
     force: str | None
-    """The option that overrules it; null where none does."""
+    """The option that overrides it; null if there is none."""
 
 
 class Write(TypedDict):
@@ -108,10 +108,10 @@ class Write(TypedDict):
     path: str
     file: str
     before: str
-    """Empty where the group has no list of its own."""
+    """Empty if the group has no list of its own."""
     after: str
     inherits: str | None
-    """What is in force before a group without a list of its own gets one."""
+    """The list in effect before a group without its own list gets one."""
     why: Literal["wait", "give up", "make room", "take over", "lift the quota", "limit"]
 
 
@@ -122,7 +122,7 @@ class LeftOut(TypedDict):
 
 class Result(TypedDict):
     failure: str | None
-    """Why everything was undone; null where all went well."""
+    """Why everything was undone; null on success."""
     watchedSeconds: Annotated[float, Bounds(0)]
     steps: list[Step]
     notRestored: list[WrittenFile]
@@ -147,9 +147,9 @@ class Step(WrittenFile):
 
 
 class CgroupsPlan(TypedDict):
-    """What must be written to control groups so that containers have the CPUs and NUMA nodes they are due.
+    """What must be written to control groups to give containers their CPUs and NUMA nodes.
 
-    It says, too, what must still be so when it is written.
+    Also contains what must still be true when it is written.
     """
 
     apiVersion: ApiVersion
@@ -157,7 +157,7 @@ class CgroupsPlan(TypedDict):
     sources: Sources
     cgroupVersion: Literal[1, 2] | None
     hierarchy: str | None
-    """Where the hierarchy that decides on CPUs is mounted."""
+    """Mount point of the hierarchy with cpuset."""
     state: list[SavedFile]
     """The kubelet's state files that the plan was made from."""
     groups: list[PlannedGroup]
@@ -174,7 +174,7 @@ class PlannedGroup(TypedDict):
     """From the hierarchy's root."""
     owner: Owner
     process: OldestProcess | None
-    """The container's oldest process; null where none was seen."""
+    """The container's oldest process; null if none was seen."""
     cpus: Change | None
     """cpuset.cpus"""
     mems: Change | None
@@ -189,7 +189,7 @@ class OldestProcess(TypedDict):
 
 class Change(TypedDict):
     now: CPUList
-    """What the file said; empty: it has none of its own."""
+    """The file's content; empty: it has no list of its own."""
     wanted: CPUList
     effective: CPUList | None
     """What was in effect; null: not known."""

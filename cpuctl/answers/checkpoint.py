@@ -32,7 +32,7 @@ StateFileName = Literal[
 
 
 class ReadingKubelet(TypedDict):
-    """The kubelet that is to read the files."""
+    """The kubelet that will read the files."""
 
     version: Release
     cpuManagerPolicy: NotRequired[str]
@@ -47,15 +47,15 @@ class StateFile(TypedDict):
     file: StateFileName
     source: str
     format: str
-    """V1 to V4; empty where it is none."""
+    """V1 to V4; empty for other files."""
     writtenBy: str
     """The releases that write this format."""
     policy: str | None
     checksums: list[Checksum]
     embeddedDiffers: bool
-    """The copy for older kubelets does not say what the file says."""
+    """Whether the copy for older kubelets differs from the file."""
     problem: str
-    """What is wrong beside the checksums."""
+    """What is wrong besides the checksums."""
 
 
 class Checksum(TypedDict):
@@ -69,7 +69,7 @@ class Owner(TypedDict):
     podUID: str
     namespace: str | None
     pod: str | None
-    """Null where nobody says who runs, or where the pod is gone."""
+    """Null if the running pods are unknown or the pod is gone."""
     container: str | None
     """Null for a pod as a whole."""
     owner: Literal["running", "podGone", "containerGone", "unknown"]
@@ -89,7 +89,7 @@ class DumpedParts(MetricsPart, total=False):
     memory: HeldMemory
     """memory_manager_state."""
     pods: list[RecordedPod]
-    """What pods were promised, or have got, for an in-place resize."""
+    """Resources of pods as allocated or actuated by an in-place resize."""
     devices: HeldDevices
     """kubelet_internal_checkpoint: who holds which devices."""
     claims: list[PreparedClaim]
@@ -117,17 +117,17 @@ class HeldCPUs(TypedDict):
 
 class NamelessHolder(TypedDict, total=False):
     containerID: str
-    """The oldest format knows containers by it only."""
+    """The oldest format identifies containers only by this."""
 
 
 class CPUHolder(Owner, NamelessHolder):
     mark: str
-    """What stands for the holder in the picture."""
+    """The holder's mark in the picture."""
     holding: Literal["container", "pod"]
     cpus: CPUList
     count: Count
     baseline: CPUList | None
-    """The CPUs promised at admission (KEP-5554)."""
+    """The CPUs guaranteed at admission (KEP-5554)."""
 
 
 class HeldMemory(TypedDict):
@@ -144,7 +144,7 @@ class RecordedPod(Owner):
     file: StateFileName
     resources: list[RecordedAmount]
     resize: str | None
-    """The word on a resize that up to 1.31 stands beside the resources."""
+    """The status of a resize, stored with the resources up to 1.31."""
 
 
 class RecordedAmount(TypedDict):
@@ -163,7 +163,7 @@ class DeviceHolder(Owner):
     resource: str
     devices: list[str]
     numaNodes: CPUList
-    """Empty where the plugin names none."""
+    """Empty if the plugin reports none."""
 
 
 class RegisteredDevices(TypedDict):
@@ -202,9 +202,9 @@ class Changes(TypedDict):
     tables: list[TableChange]
     """Numbers of the Memory Manager's tables that differ."""
     pods: list[AmountChange]
-    """What pods were promised, or have got, for an in-place resize."""
+    """Resources of pods as allocated or actuated by an in-place resize."""
     devices: list[DevicesChange]
-    """Whose devices have changed: their names, null where there was no such holder."""
+    """Holders whose devices changed, with device names; null if there was no such holder."""
     claims: list[ClaimChange]
     """Resource claims (DRA) whose pods or devices have changed."""
 
@@ -225,7 +225,7 @@ class ChangedHolder(Owner):
 
 class CPUChange(ChangedHolder):
     before: CPUList | None
-    """Null where there was no such holder."""
+    """Null if there was no such holder."""
     after: CPUList | None
     gained: CPUList
     lost: CPUList
@@ -263,7 +263,7 @@ class ClaimChange(Claim):
 
 
 class ClaimHolders(TypedDict):
-    """UIDs of pods and names of devices; null where there is no such claim."""
+    """UIDs of pods and names of devices; null if there is no such claim."""
 
     pods: list[str]
     devices: list[str]
@@ -274,11 +274,11 @@ class ClaimHolders(TypedDict):
 
 class LoadedKubelet(TypedDict, total=False):
     kubelet: ReadingKubelet
-    """Absent where it cannot even load its configuration."""
+    """Absent if it cannot load its configuration."""
 
 
 class CheckpointChange(LoadedKubelet):
-    """What migrating, repairing or making state files comes to, and whether it was written."""
+    """The result of migrating, repairing or creating state files, and whether it was written."""
 
     apiVersion: ApiVersion
     kind: Literal["CheckpointChange"]
@@ -286,7 +286,7 @@ class CheckpointChange(LoadedKubelet):
     outcome: Literal["Changed", "Unchanged", "Refused"]
     files: list[ChangedFile]
     proof: Proof | None
-    """Whether the kubelet starts on all of it; null where its node is not known."""
+    """Whether the kubelet starts with all of these files; null if the node is unknown."""
     kubelets: list[RunningKubelet]
     """Kubelets that run and use these files."""
     written: bool
@@ -329,12 +329,12 @@ class FoundInFiles(TypedDict):
     summary: FindingCounts
     """How many findings there are of each severity."""
     findings: list[StateFinding]
-    """An error is what the kubelet refuses, a warning what it does not notice."""
+    """An error makes the kubelet refuse to start, a warning goes unnoticed by it."""
 
 
 class Proof(FoundInFiles):
     start: Start
-    """Texts of the kubelet that quote a large file are cut."""
+    """Kubelet messages that quote a large file are shortened."""
 
 
 class RunningKubelet(TypedDict):
@@ -347,16 +347,16 @@ class RunningKubelet(TypedDict):
 
 
 class CheckpointVerify(FoundInFiles, LoadedKubelet, MetricsPart):
-    """Whether a kubelet would start on its state files, and what else is wrong with them."""
+    """Whether the kubelet would start with its state files, and what else is wrong with them."""
 
     apiVersion: ApiVersion
     kind: Literal["CheckpointVerify"]
     sources: Sources
     start: Start
-    """Texts of the kubelet that quote a large file are cut."""
+    """Kubelet messages that quote a large file are shortened."""
     files: list[VerifiedFile]
     memoryDrift: MemoryDrift | None
-    """How the machine's memory differs from what the file says; null where it does not."""
+    """How the machine's memory differs from the file; null if it does not."""
 
 
 class VerifiedFile(StateFile):
@@ -372,9 +372,9 @@ FileVerdict = Taken | NotStarted
 
 class MemoryDrift(TypedDict):
     kind: Literal["benign", "real"]
-    """Benign: a reboot does that, and nothing else has changed."""
+    """Benign: only what a reboot changes."""
     misfit: bool
-    """What pods hold does not fit any more."""
+    """Whether the memory of pods no longer fits."""
     changes: list[DriftChange]
 
 
@@ -389,7 +389,7 @@ class DriftChange(TypedDict):
 
 class StateFinding(Graded, Found):
     file: str
-    """Empty for what is about no file."""
+    """Empty if it is not about a file."""
     podUID: str | None
     container: str | None
 
@@ -398,7 +398,7 @@ class StateFinding(Graded, Found):
 
 
 class CheckpointVersions(TypedDict):
-    """Which kubelet writes which format of a state file, and what every other makes of it."""
+    """Which kubelet writes which format of a state file, and how other kubelets read it."""
 
     apiVersion: ApiVersion
     kind: Literal["CheckpointVersions"]
@@ -420,14 +420,14 @@ class FormatReader(TypedDict):
     error: str
     """The kubelet's text."""
     lost: list[str]
-    """The members that it passes over."""
+    """The members that it ignores."""
 
 
 class UnconvertedFormat(TypedDict):
     file: str
     format: str
-    """cpuctl's name; empty where there is one only."""
+    """cpuctl's name for it; empty if there is only one."""
     writtenBy: str
     readBy: str
     whenBroken: str
-    """What becomes of a kubelet that cannot load it."""
+    """What a kubelet does if it cannot load it."""

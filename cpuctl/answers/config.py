@@ -49,16 +49,16 @@ class ConfigFinding(Graded, SettingPlace, Found):
 
 class KnownRelease(TypedDict, total=False):
     kubelet: KubeletRelease
-    """Absent where it is not known and the configuration cannot be read."""
+    """Absent if it is unknown and the configuration cannot be read."""
 
 
 class CheckedNode(TypedDict, total=False):
     node: PooledNode | UnpooledNode
-    """The node as the kubelet counts it; only where it would start."""
+    """The node as the kubelet counts it; only if it would start."""
 
 
 class ConfigCheck(KnownRelease, CheckedNode):
-    """Whether a kubelet would start with a configuration on a machine, and what else is wrong with it."""
+    """Whether the kubelet would start with a configuration on a machine, and what else is wrong with it."""
 
     apiVersion: ApiVersion
     kind: Literal["ConfigCheck"]
@@ -68,7 +68,7 @@ class ConfigCheck(KnownRelease, CheckedNode):
     """How many findings there are of each severity."""
     findings: list[ConfigFinding]
     notLookedAt: list[NotLookedAt]
-    """What the kubelet asks of its host when it starts, and nobody asked here."""
+    """Start-up checks of the kubelet on its host that were not made here."""
 
 
 class NotLookedAt(TypedDict):
@@ -96,7 +96,7 @@ class UnpooledNode(CountedNode):
 
 class ShownPools(TypedDict, total=False):
     node: Pools
-    """Which CPUs are for whom, where the kubelet starts with a static policy."""
+    """The CPU pools, if the kubelet starts with a static policy."""
 
 
 @final
@@ -108,7 +108,7 @@ class ConfigInForce(Header, ShownPools):
     dropIns: list[str]
     """Drop-in files, in the order in which they are merged."""
     settings: list[Setting]
-    """One entry a scalar, a list or an empty mapping."""
+    """One entry per scalar, list or empty mapping."""
     featureGates: list[FeatureGate]
     """Gates of this release that resource managers depend on."""
     reservation: Reservation | RefusedReservation
@@ -117,7 +117,7 @@ class ConfigInForce(Header, ShownPools):
 
 @final
 class UnloadedConfig(Header):
-    """A configuration that the kubelet cannot load: none is in force."""
+    """A configuration that the kubelet cannot load."""
 
     apiVersion: ApiVersion
     kind: Literal["ConfigShow"]
@@ -139,7 +139,7 @@ class Setting(_FROM):
     field: str
     value: Any
     where: str | None
-    """File and line, or the flag; null where nobody has set it."""
+    """File and line, or the flag; null if it is not set."""
     resourceManagers: bool
     """Whether a resource manager depends on the field."""
 
@@ -167,25 +167,25 @@ class RefusedReservation(TypedDict):
 class Reservation(TypedDict):
     resources: list[ReservedResource]
     podsMemoryLimit: Amount | None
-    """The memory limit of all pods together, where the node's memory is known; hard eviction is not taken
-    off.
+    """The memory limit of all pods, if the node's memory is known; hard eviction is not
+    subtracted.
     """
     reservedMemory: list[ReservedMemory]
     memoryBalance: list[MemoryBalance]
-    """The Memory Manager's static policy asks for equality."""
+    """The Memory Manager's static policy requires equality."""
 
 
 class ReservedResource(TypedDict):
     resource: str
     capacity: Amount | None
-    """null where it is not known."""
+    """null if it is not known."""
     kubeReserved: Amount
     systemReserved: Amount
     evictionHard: Amount | None
-    """null where it is a share of a capacity that is not known."""
+    """null if it is a share of a capacity that is not known."""
     reserved: Amount | None
     allocatable: Amount | None
-    """What the node's status offers to pods."""
+    """Allocatable in the node's status."""
 
 
 class ReservedMemory(TypedDict):
@@ -234,9 +234,9 @@ ConfigReserve = Annotated[
 
 class Proposal(TypedDict):
     cpus: ChosenCPUs | None
-    """null where none were asked for."""
+    """null if none were asked for."""
     memory: ChosenMemory | None
-    """null where only CPUs were asked for."""
+    """null if only CPUs were asked for."""
     settings: ProposedSettings
     """The settings to write, as a KubeletConfiguration has them."""
     snippet: str
@@ -244,7 +244,7 @@ class Proposal(TypedDict):
     flags: list[str]
     """The same as flags of the kubelet, not quoted for a shell."""
     replaces: list[SettingToFix]
-    """Where these settings stand now."""
+    """Where these settings are set now."""
     findings: list[ConfigFinding]
 
 
@@ -267,7 +267,7 @@ class ChosenMemory(TypedDict):
     systemReserved: Amount
     evictionHard: Amount
     numaNodes: list[NodeMemory]
-    """In bytes; null is not known, where nothing is recorded of huge pages."""
+    """In bytes; null if huge pages are not recorded."""
 
 
 class NodeMemory(TypedDict):
@@ -291,7 +291,7 @@ class MemoryReservation(TypedDict):
 
 class _Stumbling(TypedDict, total=False):
     start: Start
-    """What the kubelet stumbles over besides."""
+    """Other errors of the kubelet."""
 
 
 class Refusal(_Stumbling, NextPart):
@@ -307,9 +307,9 @@ Starts = TypedDict("Starts", {"from": Start, "to": Start})
 
 class ChangedPods(TypedDict, total=False):
     pods: list[PodChange]
-    """Pods that another thing becomes of or of which that cannot be said, those that run first.
+    """Pods with a different or unknown result, running ones first.
 
-    It is there where pods are named.
+    Only if pods are given.
     """
 
 
@@ -324,9 +324,9 @@ class Changes(TypedDict):
     fields: list[FieldChange]
     """Fields that one of the two releases does not know."""
     flags: list[FlagChange]
-    """Flags that one of the two releases does not know; a kubelet that is given one ends at once."""
+    """Flags that one of the two releases does not know; a kubelet exits at once if it gets one."""
     rules: list[RuleChange]
-    """Rules of validation and of the start after it that only one of the two releases has."""
+    """Rules of validation and start-up that only one of the two releases has."""
 
 
 class BothStarts(VersionsHeader):
@@ -335,38 +335,38 @@ class BothStarts(VersionsHeader):
     start: Starts
     """Whether the kubelet would start, in each of the two."""
     notLookedAt: list[str]
-    """What decides a start, too, and nobody looked at here, with the command that does."""
+    """What else decides a start and was not checked here, with the command that does."""
 
 
 @final
 class UncomparedVersions(BothStarts):
-    """A configuration that the kubelet to come from cannot load: what would change cannot be said."""
+    """A configuration that the old kubelet cannot load: the changes are unknown."""
 
 
 @final
 class ComparedVersions(BothStarts, Changes, ChangedPods):
-    """What changes for a configuration between two minors of the kubelet."""
+    """What changes for a configuration between two kubelet versions."""
 
     leftOut: Count
-    """Changes that this configuration cannot notice; --all has them, too."""
+    """Changes that do not affect this configuration; see --all."""
 
 
 ConfigVersions = Annotated[
     ComparedVersions | UncomparedVersions,
-    "What changes for a configuration between two minors of the kubelet.",
+    "What changes for a configuration between two kubelet versions.",
 ]
 
 
 class ShownBy(TypedDict, total=False):
     shownByPods: bool
-    """Whether the pods that are named show it: with this difference alone another answer."""
+    """Whether it affects the given pods: their result changes with this difference alone."""
     shownByState: bool
-    """Whether the state files show it: with this difference alone the kubelet starts on them or not."""
+    """Whether it affects the state files: with this difference alone, the kubelet's start changes."""
 
 
 class _Change(TypedDict):
     concerns: bool
-    """Whether this configuration can notice it."""
+    """Whether it affects this configuration."""
 
 
 class BehaviourChange(_Change, ShownBy):
@@ -381,29 +381,29 @@ class BehaviourChange(_Change, ShownBy):
     """A pull request of kubernetes/kubernetes, a KEP or a source file."""
     standing: Literal["verified", "documented", "preview"]
     recordedOn: list[Minor]
-    """Releases whose recorded answers show it; none where it was only read in documents or sources."""
+    """Releases whose recorded answers show it; empty if known only from documents or sources."""
     gate: str | None
-    """The gate whose default it is."""
+    """The gate whose default changes."""
 
 
 class GateChange(_Change):
     gate: str
     before: GateStage | None
-    """null where the gate does not exist."""
+    """null if the gate does not exist."""
     after: GateStage | None
-    """null where the gate does not exist."""
+    """null if the gate does not exist."""
     enabledBefore: bool
     enabledAfter: bool
     setTo: bool | None
     problem: str | None
-    """The other release's error about how it is set."""
+    """The other release's error about its setting."""
 
 
 class OptionChange(_Change):
     field: str
     option: str
     before: str | None
-    """The stage; null where the release does not know the option."""
+    """The stage; null if the release does not know the option."""
     after: str | None
 
 
@@ -414,15 +414,15 @@ class FieldChange(_Change):
 
 class _Known(TypedDict):
     since: Minor
-    """The first release that has it, or has it no longer."""
+    """The release that added or removed it."""
     known: bool
-    """Whether it is there since then, or gone."""
+    """Whether it was added (or removed)."""
 
 
 class FlagChange(_Known):
     flag: str
     concerns: bool
-    """Whether this kubelet is given it."""
+    """Whether this kubelet has this flag."""
 
 
 class RuleChange(_Known):
@@ -432,7 +432,7 @@ class RuleChange(_Known):
     words: str
     """The kubelet's words, with ... where a value stands."""
     concerns: bool
-    """Whether somebody has set the setting."""
+    """Whether the setting is set."""
 
 
 class PodChange(TypedDict):

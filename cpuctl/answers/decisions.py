@@ -1,4 +1,4 @@
-"""What a kubelet decides about a pod, and what its containers get."""
+"""The kubelet's decision about a pod, and what its containers get."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _SAYS_WHY = Requires(
 
 
 class Reasons(TypedDict, total=False):
-    """Why a pod is rejected; which of them are there depends on the outcome."""
+    """Why a pod is rejected; which members exist depends on the outcome."""
 
     reason: str
     """The reason in the pod's status."""
     message: str
-    """The kubelet's message; where the outcome is Pending, why the scheduler cannot satisfy a claim, or the
+    """The kubelet's message; for the outcome Pending, why the scheduler cannot satisfy a claim or the
     driver keeps the pod from starting."""
     refusals: list[str]
-    """Where the outcome is Forbidden: what the API server says, in its order."""
+    """For the outcome Forbidden: the API server's messages, in its order."""
     container: str
     """The container that was rejected."""
     details: dict[str, int]
@@ -58,7 +58,7 @@ class Faulty(TypedDict):
 
 
 class Verdict(Reasons):
-    """What becomes of a pod."""
+    """The decision about a pod."""
 
     outcome: Annotated[Outcome, _SAYS_WHY]
 
@@ -75,7 +75,7 @@ class ScopePart(TypedDict, total=False):
 
 class AllocatablePart(TypedDict, total=False):
     allocatable: dict[str, int]
-    """What pods must fit into: CPU in milli, the rest in bytes or pieces."""
+    """What is available to pods: CPU in millicores, the rest in bytes or units."""
 
 
 class Node(TopologyCounts, ScopePart, AllocatablePart, StaticPolicy):
@@ -92,7 +92,7 @@ class Step(TypedDict):
 class OfferedHints(TypedDict):
     standing: Literal["hints", "no preference", "impossible"]
     preferred: list[CPUList] | None
-    """The sets of NUMA nodes that are preferred; null where none are told."""
+    """The preferred sets of NUMA nodes; null if none are reported."""
 
 
 class Offer(OfferedHints):
@@ -107,7 +107,7 @@ class MergedHint(TypedDict):
     preferred: bool
     admitted: bool
     offers: list[Offer]
-    """The hints of each provider by resource; who has no preference at all is left out."""
+    """The hints of each provider by resource; providers without any preference are omitted."""
 
 
 @final
@@ -132,30 +132,30 @@ class ScoredCPUs(TypedDict):
 
 
 class Weighing(TypedDict):
-    """What a policy that no kubelet has made of the CPUs it could take."""
+    """How a what-if policy rated the CPUs it could take."""
 
     aside: bool
-    """Whether this is what was missing on the NUMA nodes that were aimed at."""
+    """Whether these CPUs replace some missing on the target NUMA nodes."""
     removed: CPUList
     """The CPUs that its filter took away."""
     scores: list[ScoredCPUs]
-    """The other CPUs by their score, the best first."""
+    """The other CPUs by score, best first."""
     sets: list[ScoredCPUs]
-    """The sets that it looked at, the best first, and of equal ones the one that was taken; 100 at most."""
+    """The sets that it considered, best first, the chosen one first among equals; at most 100."""
     setsInAll: Count
 
 
 class PolicyChoice(TypedDict, total=False):
     weighings: list[Weighing]
-    """Where a policy decides in the kubelet's place: how it came to these CPUs."""
+    """If a what-if policy decides: how it chose these CPUs."""
 
 
 class Alignment(TypedDict):
-    """core: every core is used whole; the others: all CPUs lie in one of them."""
+    """core: all cores are used completely; others: all CPUs are in one of them."""
 
     core: bool
     uncoreCache: bool | None
-    """Null where nothing is recorded of caches."""
+    """Null if caches are not recorded."""
     numaNode: bool
     socket: bool
 
@@ -165,7 +165,7 @@ class Aligned(TypedDict):
 
     cores: dict[str, CPUList]
     uncoreCaches: dict[str, CPUList] | None
-    """Null where nothing is recorded of caches."""
+    """Null if caches are not recorded."""
     numaNodes: dict[Annotated[str, Pattern("^-?[0-9]+$")], CPUList]
     sockets: dict[str, CPUList]
 
@@ -178,7 +178,7 @@ class Block(TypedDict):
 
 class ContainerMemory(TypedDict):
     cpusetMems: str
-    """What the kubelet makes cpuset.mems; empty leaves it as it is."""
+    """What the kubelet writes to cpuset.mems; empty: unchanged."""
     blocks: list[Block]
     whyNone: NotRequired[str]
 
@@ -187,23 +187,23 @@ class Device(TypedDict):
     resource: str
     count: Count
     numaNodes: dict[Annotated[str, Pattern("^none$|^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$")], Count]
-    """Devices by the NUMA nodes next to them; none where the plugin names none."""
+    """Devices by their NUMA nodes; none if the plugin reports none."""
     reused: Count
-    """How many of them an init container had before."""
+    """How many of them an init container used before."""
     byChance: bool
     """The device plugin, or chance, may choose devices at other NUMA nodes."""
 
 
 class MemoryPart(TypedDict, total=False):
     memory: ContainerMemory
-    """What the Memory Manager sets aside for it, with the static policy."""
+    """The memory that the Memory Manager's static policy reserves for it."""
 
 
 class DevicesPart(TypedDict, total=False):
     devices: list[Device]
-    """What device plugins give it."""
+    """Its devices from device plugins."""
     devicesAligned: Annotated[bool, Together(("devices",))]
-    """One NUMA node is next to all devices, and has the exclusive CPUs if there are any."""
+    """Whether all devices, and the exclusive CPUs if any, are on one NUMA node."""
 
 
 class _Named(TypedDict):
@@ -213,7 +213,7 @@ class _Named(TypedDict):
 
 class _Placed(_Named, MemoryPart, DevicesPart):
     isolation: Isolation
-    """Whom it shares its CPUs with: nobody, its own pod (KEP-5526), or the node."""
+    """With whom it shares its CPUs: no one, its own pod (KEP-5526), or the node."""
     cpus: CPUList
     """Exclusive CPUs, or the shared pool it runs in."""
 
@@ -236,10 +236,10 @@ class SharedContainer(_Placed):
 
 @final
 class UnplacedContainer(_Named):
-    """A container of a pod that is not admitted: what the kubelet set aside for it, it takes back."""
+    """A container of a pod that is not admitted: the kubelet releases what it assigned."""
 
     exclusive: None
-    """Null: it has neither CPUs of its own nor a share."""
+    """Null: it has neither exclusive nor shared CPUs."""
 
 
 PlacedContainer = ExclusiveContainer | SharedContainer
@@ -253,16 +253,16 @@ class PodCPUs(TypedDict, total=False):
 
 class DownwardPart(TypedDict, total=False):
     downwardAPI: list[DownwardItem]
-    """What references of an admitted pod to resources read, in variables and files."""
+    """What an admitted pod reads of its resources, in variables and files."""
 
 
 class Evictions(TypedDict, total=False):
     evicted: list[str]
-    """The pods that a policy in the kubelet's place evicts for this one."""
+    """The pods that a what-if policy evicts for this one."""
 
 
 class Pod(Verdict, PodCPUs, ClaimsPart, DownwardPart, Evictions):
-    """A pod, what becomes of it, and what its containers get."""
+    """A pod, the decision about it, and what its containers get."""
 
     namespace: str
     name: str
@@ -272,9 +272,9 @@ class Pod(Verdict, PodCPUs, ClaimsPart, DownwardPart, Evictions):
     qosClass: QOSClass
     qosReason: str
     containers: list[Container]
-    """Those that the kubelet came to, with what they get where the pod is admitted."""
+    """The containers that the kubelet processed, with their resources if the pod is admitted."""
     hints: list[HintRound]
-    """What the Topology Manager made of the hints, for each container or (null) for the pod."""
+    """How the Topology Manager merged the hints, for each container or (null) for the pod."""
 
 
 class TableEntry(TypedDict):
@@ -289,8 +289,8 @@ class TableEntry(TypedDict):
 class MemoryTable(TypedDict):
     numaNode: int
     group: NodeGroup
-    """The NUMA nodes that it is shared with, itself included; "-1" where the kernel does not know the package
-    that a kubelet takes for a node."""
+    """The NUMA nodes that it is shared with, including itself; "-1" if the kernel does not know the package
+    that the kubelet uses as a node."""
     assignments: int
     resources: list[TableEntry]
 
@@ -310,7 +310,7 @@ class TablesPart(TypedDict, total=False):
 
 class DevicesLeftPart(TypedDict, total=False):
     devices: list[DevicesLeft]
-    """The devices of device plugins by the NUMA nodes next to them (none: the plugin names none)."""
+    """Devices of device plugins by NUMA node (none: the plugin reports none)."""
 
 
 class NumaNode(TypedDict):
@@ -325,6 +325,6 @@ class CPUsLeft(TypedDict):
     sharedPool: CPUList
     sharedPoolSize: Count
     freeCPUs: CPUList
-    """CPUs that can still become exclusive."""
+    """CPUs still free for exclusive use."""
     free: Count
     numaNodes: list[NumaNode]

@@ -1,4 +1,4 @@
-"""What containers read of resources by the downward API."""
+"""What containers read of their resources through the downward API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class File(TypedDict):
 class ResourceReference(TypedDict):
     resource: str
     container: str
-    """Whose resource is told."""
+    """The container whose resource is read."""
     divisor: str | None
 
 
@@ -35,9 +35,9 @@ class FileReference(ResourceReference):
 
 class ReadValue(TypedDict):
     text: str | None
-    """What is read there; null where that is not known."""
+    """The text that is read; null if unknown."""
     error: str | None
-    """The kubelet's, with which the container (for a file: any of the pod) does not start."""
+    """The kubelet's error; the container (for a file: the whole pod) does not start."""
     rule: str | None
 
 
@@ -56,7 +56,7 @@ class Reread(TypedDict):
     before: ReadValue
     after: ReadValue
     note: str | None
-    """Why it does not change, or changes all the same."""
+    """Why it does not change, or changes anyway."""
 
 
 class RereadVariable(VariableReference, Reread):

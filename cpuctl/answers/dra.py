@@ -10,7 +10,7 @@ ClaimOutcomeName = Literal["Allocated", "Unsatisfied", "NotPrepared", "Undetermi
 
 
 class DriverDevices(TypedDict):
-    """What ``dra slices`` shows to people: what else it prints are the ResourceSlices themselves."""
+    """The table of ``dra slices``; other formats print the ResourceSlices themselves."""
 
     sources: dict[str, Source]
     node: str
@@ -41,7 +41,7 @@ class ClaimAllocation(TypedDict):
     node: str
     pods: list[PodClaims]
     available: str
-    """CPUs of the driver, those of claims among them."""
+    """CPUs of the driver, including those of claims."""
     shared: str
     """CPUs of containers without a claim, after the last pod."""
     reserved: str
@@ -51,28 +51,28 @@ class ClaimAllocation(TypedDict):
 class PodClaims(TypedDict):
     pod: str
     outcome: ClaimOutcomeName
-    """Unsatisfied: the scheduler finds no devices; NotPrepared: the pod comes, and does not start."""
+    """Unsatisfied: the scheduler finds no devices; NotPrepared: the pod is bound but does not start."""
     reason: str | None
     claims: list[PodClaim]
-    """Empty where nothing is allocated."""
+    """Empty if nothing is allocated."""
 
 
 class PodClaim(TypedDict):
     name: str
-    """As the pod calls it."""
+    """Its name in the pod."""
     claim: str
     containers: list[str]
     devices: list[ClaimDevice]
     cpus: CPUList | None
-    """What the driver gives its container; null where none of its devices are CPUs, or it is not prepared."""
+    """The container's CPUs from the driver; null if no device is a CPU or the claim is not prepared."""
     numaNodes: list[int]
     """Of the CPUs."""
     aligned: bool | None
-    """Whether its devices and CPUs are on one NUMA node; null where nobody tells of which they are."""
+    """Whether its devices and CPUs are on one NUMA node; null if their nodes are unknown."""
     strays: str
     """CPUs that are outside its devices."""
     whyUnknown: NotRequired[str]
-    """Why it is not known which CPUs the driver gives."""
+    """Why the CPUs from the driver are unknown."""
 
 
 class ClaimCgroup(TypedDict):
@@ -81,26 +81,26 @@ class ClaimCgroup(TypedDict):
     shares: Count
     """As cgroup v1 counts them."""
     quota: int | None
-    """Microseconds in a period, -1 for none; null where nothing is written."""
+    """Microseconds in a period, -1 for none; null if nothing is written."""
     period: int | None
 
 
 class ClaimAccounting(TypedDict):
-    """What claims count as of the node's resources (KEP-5517): at admission; from 1.37 on in cgroups, too."""
+    """How claims count as node resources (KEP-5517): at admission and, from 1.37, in cgroups."""
 
     claims: str
     """CPUs."""
     footprint: str
-    """CPUs that the pod comes to."""
+    """CPUs of the pod in total."""
     cgroups: list[ClaimCgroup]
     """As the kubelet writes them: up to 1.36 without the claims."""
 
 
 class ClaimsPart(TypedDict, total=False):
     accounting: ClaimAccounting
-    """Only where devices count as the node's resources."""
+    """Only if devices count as the node's resources."""
     claims: list[PodClaim]
-    """What the pod has for its resource claims: no manager of the kubelet's has a say in that."""
+    """Devices for the pod's resource claims, outside the kubelet's resource managers."""
     claimProblem: str
     """Why the pod does not start, although the kubelet admits it."""
 
@@ -110,25 +110,25 @@ class CapacityLeft(TypedDict):
     asked: str
     """Of one device."""
     most: str
-    """What is left on the one that has the most."""
+    """The most left on any one device."""
     left: str
-    """On all of them together."""
+    """Left on all devices together."""
     total: str
 
 
 class ClaimDevices(TypedDict):
-    """How devices next to one NUMA node stand to one request of a claim."""
+    """The devices of one NUMA node that one request of a claim could use."""
 
     claim: str
     request: str
     driver: str
     numaNode: int | None
-    """Null where the driver names none."""
+    """Null if the driver reports none."""
     devices: int
     matching: int | None
-    """Null where its selectors cannot be evaluated."""
+    """Null if its selectors cannot be evaluated."""
     free: int
-    """Devices that match, and that no claim has for itself."""
+    """Matching devices that no claim uses exclusively."""
     capacities: list[CapacityLeft]
     """Of devices that claims share."""
     heldBy: list[str]
@@ -145,15 +145,15 @@ class ClaimDriver(TypedDict):
 
     node: str
     available: str
-    """CPUs of the driver, those of claims among them."""
+    """CPUs of the driver, including those of claims."""
     shared: str
-    """CPUs on which it keeps containers without a claim."""
+    """CPUs for containers without a claim."""
     reserved: str
 
 
 class DriverPart(TypedDict, total=False):
     driver: ClaimDriver
-    """Only where pods have resource claims."""
+    """Only if pods have resource claims."""
 
 
 class ClaimDevice(TypedDict):

@@ -15,9 +15,9 @@ class Asked(TypedDict):
     container: str | None
     """The container that was asked about; null: the pod."""
     restarted: bool
-    """The pod runs already and is looked at again as after a restart of the kubelet."""
+    """Whether the pod is already running and admitted again, as after a kubelet restart."""
     podsBefore: Count
-    """Pods that the kubelet looked at before this one."""
+    """Pods that the kubelet decided before this one."""
 
 
 class HugePages(TypedDict):
@@ -26,13 +26,14 @@ class HugePages(TypedDict):
     before: int
     after: int
     command: str
-    """Sets them aside; a kubelet sees them after a restart."""
+    """Reserves them; the kubelet sees them after a restart."""
     removesMemoryState: bool
-    """Whether memory_manager_state has to go before the kubelet starts again: it names other pages."""
+    """Whether memory_manager_state must be removed before the kubelet restarts, because it lists other pages.
+    """
 
 
 class PendingResize(ResizeDecision):
-    """What becomes of the resize that is pending of a pod that runs."""
+    """The decision about the pending resize of a running pod."""
 
     command: str
     """The command line that shows its CPUs, conditions and cgroups."""
@@ -76,10 +77,10 @@ class Decision(TypedDict):
 
 
 class Replacement(TypedDict):
-    """What becomes of a pod that is rejected."""
+    """What happens to a rejected pod."""
 
     loops: bool
-    """Whether pods are made, bound here and rejected again and again."""
+    """Whether pods are created, bound here and rejected in a loop."""
     text: str
 
 
@@ -98,7 +99,7 @@ class Merged(Hint):
 
 
 class Reusable(TypedDict):
-    """CPUs of the pod's other containers that may be used again, and the nodes that hints hold for them."""
+    """CPUs of the pod's other containers that may be reused, and the nodes in their hints."""
 
     count: Count
     numaNodes: CPUList
@@ -106,9 +107,9 @@ class Reusable(TypedDict):
 
 class RulePart(TypedDict, total=False):
     width: Count
-    """The fewest NUMA nodes whose capacity would do: hints that wide are preferred."""
+    """The fewest NUMA nodes with enough capacity: hints of this width are preferred."""
     narrowest: Count
-    """NUMA nodes of the smallest hint, 0 where there is none."""
+    """Number of NUMA nodes in the smallest hint; 0 if there is none."""
 
 
 class RequestPart(TypedDict, total=False):
@@ -118,7 +119,7 @@ class RequestPart(TypedDict, total=False):
 
 class CPUsPart(TypedDict, total=False):
     free: dict[str, Count]
-    """CPUs by NUMA node that the hints were made from."""
+    """CPUs by NUMA node that the hints were computed from."""
     reusable: Reusable
 
 
@@ -133,9 +134,9 @@ class ProviderOffer(RulePart, RequestPart, CPUsPart):
     standing: Literal["no preference", "no hints", "impossible", "unusable", "usable"]
     """What the topology policy can do with it; no hints count as no preference."""
     hints: Annotated[list[Hint] | None, _OF_MANY]
-    """null where there are too many to list."""
+    """null if there are too many to list."""
     usable: Annotated[list[CPUList] | None, _OF_MANY]
-    """Sets of NUMA nodes that the policy admits; null where there are too many to list."""
+    """Sets of NUMA nodes that the policy admits; null if there are too many to list."""
 
 
 class Round(TypedDict):
@@ -143,7 +144,7 @@ class Round(TypedDict):
     """null: the pod as a whole."""
     offers: list[ProviderOffer]
     merged: Merged | None
-    """null where the kubelet fails over it."""
+    """null if the kubelet fails here."""
 
 
 class ShareCounts(TypedDict):
@@ -174,8 +175,9 @@ class Holder(TypedDict):
     count: Count
     memory: list[Block]
     running: bool
-    """false: the kubelet does not take the pod for active: it has ended, was rejected, or has not been looked
-    at since the restart. What the first two hold comes back with the next pod."""
+    """false: the kubelet does not consider the pod active: it has ended, was rejected, or was not yet
+    admitted again since the restart. Resources of the first two are released with the next pod.
+    """
 
 
 class Defect(TypedDict):
@@ -207,15 +209,15 @@ class FieldChange(TypedDict):
 
 
 class RequestChange(TypedDict):
-    """Other requests, and limits where they were equal."""
+    """Other requests, and limits if they were equal."""
 
     amounts: list[Amount]
     fields: NotRequired[list[FieldChange]]
-    """What to change in a virtual machine of KubeVirt, of which these requests are worked out."""
+    """What to change in the KubeVirt virtual machine from which these requests are derived."""
 
 
 class SettingChange(TypedDict):
-    """Another value in the KubeletConfiguration, from the start."""
+    """Another value in the KubeletConfiguration, set from the beginning."""
 
     setting: str
     option: str | None
@@ -225,7 +227,7 @@ class SettingChange(TypedDict):
 
 
 class Removal(TypedDict):
-    """Pods that end before."""
+    """Pods to remove first."""
 
     remove: list[str]
 
@@ -245,26 +247,26 @@ class Suggestion(TypedDict):
     change: Change
     words: str
     command: str | None
-    """What tries the change, or makes it; null where no one command does."""
+    """The command that tries or makes the change; null if no single command does."""
     containers: list[PlacedContainer]
-    """What the containers get then."""
+    """What the containers would get."""
     hints: list[HintRound]
-    """The merged hints then."""
+    """The merged hints after the change."""
     lost: list[str]
-    """Other pods that are not admitted then."""
+    """Other pods that would no longer be admitted."""
 
 
 class Search(TypedDict):
     kind: ChangeKind
     found: Count
     runs: Count
-    """Pods that the engine looked at."""
+    """Pods that the engine decided."""
     bound: Count
     """The runs after which the search ends."""
     complete: bool
     """Whether all was tried within the bound."""
     leftOut: str
-    """Choices that were never meant to be tried."""
+    """Choices that were excluded from the search."""
 
 
 class SharedPoolPart(TypedDict, total=False):
@@ -274,7 +276,7 @@ class SharedPoolPart(TypedDict, total=False):
 
 class HugePagesPart(TypedDict, total=False):
     hugePages: list[HugePages]
-    """Huge pages with which the pod would be admitted: the fewest more on each NUMA node, tried."""
+    """The fewest additional huge pages per NUMA node with which the pod would be admitted (tried)."""
 
 
 class Said(TypedDict):
@@ -284,10 +286,10 @@ class Said(TypedDict):
     message: str
     times: Count
     last: str
-    """When last (RFC 3339), empty where the event does not say."""
+    """The last time (RFC 3339); empty if the event does not say."""
     node: str
     agrees: bool
-    """The answer is the same."""
+    """Whether the answer is the same."""
 
 
 class SaidPart(TypedDict, total=False):
@@ -297,7 +299,7 @@ class SaidPart(TypedDict, total=False):
 
 @final
 class ExplainedDecision(PlanningHeader, SharedPoolPart, HugePagesPart, ClaimDevicesPart, SaidPart, NextPart):
-    """Why a kubelet decides about a pod as it does, and what would change that."""
+    """Why the kubelet decides about a pod as it does, and what would change that."""
 
     apiVersion: ApiVersion
     kind: Literal["Explanation"]
@@ -311,24 +313,25 @@ class ExplainedDecision(PlanningHeader, SharedPoolPart, HugePagesPart, ClaimDevi
     rounds: list[Round]
     """The rounds of the Topology Manager, in order."""
     numaNodes: list[CPUShare]
-    """Who had the CPUs when it was decided."""
+    """The owners of CPUs when it was decided."""
     memory: list[MemoryTable]
     """The Memory Manager's tables with the static policy: bytes by NUMA node and resource."""
     devices: list[DevicesLeft]
-    """The devices of device plugins by the NUMA nodes next to them (none: the plugin names none)."""
+    """Devices of device plugins by NUMA node (none: the plugin reports none)."""
     holders: list[Holder]
     """Other pods that held CPUs or memory."""
     defects: list[Defect]
-    """What is known to be odd about the kubelet's way to this decision."""
+    """Known defects of the kubelet that affect this decision."""
     suggestions: list[Suggestion]
     """Changes with which the engine admits the pod."""
     searches: list[Search]
     """How changes of each kind were looked for; none for an admitted pod."""
     mixedCores: list[MixedCores]
-    """Containers with CPUs of performance and of efficiency cores, which no kubelet tells apart."""
+    """Containers with CPUs of both performance and efficiency cores, which the kubelet does not distinguish.
+    """
     resize: PendingResize | None
     replacement: Replacement | None
-    """null: the pod is not rejected, or the scheduler sees why, or nobody knows whose it is."""
+    """null: the pod is not rejected, or the scheduler sees the reason, or its owner is unknown."""
 
 
 @final
@@ -342,7 +345,7 @@ class NotStartedExplanation(UnstartedHeader, NextPart):
 
 Explanation = Annotated[
     ExplainedDecision | NotStartedExplanation,
-    "Why a kubelet decides about a pod as it does, and what would change that.",
+    "Why the kubelet decides about a pod as it does, and what would change that.",
 ]
 
 
@@ -352,7 +355,7 @@ class FoundMessage(TypedDict):
     line: Annotated[int, Bounds(1)]
     """The first line that has it."""
     count: Annotated[int, Bounds(1)]
-    """How many lines have it, with the same values and of the same pod."""
+    """How many lines contain it, with the same values and for the same pod."""
     code: str
     speaker: Literal[
         "CPU Manager",
@@ -367,20 +370,20 @@ class FoundMessage(TypedDict):
         "libvirt",
     ]
     text: str
-    """The message as it stands there."""
+    """The message as written there."""
     pod: str | None
     """The pod that the line names."""
     container: str | None
     values: dict[str, str]
-    """The figures and names in the message."""
+    """The numbers and names in the message."""
     releases: str | None
-    """The kubelets that print it; null: all from the oldest to the newest that are known."""
+    """The kubelets that print it; null: all known ones."""
     printed: bool | None
-    """Whether the kubelet that was asked about prints it; null: none was named."""
+    """Whether the given kubelet prints it; null: none was given."""
     meaning: str
     fix: str | None
     commands: list[str]
-    """What to type next; words in capitals stand for files of one's own."""
+    """What to type next; replace words in capitals with your files."""
 
 
 @final
@@ -390,13 +393,13 @@ class Messages(TypedDict):
     apiVersion: ApiVersion
     kind: Literal["Messages"]
     release: Release | None
-    """The kubelet that was asked about."""
+    """The kubelet version that was given."""
     lines: Count
     """Lines that were read."""
     unrecognized: Count
-    """Lines with no message that is known."""
+    """Lines without a known message."""
     omitted: Count
-    """Messages beyond the most that are listed."""
+    """Messages that are not listed because there are too many."""
     messages: list[FoundMessage]
     explanation: Explanation | None
-    """Why the pod of the message is rejected, where manifests were given."""
+    """Why the pod of the message is rejected, if manifests were given."""

@@ -1,4 +1,4 @@
-"""The answers of ``cpuctl fleet``: many nodes, and what they come to together."""
+"""The answers of ``cpuctl fleet``: many nodes and their summary."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class NodeName(TypedDict):
     """The recording's name without its endings, or the whole path where two have the same; a must-gather's
     nodes have their own names."""
     source: str
-    """What -m takes to ask this node alone."""
+    """The value of -m for this node alone."""
     answerKey: str | None
-    """Equal where files of equal content are asked the same (--resume goes by it); null for directories."""
+    """Equal for equal files and questions (used by --resume); null for directories."""
 
 
 @final
@@ -48,11 +48,11 @@ class UnreadableNode(NodeName):
     outcome: Literal["Unreadable"]
     error: str
     hint: str
-    """What to do; empty where that is not known."""
+    """What to do; empty if unknown."""
 
 
 class FleetMachine(TypedDict):
-    """What a kubelet counts; null where it refuses the machine, or nothing is recorded."""
+    """As the kubelet counts; null if it refuses the machine or nothing is recorded."""
 
     cpus: int | None
     cores: int | None
@@ -74,7 +74,7 @@ class FleetKubelet(TypedDict):
 
 
 class FreeCPUs(TypedDict):
-    """What is left of a node whose kubelet starts."""
+    """What is left on a node whose kubelet starts."""
 
     exclusiveCPUs: Count
     """CPUs that containers can still get exclusively."""
@@ -85,7 +85,7 @@ class FreeCPUs(TypedDict):
 
 class AssumedPart(TypedDict):
     assumed: dict[str, str]
-    """What is taken for inputs that nobody tells: kubeletVersion, kubeletConfiguration, unknownFlags."""
+    """Assumed values of unknown inputs: kubeletVersion, kubeletConfiguration, unknownFlags."""
 
 
 @final
@@ -94,16 +94,16 @@ class ListedNode(NodeName, AssumedPart):
 
     outcome: Literal["Read"]
     kind: Kind
-    """Equal for nodes that a kubelet could not tell apart, but for the amount of memory."""
+    """Equal for nodes that look the same to the kubelet, except for the amount of memory."""
     machine: FleetMachine
     kubelet: FleetKubelet | None
-    """Null where the kubelet cannot load its configuration."""
+    """Null if the kubelet cannot load its configuration."""
     start: Start
     free: FreeCPUs | None
-    """Null where the kubelet has no static CPU Manager policy, or would not start."""
+    """Null if the kubelet has no static CPU Manager policy or would not start."""
     facts: dict[str, str]
-    """All that the kind is made of: the kubelet's release, its settings but for usual ones, and what it is
-    told of its machine."""
+    """Everything that makes up the kind: the kubelet's release, its unusual settings,
+    and its machine."""
 
 
 FleetNode = ListedNode | UnreadableNode
@@ -112,21 +112,21 @@ FleetNode = ListedNode | UnreadableNode
 class FactDifference(TypedDict):
     fact: str
     here: str
-    """Empty where the nodes of this group have no such fact."""
+    """Empty if the nodes of this group do not have this fact."""
     there: str
 
 
 class GroupPlacements(TypedDict):
-    """Whether the given pods are placed otherwise than on the group that it is compared with."""
+    """Whether the given pods are placed differently from the group it is compared with."""
 
     differ: bool | None
-    """Null where nobody can say whether the kubelets would start."""
+    """Null if it is unknown whether the kubelets would start."""
     pods: list[str]
-    """Those that are, by namespace and name."""
+    """Pods placed differently, by namespace and name."""
 
 
 class FleetGroup(TypedDict):
-    """Nodes that are identical to a kubelet."""
+    """Nodes that look the same to the kubelet."""
 
     kind: Kind
     count: Count
@@ -134,10 +134,10 @@ class FleetGroup(TypedDict):
     machine: FleetMachine
     kubelet: FleetKubelet | None
     comparedWith: str | None
-    """A node of the larger group that is most alike; null for the largest group."""
+    """A node of the most similar larger group; null for the largest group."""
     differences: list[FactDifference]
     placements: NotRequired[GroupPlacements]
-    """Only where pods are given."""
+    """Only if pods are given."""
 
 
 class FleetListSummary(TypedDict):
@@ -152,14 +152,14 @@ class FleetListSummary(TypedDict):
 
 @final
 class FleetList(MetricsPart):
-    """The nodes of a fleet, and the groups of those that are alike."""
+    """The nodes of a fleet, in groups of similar nodes."""
 
     apiVersion: ApiVersion
     kind: Literal["FleetList"]
     complete: bool
-    """False where it was interrupted: nodes are missing then."""
+    """False if it was interrupted; some nodes are missing then."""
     passedOver: list[str]
-    """Files of the directories that are no recordings."""
+    """Files in the directories that are not recordings."""
     summary: FleetListSummary
     groups: list[FleetGroup]
     """The largest first."""
@@ -168,16 +168,16 @@ class FleetList(MetricsPart):
 
 @final
 class PlannedNode(NodeName, AssumedPart):
-    """What a plan begins with on one node."""
+    """One node at the beginning of a plan."""
 
     outcome: Literal["Read"]
     state: str
-    """Equal for nodes that a kubelet could not tell apart, with what they run; empty without a kubelet."""
+    """Equal for nodes that look the same to the kubelet and run the same; empty without a kubelet."""
     start: Start
     allocatable: dict[str, Count]
-    """What the node has for pods: CPU in milli, all else in bytes or pieces."""
+    """What is available to pods: CPU in millicores, the rest in bytes or units."""
     load: dict[str, Count]
-    """What the pods request together that are bound to it."""
+    """Sum of the requests of pods bound to it."""
 
 
 class PublishedNode(NodeName):
@@ -186,14 +186,14 @@ class PublishedNode(NodeName):
     outcome: Literal["Read"]
     object: dict[str, Any]
     remarks: list[str]
-    """What is wrong with the object, or left out of it."""
+    """What is wrong with the object or missing from it."""
 
 
 class FittingNodes(TypedDict):
     """Where a pod would have been admitted."""
 
     tried: Count
-    """Nodes that the scheduler could have chosen, too, and on which the kubelet was asked."""
+    """Other nodes that the scheduler could have chosen, and whose kubelet was asked."""
     count: Count
     """Those of them whose kubelet admits the pod."""
     nodes: list[str]
@@ -233,12 +233,12 @@ FleetOutcome = PendingPod | AdmittedPod | ScheduledPod | Refusal
 
 
 class FilteredByPlugin(TypedDict):
-    """Nodes that could take the pod but for the plug-in."""
+    """Nodes that only the plug-in filters out."""
 
     message: str
-    """What the plug-in says, as in a pod's events."""
+    """The plug-in's message, as in pod events."""
     container: str
-    """The container that finds too little; empty where the pod as a whole does."""
+    """The container with too few resources; empty for the pod as a whole."""
     resource: str
     nodes: Count
 
@@ -253,22 +253,22 @@ class WronglyFiltered(TypedDict):
 
 
 class PluginVerdict(TypedDict):
-    """What NodeResourceTopologyMatch makes of the pod, beside the kubelets."""
+    """The decision of NodeResourceTopologyMatch, compared with the kubelets."""
 
     filtered: list[FilteredByPlugin]
     wronglyFiltered: WronglyFiltered | None
     wronglyPassed: str
-    """Why the plug-in lets the pod through to a node whose kubelet rejects it; empty where that is not so."""
+    """Why the plug-in accepts a node whose kubelet rejects the pod; empty if it does not."""
 
 
 class PluginPart(TypedDict, total=False):
     plugin: PluginVerdict
-    """Only where the scheduler has the plug-in."""
+    """Only with the scheduler's plug-in."""
 
 
 class FitsPart(TypedDict, total=False):
     fits: FittingNodes
-    """Only where the kubelet rejects the pod."""
+    """Only if the kubelet rejects the pod."""
 
 
 class DaemonShare(Reasons):
@@ -280,72 +280,72 @@ class DaemonShare(Reasons):
 
 
 class FleetDaemonSet(TypedDict):
-    """What becomes of a DaemonSet, which makes a pod for every node whose labels and taints let it."""
+    """The result for a DaemonSet, which creates a pod for each node with matching labels and taints."""
 
     namespace: str
     name: str
     shares: list[DaemonShare]
     """The largest first."""
     running: list[str]
-    """Nodes where a pod of it runs already (--pods)."""
+    """Nodes where one of its pods already runs (--pods)."""
     leftOut: list[str]
-    """Nodes for which it makes no pod: they are not selected, or have a taint that it does not tolerate."""
+    """Nodes without a pod: they are not selected, or have a taint that it does not tolerate."""
 
 
 class FleetClaimsPart(TypedDict, total=False):
     claims: dict[str, CPUList | None]
-    """CPUs by the pod's names for its resource claims; null where they are not known."""
+    """CPUs by the names of resource claims in the pod; null if unknown."""
     claimProblem: str
     """Why the pod does not start, although the kubelet admits it."""
 
 
 class FleetPod(Reasons, FitsPart, PluginPart, FleetClaimsPart):
-    """What becomes of a pod: where the scheduler sends it, and what the kubelet there makes of it."""
+    """The result for a pod: the node chosen by the scheduler, and the decision of its kubelet."""
 
     namespace: str
     name: str
     uid: str
     owner: str
-    """The workload that it is a replica of, as ``Kind/name``; empty where that is not known."""
+    """The workload that it is a replica of, as ``Kind/name``; empty if unknown."""
     outcome: Annotated[FleetPodOutcome, _SAYS_WHY]
-    """Pending: the scheduler finds no node, or the kubelet of its node does not start. Scheduled: it finds
-    one, and no recording tells what the kubelet there makes of the pod."""
+    """Pending: the scheduler finds no node, or the kubelet of its node does not start. Scheduled: it
+    finds one, but its kubelet is not recorded."""
     node: str | None
-    """Where the scheduler sends it, or the node that it names; null where there is none."""
+    """The node chosen by the scheduler or named in the pod; null if there is none."""
     cpus: dict[str, CPUList]
     """Exclusive CPUs by container."""
     replacement: str
-    """What follows a rejection, and whether the next pod is sent here again; may be empty."""
+    """What happens after a rejection, and whether the next pod is sent here again; may be empty."""
 
 
 class FleetPlanSummary(TypedDict):
     nodes: Count
     pods: Count
-    """Those of DaemonSets, a pod for each of their nodes, are among them."""
+    """Includes DaemonSets, with one pod for each of their nodes."""
     admitted: Count
     pending: Count
     rejected: Count
     undetermined: Count
-    """Of which that cannot be said; kubelets that fail are among them."""
+    """Pods with an unknown result, including those on kubelets that fail."""
     scheduled: Count
-    """Sent to nodes without a recording: the scheduler's decision alone."""
+    """Sent to nodes without a recording: only the scheduler's decision."""
     wronglyFiltered: Count
-    """Pods that the scheduler's plug-in keeps from a node whose kubelet would admit them."""
+    """Pods for which the plug-in filters out a node whose kubelet would admit them."""
     wronglyPassed: Count
-    """Pods that the scheduler's plug-in lets through to a kubelet that rejects them."""
+    """Pods for which the plug-in accepts a node whose kubelet rejects them."""
     wouldNotStart: Count
-    """Nodes that are not ready, as their kubelets would not start: pods are kept off."""
+    """Nodes that are not ready because their kubelets would not start; they get no pods."""
     startUndetermined: Count
-    """Nodes that are taken for not ready, as nobody can say whether their kubelets would start."""
+    """Nodes considered not ready because it is unknown whether their kubelets would start."""
     unreadable: Count
 
 
 class FleetRepeat(TypedDict):
-    """How often the pods fit one after the other: each is admitted, and starts."""
+    """How many times the pods fit, one after the other; each is admitted and starts."""
 
     copies: Count
     stop: FleetPod | None
-    """The first pod that does not; null where the number asked for was reached."""
+    """The first pod that does not fit; null if the requested number was reached."""
 
 
 class RepeatedPart(TypedDict, total=False):
@@ -354,14 +354,14 @@ class RepeatedPart(TypedDict, total=False):
 
 @final
 class FleetPlan(RepeatedPart, PolicyPart):
-    """Where a fleet's scheduler would send pods, and what the kubelets there would make of them."""
+    """Where the scheduler would send pods, and what the kubelets there would decide."""
 
     apiVersion: ApiVersion
     kind: Literal["FleetPlan"]
     sources: Sources
     summary: FleetPlanSummary
     pods: list[FleetPod]
-    """All but those of DaemonSets."""
+    """All pods except those of DaemonSets."""
     daemonSets: list[FleetDaemonSet]
     nodes: list[PlannedNode | UnreadableNode]
     """Every node before the plan."""
@@ -369,13 +369,13 @@ class FleetPlan(RepeatedPart, PolicyPart):
 
 class CheckedPart(TypedDict):
     check: FleetCheckName
-    """config is what cpuctl config check looks at, state cpuctl checkpoint verify, audit cpuctl audit; nrt
-    is whether the NodeResourceTopology is true of the node."""
+    """config is cpuctl config check, state cpuctl checkpoint verify, audit cpuctl audit;
+    nrt checks whether the NodeResourceTopology is correct."""
 
 
 class FindingPlace(TypedDict):
     about: str
-    """The setting, the state file, or what of the node; may be empty."""
+    """The setting, the state file, or the part of the node; may be empty."""
     where: str
     """File and line, or the control group; may be empty."""
 
@@ -386,17 +386,17 @@ class NodeFinding(Graded, CheckedPart, FindingPlace, Found):
 
 class UncheckedPart(CheckedPart):
     missing: str
-    """What was not there to be looked at."""
+    """What is missing."""
 
 
 @final
 class CheckedNode(NodeName, AssumedPart):
-    """What is found on one node of a fleet."""
+    """The findings on one node of a fleet."""
 
     outcome: Literal["Read"]
     start: Start | None
-    """Whether the kubelet would start, on its state files where these are checked; null where neither they
-    nor the configuration are."""
+    """Whether the kubelet would start, with its state files if these are checked; null if neither they nor
+    the configuration are checked."""
     summary: FindingCounts
     findings: list[NodeFinding]
     """The worst first."""
@@ -404,10 +404,10 @@ class CheckedNode(NodeName, AssumedPart):
 
 
 class FleetFinding(NodeFinding):
-    """A finding of many nodes; in its texts ... stands for what is not the same on all of them."""
+    """A finding of many nodes; in its texts, ... replaces what differs between them."""
 
     count: Count
-    """How often it is found; on one node more than once, perhaps."""
+    """How often it is found, possibly several times on one node."""
     nodes: list[str]
 
 
@@ -420,12 +420,12 @@ class FleetCheckSummary(FindingCounts):
 
     nodes: Count
     clean: Count
-    """Nodes on which all was checked and nothing found but notes, and whose kubelet would start."""
+    """Nodes that were checked completely, with at most notes, and whose kubelet would start."""
     wouldNotStart: Count
     undetermined: Count
-    """Nodes of which cannot be said whether their kubelet would start."""
+    """Nodes for which it is unknown whether the kubelet would start."""
     unchecked: Count
-    """Nodes that could not be checked completely."""
+    """Nodes that were only partly checked."""
     unreadable: Count
 
 
@@ -436,9 +436,9 @@ class FleetCheck(MetricsPart):
     apiVersion: ApiVersion
     kind: Literal["FleetCheck"]
     complete: bool
-    """False where it was interrupted: nodes are missing then."""
+    """False if it was interrupted; some nodes are missing then."""
     passedOver: list[str]
-    """Files of the directories that are no recordings."""
+    """Files in the directories that are not recordings."""
     checks: list[FleetCheckName]
     summary: FleetCheckSummary
     findings: list[FleetFinding]
@@ -449,11 +449,11 @@ class FleetCheck(MetricsPart):
 
 class NodeChange(TypedDict):
     aspect: Literal["start", "fact", "free", "finding"]
-    """What it is about: whether the kubelet would start; a fact of fleet list, its release and settings among
-    them; what is left for exclusive use; with --check, what is found."""
+    """What it is about: whether the kubelet would start; a fact of fleet list, such
+    as its release or settings; free CPUs; with --check, findings."""
     what: str
     before: str
-    """Empty where there was none; of lists, what only they had."""
+    """Empty if there was none; for lists, only what differs."""
     after: str
 
 
@@ -468,13 +468,13 @@ DiffOutcome = Literal["Gone", "New", "Changed", "Same", "Unreadable"]
 
 class DiffedNode(TypedDict):
     node: str
-    """Its name in both collections; where several have it, their path below the collection."""
+    """Its name in both collections; if several share it, the path within the collection."""
     outcome: DiffOutcome
     before: str | None
-    """What -m takes to ask about the node as it was; null where there was none."""
+    """The value of -m for the node before; null if there was none."""
     after: str | None
     error: str
-    """Why a recording cannot be used; empty where both can be."""
+    """Why a recording cannot be used; empty if both can be."""
     changes: list[NodeChange]
 
 

@@ -1,6 +1,6 @@
 """The answer of ``-o nri``: what a plug-in of the Node Resource Interface would say of containers.
 
-What stands inside ``linux`` is written as runtimes and their tools write it: names of NRI's protocol, in
+Members of ``linux`` have the names of the NRI protocol, in
 snake_case.
 """
 
@@ -14,7 +14,7 @@ from cpuctl.answers.values import ApiVersion, Count, CPUList, Sources
 
 
 class NRICPU(TypedDict, total=False):
-    """Absent is untouched: the runtime keeps what the kubelet asks for."""
+    """Absent: unchanged, the runtime uses what the kubelet requests."""
 
     cpus: CPUList
     mems: CPUList
@@ -29,7 +29,7 @@ class NRILinux(TypedDict):
 
 
 class NRIMatch(TypedDict):
-    """Which container it is about: its ID is known to the runtime alone."""
+    """The container it is about; only the runtime knows its ID."""
 
     namespace: str
     pod: str
@@ -41,7 +41,7 @@ class NRIAdjustment(TypedDict, total=False):
 
 
 class NRIUpdate(TypedDict):
-    """A container that runs already, and whose CPUs change because of the one that comes."""
+    """A running container whose CPUs change because of the new one."""
 
     match: NRIMatch
     linux: NRILinux
@@ -53,32 +53,32 @@ class NRIAnswer(TypedDict):
     event: Literal["CREATE_CONTAINER"]
     match: NRIMatch
     adjust: NRIAdjustment
-    """Empty where the container is to pass untouched."""
+    """Empty if the container is unchanged."""
     update: list[NRIUpdate]
 
 
 NRIOutcome = Literal["Answered", "DryRun", "Late", "Failed"]
-"""How an event was answered; Late and Failed: what was asked about has passed untouched."""
+"""How an event was answered; Late and Failed: the container was passed unchanged."""
 
 
 @final
 class NRIEvent(TypedDict):
-    """What a plug-in that runs (``cpuctl nri run -o jsonl``) has answered, or has said by itself."""
+    """What a running plug-in (``cpuctl nri run -o jsonl``) answered, or sent by itself."""
 
     apiVersion: ApiVersion
     kind: Literal["NRIEvent"]
     time: str
     """ISO 8601, in UTC."""
     event: str
-    """The name that the protocol gives it; SYNCHRONIZE and UPDATE_CONTAINERS are about many containers."""
+    """Its name in the protocol; SYNCHRONIZE and UPDATE_CONTAINERS are about many containers."""
     outcome: NRIOutcome
     match: NRIMatch | None
-    """The container that comes; null where the event is about none, or about one that is there already."""
+    """The new container; null if the event is about none or an existing one."""
     adjust: NRIAdjustment
-    """Of the container that comes; empty where it is to pass untouched."""
+    """For the new container; empty if it is unchanged."""
     update: list[NRIUpdate]
     notes: list[str]
-    """What the log warns of, as far as this event is concerned."""
+    """Warnings in the log about this event."""
 
 
 @final
@@ -90,19 +90,19 @@ class NRIPlan(TypedDict):
     sources: Sources
     start: Start
     answers: list[NRIAnswer]
-    """In the order in which the containers are created; none of pods that are not admitted."""
+    """In the order in which containers are created, without pods that are not admitted."""
 
 
 class NRICall(TypedDict):
-    """What a plug-in answers when a container is created or stopped, or calls for of its own accord."""
+    """What a plug-in answers when a container is created or stopped, or requests by itself."""
 
     at: Duration
     nanoseconds: Count
     event: Literal["CREATE_CONTAINER", "STOP_CONTAINER", "UPDATE_CONTAINERS"]
-    """The last is a call of the plug-in, with nothing asked: about no container alone."""
+    """The last is an unsolicited call of the plug-in, not about a single container."""
     match: NotRequired[NRIMatch]
     adjust: NotRequired[NRIAdjustment]
-    """Of a container that is created; empty where it is to pass untouched."""
+    """For a container that is created; empty if it is unchanged."""
     update: list[NRIUpdate]
 
 
@@ -115,5 +115,5 @@ class NRIReplay(About):
     sources: Sources
     until: Duration
     answers: list[NRICall]
-    """In the order of the runtime's requests; none while no kubelet runs but for containers that stop."""
+    """In the order of the runtime's requests; while no kubelet runs, only for containers that stop."""
     expectations: Expectations

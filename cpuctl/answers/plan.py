@@ -47,7 +47,7 @@ class StateFile(TypedDict):
 
 class StatePart(TypedDict, total=False):
     state: list[StateFile]
-    """The state files that the plan starts from, as they were then; not there for a fresh node."""
+    """The state files that the plan starts from; absent for a new node."""
 
 
 class PlanHeader(StatePart, PlanningHeader):
@@ -60,7 +60,7 @@ class UnstartedPlanHeader(StatePart, UnstartedHeader):
 
 class PendingCount(TypedDict, total=False):
     pending: Count
-    """Pods whose resource claims the scheduler cannot satisfy; not there where none is."""
+    """Pods whose resource claims the scheduler cannot satisfy; absent if there are none."""
 
 
 class Summary(PendingCount):
@@ -74,7 +74,7 @@ class Summary(PendingCount):
 
 
 class After(CPUsLeft, TablesPart, DevicesLeftPart):
-    """What is left when every pod has been decided on."""
+    """What is left after all pods were decided."""
 
 
 class LostMemory(TypedDict):
@@ -84,41 +84,41 @@ class LostMemory(TypedDict):
 
 
 class PagesAtRisk(TypedDict):
-    """Huge pages that are guaranteed to pods, and may be gone when they want them; all in bytes."""
+    """Huge pages that are guaranteed to pods but may be used by others; all in bytes."""
 
     resource: str
     numaNodes: CPUList
     allocatable: Count
-    """What pods may get of these nodes in all."""
+    """What pods may get from these nodes in total."""
     promised: Count
-    """What Guaranteed pods have in the Memory Manager's books."""
+    """What the Memory Manager has assigned to Guaranteed pods."""
     outside: Count
-    """What pods that are not in its books may take, from any node."""
+    """What pods unknown to the Memory Manager may use, from any node."""
     missing: Count
-    """How much of what is promised may be gone."""
+    """How much of the guaranteed amount may be missing."""
 
 
 class PlanWarning(TypedDict):
-    """What to beware of; which members are there depends on what it is about."""
+    """A warning; which members exist depends on its subject."""
 
     pod: NotRequired[str]
     sharedPool: NotRequired[Literal["empty", "only reserved CPUs"]]
     container: NotRequired[str]
     """The container that the warning is about."""
     performanceCPUs: NotRequired[str]
-    """The container's CPUs of performance cores, where it has others, too."""
+    """The container's CPUs of performance cores, if it also has others."""
     efficiencyCPUs: NotRequired[str]
-    """The container's CPUs of efficiency cores, where it has others, too."""
+    """The container's CPUs of efficiency cores, if it also has others."""
     takenCPUs: NotRequired[str]
-    """CPUs that a pod is given though they are reserved or another pod's."""
+    """CPUs assigned to a pod although they are reserved or belong to another pod."""
     readmission: NotRequired[Literal["lost", "refused"]]
-    """A pod with pod-level resources that ran: what it held is lost, or it is rejected."""
+    """A running pod with pod-level resources: its resources are lost, or it is rejected."""
     lostCPUs: NotRequired[str]
-    """CPUs that nobody owns any more."""
+    """CPUs that no longer have an owner."""
     lostMemory: NotRequired[list[LostMemory]]
-    """Memory that nobody owns any more."""
+    """Memory that no longer has an owner."""
     hugePages: NotRequired[PagesAtRisk]
-    """Promised huge pages that pods outside of the Memory Manager's books could take."""
+    """Guaranteed huge pages that pods unknown to the Memory Manager could use."""
     message: str
 
 
@@ -132,12 +132,12 @@ class CapacityPart(TypedDict, total=False):
 
 class FollowingPart(NextPart, total=False):
     explain: str
-    """The command that explains the first pod that is rejected, and what would help it."""
+    """The command that explains the first rejected pod and what would help."""
 
 
 class MetricsPart(TypedDict, total=False):
     metrics: list[Metric]
-    """What the kubelet's own metrics would read afterwards; durations are left out."""
+    """The kubelet's own metrics afterwards, without durations."""
 
 
 class PlanParts(DriverPart, MetricsPart, RepeatPart, CapacityPart, FollowingPart, total=False):
@@ -146,7 +146,7 @@ class PlanParts(DriverPart, MetricsPart, RepeatPart, CapacityPart, FollowingPart
 
 @final
 class StartedPlan(PlanHeader, PlanParts):
-    """What a kubelet would decide about pods, in the order they were given."""
+    """What the kubelet would decide about pods, in the order given."""
 
     apiVersion: ApiVersion
     kind: Literal["Plan"]
@@ -171,12 +171,12 @@ class NotStartedPlan(UnstartedPlanHeader, NextPart):
 
 
 Plan = Annotated[
-    StartedPlan | NotStartedPlan, "What a kubelet would decide about pods, in the order they were given."
+    StartedPlan | NotStartedPlan, "What the kubelet would decide about pods, in the order given."
 ]
 
 
 class PlanPicture(TypedDict):
-    """What the picture of a plan is drawn from."""
+    """Data for the picture of a plan."""
 
     holders: list[CPUHolder]
     cpus: list[PicturedCPU]
@@ -185,7 +185,7 @@ class PlanPicture(TypedDict):
 class AlignedCounts(TypedDict):
     core: Count
     uncoreCache: Count | None
-    """Null where nothing is recorded of caches."""
+    """Null if caches are not recorded."""
     numaNode: Count
     socket: Count
 
@@ -193,11 +193,11 @@ class AlignedCounts(TypedDict):
 class Totals(TypedDict):
     exclusiveCPUs: Count
     free: Count
-    """CPUs that can still become exclusive."""
+    """CPUs still free for exclusive use."""
     sharedPool: CPUList
     exclusiveContainers: Count
     aligned: AlignedCounts
-    """How many of them keep together."""
+    """How many of them are aligned."""
 
 
 @final
@@ -205,7 +205,7 @@ class StartedSide(RepeatPart, CapacityPart):
     """One plan."""
 
     settings: str
-    """As given; empty for the configuration as it is."""
+    """As given; empty for the current configuration."""
     kubelet: KubeletPolicies
     start: Started
     summary: Summary
@@ -216,12 +216,12 @@ class StartedSide(RepeatPart, CapacityPart):
 
 @final
 class NotStartedSide(TypedDict):
-    """Settings with which no kubelet starts."""
+    """Settings with which the kubelet does not start."""
 
     settings: str
-    """As given; empty for the configuration as it is."""
+    """As given; empty for the current configuration."""
     kubelet: KubeletPolicies | LoadedRelease
-    """Its release alone where it cannot even load its configuration."""
+    """Only its release if it cannot load its configuration."""
     start: NotStarted
     warnings: NotRequired[list[PlanWarning]]
 
@@ -234,17 +234,17 @@ class ComparisonSummary(TypedDict):
     changed: Count
     """Pods that differ in anything below."""
     verdicts: Count
-    """Pods with another outcome or reason, or that only one side has."""
+    """Pods with a different outcome or reason, or only on one side."""
     containers: Count
-    """Containers with other CPUs of their own or of their pod, memory or devices."""
+    """Containers with different exclusive or pod-level CPUs, memory or devices."""
     claims: NotRequired[Count]
-    """Resource claims with other CPUs or devices; not there where no pod has any."""
+    """Resource claims with different CPUs or devices; absent if no pod has any."""
     sharedPoolDiffers: bool
-    """Whether both kubelets start, and the node's shared pool is another afterwards."""
+    """Whether both kubelets start and the node's shared pool differs afterwards."""
     sharing: Count
     """Containers that run in the node's shared pool on either side."""
     undetermined: Count
-    """Pods of which it cannot be said on a side what becomes of them: whether they move is not known."""
+    """Pods whose result is unknown on one side, so that differences are unknown."""
 
 
 class _Placed(MemoryPart):
@@ -254,7 +254,7 @@ class _Placed(MemoryPart):
 
 
 class ExclusivePlacement(_Placed):
-    """Where a container of an admitted pod runs on CPUs of its own."""
+    """Where a container of an admitted pod with exclusive CPUs runs."""
 
     exclusive: Literal[True]
     count: Count
@@ -262,7 +262,7 @@ class ExclusivePlacement(_Placed):
 
 
 class SharedPlacement(_Placed):
-    """Where a container of an admitted pod runs that has no CPUs of its own."""
+    """Where a container of an admitted pod without exclusive CPUs runs."""
 
     exclusive: Literal[False]
     whyShared: str
@@ -278,32 +278,32 @@ class ComparedContainer(TypedDict):
     name: str
     kind: ContainerKind
     moves: list[Move]
-    """What is another: exclusive CPUs, the pool of its pod (KEP-5526), memory of its own, devices."""
+    """What differs: exclusive CPUs, the pool of its pod (KEP-5526), memory, devices."""
     a: Placement | None
     b: Placement | None
     onlyA: CPUList
-    """Exclusive CPUs that it has in a only."""
+    """Exclusive CPUs only in a."""
     onlyB: CPUList
-    """Exclusive CPUs that it has in b only."""
+    """Exclusive CPUs only in b."""
 
 
 class ComparedClaim(TypedDict):
     name: str
-    """As the pod calls it."""
+    """Its name in the pod."""
     moves: bool
-    """Whether it has other CPUs or devices."""
+    """Whether it has different CPUs or devices."""
     a: PodClaim | None
-    """null where the pod has nothing for it on this side."""
+    """null if the pod has nothing for it on this side."""
     b: PodClaim | None
     onlyA: CPUList
-    """CPUs that it has in a only."""
+    """CPUs only in a."""
     onlyB: CPUList
-    """CPUs that it has in b only."""
+    """CPUs only in b."""
 
 
 class ClaimProblems(TypedDict):
     a: str | None
-    """null where nothing keeps the pod from starting, or it is not admitted."""
+    """null if the pod starts or is not admitted."""
     b: str | None
 
 
@@ -321,7 +321,7 @@ class ComparedPod(ComparedClaimsPart):
     changed: bool
     verdictDiffers: bool
     a: Verdict | None
-    """null where this side has no such pod."""
+    """null if this side does not have the pod."""
     b: Verdict | None
     containers: list[ComparedContainer]
 
@@ -329,9 +329,9 @@ class ComparedPod(ComparedClaimsPart):
 class ReleaseDifference(TypedDict):
     name: str
     begin: str
-    """The releases that brought it."""
+    """The releases that introduced it."""
     a: str
-    """What a kubelet of side A does."""
+    """What the kubelet of side A does."""
     b: str
     source: str
     standing: Literal["verified", "documented", "preview"]
@@ -339,7 +339,7 @@ class ReleaseDifference(TypedDict):
 
 class DifferencesPart(TypedDict, total=False):
     differences: list[ReleaseDifference]
-    """Where the two sides are releases and pods move: the differences between them that these pods show.
+    """If the sides are releases and pods differ: the release differences that affect these pods.
 
     Each is tried alone (up to 64 pods).
     """

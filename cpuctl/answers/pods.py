@@ -35,7 +35,7 @@ class ReleaseDifference(TypedDict):
 
 
 class KnownNode(TypedDict):
-    """What is known of the node; null where nothing is."""
+    """What is known of the node; null if nothing is."""
 
     memory: Amount | None
     allocatable: dict[str, Amount] | None
@@ -46,7 +46,7 @@ class ViewHeader(TypedDict):
     kubelet: Component
     apiServer: Component
     differences: list[ReleaseDifference]
-    """What these releases do with pods otherwise than 1.27, with what that is known from."""
+    """Differences of these releases from 1.27, with their sources."""
     cgroupVersion: Literal[1, 2]
     node: KnownNode
 
@@ -105,7 +105,7 @@ class CPUWeight(TypedDict):
     curved: int
     """By runc from 1.3.2 and crun from 1.23 on."""
     formula: Literal["linear", "curved"] | None
-    """The one that applies; null where the runtime is not known."""
+    """The one that applies; null if the runtime is not known."""
 
 
 class CgroupRules(TypedDict):
@@ -116,13 +116,13 @@ class CgroupRules(TypedDict):
 
 class CgroupFile(TypedDict):
     text: str
-    """A weight is told as '20 or 59' while the runtime is not known."""
+    """A weight is written as '20 or 59' if the runtime is unknown."""
     written: bool
-    """False where it is the kernel's default."""
+    """False if it is the kernel's default."""
 
 
 class Cgroup(TypedDict):
-    """Values as the kubelet counts them, null where it writes none, and files as they then read."""
+    """Values as the kubelet computes them (null if it writes none), and the resulting files."""
 
     cpuShares: int
     cpuWeight: CPUWeight
@@ -137,7 +137,7 @@ class Cgroup(TypedDict):
     """Bytes by page size, as files are named: 2MB."""
     pidsMax: int | None
     unknown: dict[str, str]
-    """Values that depend on what was not given, and on what."""
+    """Values that depend on missing inputs, and on which."""
     rules: CgroupRules
     files: dict[str, CgroupFile]
 
@@ -146,24 +146,24 @@ class Change(TypedDict):
     path: str
     before: str | None
     after: str | None
-    """Null for taking it out."""
+    """Null to remove it."""
     anyAmount: bool
-    """Whether any other amount does, too."""
+    """Whether any other amount works, too."""
 
 
 class ExclusiveCPUs(TypedDict):
     given: bool
-    """Whether this node gives it any."""
+    """Whether this node assigns it any."""
     qualifies: bool
     """Whether a node with the static policy would."""
     count: int
     whyShared: str | None
     isolation: Isolation
-    """With whom it shares its CPUs here: nobody, the containers of its pod (KEP-5526), the node."""
+    """With whom it shares its CPUs here: no one, the containers of its pod (KEP-5526), or the node."""
     changes: list[Change]
     """The smallest change of the pod after which it qualifies."""
     countAfter: int
-    """How many CPUs it is due then."""
+    """How many CPUs it would get."""
 
 
 class Container(TypedDict):
@@ -171,7 +171,7 @@ class Container(TypedDict):
     kind: ContainerKind
     cgroup: Cgroup
     oomScoreAdj: int | None
-    """Null where it depends on the node's memory, which is not known."""
+    """Null if it depends on the node's memory, which is unknown."""
     oomRule: str
     exclusiveCPUs: ExclusiveCPUs
 
@@ -190,7 +190,7 @@ class Read(TypedDict):
     container: str | None
     item: str
     amount: Amount | None
-    """Null with an error, and where it is the allocatable of a node that is not known."""
+    """Null with an error, and if it is the allocatable of an unknown node."""
     text: str | None
     """What the downward API writes, with divisor 1."""
     error: str | None
@@ -204,27 +204,27 @@ class PodFacts(TypedDict):
     qosClass: QOSClass
     qosReason: str
     apiServer: ApiServerVerdict
-    """What keeps the pod from being stored, in the API server's words.
+    """Why the API server rejects the pod, in its words.
 
-    That is validation, LimitRanges, ResourceQuotas.
+    From validation, LimitRanges and ResourceQuotas.
     """
     kubelet: NotRejected | RejectedByKubelet
-    """Whether the kubelet rejects the pod because it has pod-level resources switched off."""
+    """Whether the kubelet rejects the pod because pod-level resources are disabled."""
     notices: list[str]
     """What to beware of."""
     amounts: list[StoredAmount]
     """Every amount of the pod as it is stored; container null is the pod itself."""
     dropped: list[Dropped]
-    """Amounts that were written and that the API server does not take."""
+    """Amounts in the manifest that the API server drops."""
     effective: Effective
     """What the scheduler and the node count for the pod as a whole."""
     cgroup: Cgroup
     containers: list[Container]
     ephemeralContainers: list[EphemeralContainer]
-    """Containers that were added for debugging: they have no resources of their own."""
+    """Containers added for debugging, without resources of their own."""
     readers: list[Read]
     downwardAPI: list[DownwardItem]
-    """What the pod's own references to resources read, in variables and files."""
+    """What the pod reads of its own resources, in variables and files."""
 
 
 class QuotaCharge(TypedDict):
@@ -240,7 +240,7 @@ class Pod(PodFacts):
     owner: str | None
     """The workload it is a replica of."""
     quotas: list[QuotaCharge]
-    """What every quota makes of the pod that counts it."""
+    """What each quota that applies charges for the pod."""
 
 
 class LimitRange(TypedDict):
@@ -257,9 +257,9 @@ class Quota(TypedDict):
     origin: str
     hard: dict[str, str]
     usedBefore: dict[str, str] | None
-    """What the quota's status says; null where it has none."""
+    """The quota's status; null if it has none."""
     used: dict[str, str]
-    """With all pods that the API server lets pass."""
+    """With all pods that the API server accepts."""
 
 
 class Evicted(TypedDict):
@@ -267,7 +267,7 @@ class Evicted(TypedDict):
     name: str
     usage: Amount | None
     request: Amount
-    """As eviction counts it, which is not as the scheduler does."""
+    """As counted for eviction, which differs from the scheduler."""
     priority: int
     spared: bool
     """Static and critical pods are never evicted."""
@@ -275,7 +275,7 @@ class Evicted(TypedDict):
 
 
 class PodsShow(ViewHeader):
-    """What follows from pods' resources: defaults, classes, sums, cgroups, OOM scores, and by which rules."""
+    """What follows from pods' resources: defaults, classes, sums, cgroups, OOM scores, with the rules."""
 
     apiVersion: ApiVersion
     kind: Literal["PodsShow"]
@@ -289,14 +289,14 @@ class PodsShow(ViewHeader):
 class LintedObject(TypedDict):
     kind: str
     namespace: str
-    """As given, so empty for the default one."""
+    """As given: empty for the default one."""
     name: str
 
 
 class Finding(Graded, Found):
-    """An error is rejected, a warning does something else than it seems to, a note is worth knowing.
+    """An error is rejected, a warning does not do what it seems to, a note is worth knowing.
 
-    The message is in the words of whoever rejects it.
+    The message is that of the component that rejects it.
     """
 
     rejectedBy: Literal["kubectl", "apiserver", "kubelet", "nobody"]
@@ -304,21 +304,21 @@ class Finding(Graded, Found):
     line: Annotated[int, Bounds(1)]
     column: Annotated[int, Bounds(1)]
     path: str
-    """The part of the document, or the one that is missing.
+    """The path in the document, at this line and column.
 
-    It stands at line and column, or would stand in what does.
+    For a missing part, line and column are those of its parent.
     """
     object: LintedObject | None
     note: str
-    """What the message does not say: where an amount comes from, what is rejected for it, and when."""
+    """Details that the message does not contain: where an amount comes from, what is rejected, and when."""
 
 
 class LintSummary(FindingCounts):
     files: Count
     objects: Count
-    """Pods, and workloads and custom resources that make some."""
+    """Pods, and workloads and custom resources that create pods."""
     others: Count
-    """Objects that make no pods: not looked at."""
+    """Objects that create no pods: not checked."""
 
 
 class PodsLint(TypedDict):
@@ -353,9 +353,9 @@ class Difference(TypedDict):
     area: Area
     item: str
     before: str | None
-    """Null where there was no such thing."""
+    """Null if it did not exist."""
     after: str | None
-    """Null where there is no such thing."""
+    """Null if it does not exist."""
 
 
 class ComparedPod(TypedDict):

@@ -1,4 +1,4 @@
-"""Policies (plug-ins) that choose CPUs in the kubelet's place."""
+"""What-if policies (plug-ins) that choose CPUs instead of the kubelet."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Policy(TypedDict):
     """The module, package or file that it comes from."""
     summary: str
     source: str | None
-    """What it was made after."""
+    """What it is modelled on."""
     steps: list[Step]
-    """The steps that it has of its own; the others are the kubelet's way."""
+    """The steps that it implements; all others are the kubelet's."""
     options: list[PolicyOption]
     error: str | None
     """Why it cannot be loaded."""
 
 
 class Policies(TypedDict):
-    """The policies that have names. No kubelet does what they do."""
+    """The named what-if policies. No kubelet has them."""
 
     apiVersion: ApiVersion
     kind: Literal["Policies"]
@@ -39,7 +39,7 @@ class Policies(TypedDict):
 
 
 class PolicyDescription(TypedDict):
-    """What a policy says of itself. No kubelet does what it does."""
+    """The description of a what-if policy. No kubelet has it."""
 
     apiVersion: ApiVersion
     kind: Literal["PolicyDescription"]
@@ -47,6 +47,6 @@ class PolicyDescription(TypedDict):
     policy: Policy
     doc: str
     alignment: Literal["hint", "equal", "cpu"]
-    """Which NUMA nodes it may choose from, where the Topology Manager aligns."""
+    """Which NUMA nodes it may choose from if the Topology Manager aligns."""
     text: str
-    """The Python text that it is in; empty where there is none."""
+    """Its Python source; empty if there is none."""

@@ -17,7 +17,7 @@ class Entry(TypedDict):
     nanoseconds: Count
     what: Annotated[str, Pattern("^[A-Z][A-Za-z]+$")]
     pod: str
-    """namespace/name; empty where it is about the node."""
+    """namespace/name; empty if it is about the node."""
     container: str
     text: str
     details: dict[str, str | int | bool | None]
@@ -50,13 +50,13 @@ class ScaleDown(TypedDict):
     due: Duration
     """When its delay has passed."""
     told: Duration | None
-    """When its volume said so."""
+    """When its volume showed it."""
     applied: Duration | None
-    """When its cgroup did."""
+    """When its cgroup changed."""
     exposed: bool
     """Whether assigned.cpuset can be read inside."""
     late: bool
-    """Whether it was told only after it was applied, or never."""
+    """Whether it was shown only after it was applied, or never."""
     end: Literal["open", "applied", "replaced", "cancelled", "interrupted", "gone"]
 
 
@@ -70,7 +70,7 @@ class Slis(TypedDict):
     """The service level indicators of KEP-6122."""
 
     notification: Latency
-    """From the decision until the volume tells it."""
+    """From the decision until the volume shows it."""
     application: Latency
     """From the end of the delay until the CPU set is applied."""
     lateNotifications: Count
@@ -83,11 +83,11 @@ class Span(_From):
     until: Duration
     nanoseconds: Annotated[list[int], Items(2, 2)]
     use: Literal["owned", "leaving", "contested", "shared", "none"]
-    """owned: its own; leaving: to go or gone, and still in its cgroup; contested: another's own by then;
-    none: nobody's.
+    """owned: exclusive; leaving: to be released or released, but still in its cgroup; contested: by then
+    exclusive to another; none: unassigned.
     """
     container: str
-    """Empty where it is nobody's own."""
+    """Empty if it is not exclusive."""
 
 
 class ChartRow(TypedDict):
@@ -112,7 +112,7 @@ class Container(TypedDict):
     weight: int | None
     desired: str
     allocated: str | None
-    """null, as what is actual: no kubelet has taken the pod, or it is rejected."""
+    """null, like actual: no kubelet has admitted the pod, or it is rejected."""
     actual: str | None
 
 
@@ -136,7 +136,7 @@ class Pod(TypedDict):
 class StateFile(TypedDict):
     format: str
     error: NotRequired[str]
-    """Why nobody can read it."""
+    """Why it cannot be read."""
     policyName: NotRequired[str]
     defaultCpuSet: NotRequired[CPUText]
     entries: NotRequired[dict[str, CPUText]]
@@ -150,7 +150,7 @@ class Final(TypedDict):
     sharedPool: CPUText | None
     """Null while no kubelet runs."""
     containers: dict[str, Container]
-    """By namespace/pod/container; cpus, pending and baseline are there while a kubelet runs."""
+    """By namespace/pod/container; cpus, pending and baseline exist while a kubelet runs."""
     pods: dict[str, Pod]
     stateFile: StateFile | None
     scheduler: dict[str, str]
@@ -163,7 +163,7 @@ class About(TypedDict):
     pods: Count
     """The pods that the timeline lists."""
     log: NotRequired[str]
-    """The log that was replayed: it tells what is expected, and failures are differences."""
+    """The log that was replayed: it defines what is expected, and failures are differences."""
 
 
 class Replay(About, PolicyPart):
@@ -180,4 +180,4 @@ class Replay(About, PolicyPart):
     chart: list[ChartRow]
     """The history of every CPU; CPUs with the same history are one row."""
     final: Final
-    """What can be seen at the end, in the words of a timeline's expectations."""
+    """The state at the end, in the form of a timeline's expectations."""

@@ -1,4 +1,4 @@
-"""The answer of ``cpuctl report``: a node as a whole, put together from the answers of other commands."""
+"""The answer of ``cpuctl report``: a node as a whole, from the answers of other commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ReportPart = Literal["configuration", "state", "holders", "audit", "pods", "time
 
 
 class UnknownPart(TypedDict):
-    """What of the node nobody can tell from what there is: it is not clean, and not wrong either."""
+    """What cannot be determined about the node: neither clean nor wrong."""
 
     part: ReportPart
     what: str
@@ -26,67 +26,67 @@ class UnknownPart(TypedDict):
 
 
 class ReportSummary(FindingCounts):
-    """What is found in all parts, and what is not known."""
+    """The findings of all parts, and what is unknown."""
 
     start: Literal["Started", "Refused", "KubeletFault", "Undetermined"]
     """Whether the kubelet would start on this machine with its state files."""
     notAdmitted: Count | None
-    """Pods that were given and are not admitted; null where none were given, or no kubelet starts."""
+    """Given pods that are not admitted; null if none were given or no kubelet starts."""
     unmet: Count | None
-    """Expectations of the timeline that are not met; null where none was given."""
+    """Expectations of the timeline that are not met; null without a timeline."""
     unknown: Count
-    """Things that are not known."""
+    """Number of unknown things."""
 
 
 class ReportParts(TypedDict, total=False):
-    """Parts that are not there where nobody asked for them, or where *unknown* says why."""
+    """Parts are absent if not requested, or for the reason in *unknown*."""
 
     state: CheckpointVerify
-    """Whether a kubelet would start on the node's state files."""
+    """Whether the kubelet would start with the node's state files."""
     holders: CheckpointDump
-    """Who holds which CPUs and memory by these files, with a map of the machine."""
+    """Owners of CPUs and memory according to these files, with a map of the machine."""
     audit: Audit
-    """The node against what its kubelet believes."""
+    """The node compared with its kubelet's state."""
     plan: NotStartedPlan | StartedPlan
-    """What becomes of the pods that were given."""
+    """The result for the given pods."""
     planned: PlanPicture
-    """Who holds which CPUs once they are admitted, with a map of the machine."""
+    """The owners of CPUs once these are admitted, with a map of the machine."""
     explanations: list[Explanation]
     """Why pods are not admitted, and what would change that."""
     unexplained: list[str]
-    """Pods that are not admitted and are not explained: more were rejected than are explained at once."""
+    """Pods that are not admitted and not explained because too many were rejected."""
     timeline: Replay
     """The node over time."""
 
 
 class Report(ReportParts):
-    """A node as a whole: its machine, its configuration, who holds what, and what is wrong with it."""
+    """A node as a whole: its machine, configuration, CPU owners, and problems."""
 
     apiVersion: ApiVersion
     kind: Literal["Report"]
     node: str
-    """What the node is called: as its recording, or this host's name."""
+    """The node's name: that of its recording, or this host's name."""
     taken: str | None
-    """When it was recorded, or looked at (RFC 3339); null where nobody has written that down."""
+    """When it was recorded or read (RFC 3339); null if unknown."""
     sources: Sources
     summary: ReportSummary
     machine: Topology
     configuration: ConfigCheck
     unknown: list[UnknownPart]
     warnings: list[str]
-    """What is to be known of the inputs."""
+    """Warnings about the inputs."""
 
 
 @final
 class ReportedNode(NodeName):
-    """How one node of a fleet stands."""
+    """The state of one node of a fleet."""
 
     outcome: Literal["Read"]
     verdict: str
     """In one sentence, as on its page."""
     summary: ReportSummary
     page: str | None
-    """The file with its page, beside the index; null where no pages were asked for."""
+    """The file with its page, next to the index; null without pages."""
     listed: ListedNode
 
 
@@ -97,19 +97,19 @@ class FleetReportSummary(TypedDict):
     odd: Count
     """Nodes outside the largest group."""
     unknown: Count
-    """Nodes of which something is not known."""
+    """Nodes with something unknown."""
     unreadable: Count
 
 
 class FleetReport(TypedDict):
-    """The nodes of a fleet, those first that have to be looked at, and what is found on them, told once."""
+    """The nodes of a fleet, most urgent first, and all findings, each once."""
 
     apiVersion: ApiVersion
     kind: Literal["FleetReport"]
     complete: bool
-    """False where it was interrupted: nodes are missing then."""
+    """False if it was interrupted; some nodes are missing then."""
     passedOver: list[str]
-    """Files of the directories that are no recordings."""
+    """Files in the directories that are not recordings."""
     summary: FleetReportSummary
     groups: list[FleetGroup]
     """The largest first."""

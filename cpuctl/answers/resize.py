@@ -32,7 +32,7 @@ Ruling = Literal[
 
 
 class Reference(TypedDict):
-    """What the reference implementation answers, where that is something else."""
+    """The answer of the reference implementation, if it differs."""
 
     outcome: Ruling
     reason: str | None
@@ -43,23 +43,23 @@ class Reference(TypedDict):
 
 
 class ResizeDecision(TypedDict):
-    """What becomes of one resize."""
+    """The decision about one resize."""
 
     outcome: Ruling
     decidedBy: Literal["nobody", "apiServer", "podResizes", "resourceManagers", "nodeFit"]
     reason: str | None
     """The kubelet's reason for a refusal."""
     message: str | None
-    """The words of who decided."""
+    """The message of the component that decided."""
     needsGate: str | None
-    """The feature gate for want of which it was refused."""
+    """The feature gate that is missing."""
     container: str | None
     """The container that was refused."""
     details: dict[str, int]
     where: str | None
     """Where in the kubelet a fault happens."""
     departures: list[str]
-    """What the KEP's text wants instead of what its reference implementation does."""
+    """Where the KEP differs from its reference implementation."""
     reference: Reference | None
 
 
@@ -84,11 +84,11 @@ class States(TypedDict):
     desired: Resources
     """The spec."""
     allocated: Resources
-    """Granted by the kubelet."""
+    """Allocated by the kubelet."""
     actuated: Resources
-    """Told to the runtime."""
+    """Sent to the runtime."""
     actual: Resources
-    """Reported by it."""
+    """Reported by the runtime."""
 
 
 class Scheduled(TypedDict):
@@ -100,7 +100,7 @@ class Scheduled(TypedDict):
 
 
 class CPUWeight(TypedDict):
-    """cpu.weight by the kubelet's line and by the curve of later OCI runtimes."""
+    """cpu.weight by the kubelet's linear formula and by the curve of newer OCI runtimes."""
 
     linear: Count
     curved: Count
@@ -134,16 +134,16 @@ class ResizedCPUs(TypedDict):
     after: CPUList | None
     """Null: the shared pool."""
     promised: CPUList | None
-    """The CPUs that it got at admission and keeps over every resize; null where nothing is promised."""
+    """The CPUs from admission that it keeps over every resize; null if there is no such guarantee."""
     kept: CPUList
     gained: CPUList
     lost: CPUList
     counts: CPUCounts
     follows: bool
-    """Whether the number of CPUs is the one that is asked for now."""
+    """Whether the number of CPUs is the requested one."""
     numaNodes: list[int]
     givenUpAfter: str | None
-    """How long it keeps the CPUs that it loses, at least (KEP-6122), as a duration."""
+    """How long it keeps the CPUs that it loses, at least (KEP-6122)."""
     steps: list[Step]
     """The rules of the picker that chose the CPUs."""
 
@@ -156,14 +156,14 @@ class ResizedContainer(TypedDict):
     """The resources whose change restarts it (resizePolicy)."""
     resources: States
     isolation: Isolation | None
-    """With whom it shares its CPUs afterwards: nobody, the containers of its pod (KEP-5526), the node.
+    """With whom it shares its CPUs afterwards: no one, the containers of its pod (KEP-5526), or the node.
 
     Null for a pod that is not on the node.
     """
     whyShared: str | None
-    """Why it gets no CPUs of its own; null where it does."""
+    """Why it gets no CPUs of its own; null if it does."""
     cpus: ResizedCPUs | None
-    """Its exclusive CPUs; null where it has and had none."""
+    """Its exclusive CPUs; null if it has and had none."""
     cgroup: Cgroups
 
 
@@ -181,7 +181,7 @@ class PodLevel(TypedDict):
 
 
 class ResizedPod(ResizeDecision):
-    """A running pod that is to have other resources."""
+    """A running pod with new resources."""
 
     namespace: str
     name: str
@@ -190,9 +190,9 @@ class ResizedPod(ResizeDecision):
     """Where the pod was read."""
     qosClass: QOSClass
     fix: str | None
-    """The option that switches the gate on that it needs, beside the gates that were given."""
+    """The option that enables the missing gate, together with the given gates."""
     preview: bool
-    """Whether the allocator of KEP-5554 was asked, which no release has."""
+    """Whether the allocator of KEP-5554 was used, which no release has."""
     attempts: Annotated[int, Bounds(1)]
     generation: int
     """The pod's generation with these resources."""
@@ -201,14 +201,14 @@ class ResizedPod(ResizeDecision):
     statusResize: Literal["Proposed", "InProgress", "Deferred", "Infeasible"] | None
     """status.resize, up to 1.32."""
     podLevel: PodLevel | None
-    """The pod's own resources; null where it has none."""
+    """The pod's own resources; null if it has none."""
     cgroup: Cgroups
     scheduler: Scheduled
     hints: list[HintRound]
-    """What the Topology Manager made of the hints, for each container or (null) for the pod."""
+    """How the Topology Manager merged the hints, for each container or (null) for the pod."""
     containers: list[ResizedContainer]
     downwardAPI: list[Rereading]
-    """What references of the pod to resources read before and after, in variables and files."""
+    """What the pod reads of its resources before and after, in variables and files."""
 
 
 class Core(TypedDict):
@@ -218,7 +218,7 @@ class Core(TypedDict):
 
 
 class AvailableAllocator(TypedDict):
-    """Exclusive CPUs can follow a resize, by what no release does yet."""
+    """Exclusive CPUs can be resized, as a preview: no release does this yet."""
 
     available: Literal[True]
     standing: Literal["preview"]
@@ -228,7 +228,7 @@ class AvailableAllocator(TypedDict):
 
 
 class NoAllocator(TypedDict):
-    """Exclusive CPUs cannot follow a resize."""
+    """Exclusive CPUs cannot be resized."""
 
     available: Literal[False]
     standing: None
@@ -241,7 +241,7 @@ Allocator = AvailableAllocator | NoAllocator
 
 
 class NodeAfterwards(CPUsLeft):
-    """The node when every resize has been decided on."""
+    """The node after all resizes were decided."""
 
     cpuManagerState: str | None
     """The text of cpu_manager_state afterwards."""
@@ -249,7 +249,7 @@ class NodeAfterwards(CPUsLeft):
 
 @final
 class DecidedResize(TypedDict):
-    """What becomes of running pods that are to have other resources."""
+    """The result for running pods with new resources."""
 
     apiVersion: ApiVersion
     kind: Literal["Resize"]
@@ -260,12 +260,12 @@ class DecidedResize(TypedDict):
     allocator: Allocator
     pods: list[ResizedPod]
     retryOrder: list[str] | None
-    """The pods whose resize is deferred, in the order in which they are tried again.
+    """The pods whose resize is deferred, in the order of retries.
 
-    null where the release has none.
+    null if the release has no such order.
     """
     cores: list[Core]
-    """The cores of all NUMA nodes that the pods are or were on."""
+    """The cores of all NUMA nodes used by the pods, before or after."""
     after: NodeAfterwards
     warnings: list[str]
 
@@ -281,6 +281,4 @@ class NotStartedResize(UnstartedHeader, NextPart):
     """None."""
 
 
-Resize = Annotated[
-    DecidedResize | NotStartedResize, "What becomes of running pods that are to have other resources."
-]
+Resize = Annotated[DecidedResize | NotStartedResize, "The result for running pods with new resources."]

@@ -1,4 +1,4 @@
-"""Whether a kubelet comes up, by what policies it goes, and where a setting stands that it stumbles over."""
+"""Whether the kubelet starts, its policies, and where the settings are that prevent it from starting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _From = TypedDict("_From", {"from": str | None})
 class SettingPlace(TypedDict):
     setting: str | None
     where: str | None
-    """File and line, or the flag; null where nobody has set it."""
+    """File and line, or the flag; null if it is not set."""
 
 
 class SettingToFix(SettingPlace, _From):
@@ -26,9 +26,9 @@ class Started(TypedDict):
 
 class Remedy(TypedDict, total=False):
     later: list[str]
-    """Errors to which the kubelet comes once the first is fixed, in this order."""
+    """Errors that follow after the first is fixed, in this order."""
     mend: list[SettingToFix]
-    """The settings that the kubelet stumbles over."""
+    """The settings that prevent the kubelet from starting."""
     fix: str
     """What to do about a configuration that the kubelet cannot load."""
 
@@ -39,7 +39,7 @@ class StartRefused(Remedy):
     error: str
     """The kubelet's own text."""
     logged: NotRequired[str]
-    """The whole text that the kubelet logs, where it is known."""
+    """The whole text that the kubelet logs, if known."""
 
 
 class KubeletFault(Remedy):
@@ -59,14 +59,14 @@ Start = Started | StartRefused | KubeletFault | Undetermined
 
 
 class PolicyInPlace(TypedDict):
-    """A policy (a plug-in) that decides in the kubelet's place, to see what would come of it."""
+    """A what-if policy (plug-in) that decides instead of the kubelet."""
 
     name: str
     origin: Literal["shipped", "installed", "file", "program"]
     where: str
     """The module, package or file that it comes from."""
     source: str | None
-    """What it was made after."""
+    """What it is modelled on."""
     options: dict[str, str]
     standing: Literal["what-if"]
     """No kubelet does this."""
@@ -78,8 +78,8 @@ class PolicyPart(TypedDict, total=False):
 
 class NextPart(TypedDict, total=False):
     next: str
-    """The command to type next: it says what to change, or what else is known where a start cannot be told
-    (where the configuration cannot be loaded, *start* says it), or it asks again with more assumed."""
+    """The command to type next: it shows what to change, what else is known of an undetermined start, or asks
+    again with more assumptions. If the configuration cannot be loaded, see *start*."""
 
 
 class KubeletPolicies(PolicyPart):
@@ -102,7 +102,7 @@ class PlanningHeader(TypedDict):
 class UnstartedHeader(TypedDict):
     sources: Sources
     kubelet: KubeletPolicies | LoadedRelease
-    """Its release alone where it cannot even load its configuration."""
+    """Only its release if it cannot load its configuration."""
 
 
 class StaticPolicy(TypedDict, total=False):

@@ -36,13 +36,13 @@ ColumnName = Literal[
 
 class _Chosen(TypedDict, total=False):
     columns: list[ColumnName]
-    """Only with --columns: those that were asked for."""
+    """Only with --columns: the requested ones."""
     memory: Memory
     """Only with --memory: memory as the kubelet's Memory Manager counts it before it has pods."""
 
 
 class Topology(_Chosen):
-    """A machine as its kernel describes it, with a kubelet's counts beside it."""
+    """A machine as its kernel describes it, with the kubelet's counts."""
 
     apiVersion: ApiVersion
     kind: Literal["Topology"]
@@ -54,14 +54,14 @@ class Topology(_Chosen):
     caches: list[Cache]
     cpus: list[CPU]
     findings: list[Finding]
-    """What is unusual, and what a kubelet makes of it."""
+    """What is unusual, and what it means for the kubelet."""
 
 
 class Finding(Graded, Found):
-    """A warning does not mean to a kubelet what it seems to mean, a note is worth knowing."""
+    """A warning means something different to the kubelet than it seems to, a note is worth knowing."""
 
     file: str
-    """The kernel's, from the root; with an asterisk where many CPUs or nodes have it, or empty."""
+    """The kernel's file; with an asterisk for many CPUs or nodes; may be empty."""
 
 
 class Summary(TypedDict):
@@ -75,25 +75,27 @@ class Summary(TypedDict):
     isolated: CPUList
     nohzFull: CPUList
     cores: int | None
-    """Null where nothing is recorded of them."""
+    """Null if not recorded."""
     threadsPerCore: list[Count]
-    """Empty where nothing is recorded of cores."""
+    """Empty if cores are not recorded."""
     sockets: int | None
-    """Null where nothing is recorded of them."""
+    """Null if not recorded."""
     numaNodes: int | None
-    """Null where nothing is recorded of them."""
+    """Null if not recorded."""
     l3Caches: int | None
-    """Null where nothing is recorded of them."""
+    """Null if not recorded."""
     performanceCPUs: CPUList | None
     efficiencyCPUs: CPUList | None
     coreKindsGuessed: bool
-    """Performance and efficiency CPUs are told by maximum frequency: the kernel names no kinds."""
+    """Performance and efficiency CPUs are guessed from the maximum frequency: the kernel does not report
+    kinds.
+    """
     memoryBytes: int | None
     hugepages: HugePages
     hugepagesTold: bool
-    """Whether huge pages are recorded: where not, none known is not none there."""
+    """Whether huge pages are recorded; if not, an empty list means unknown, not none."""
     synthetic: str | None
-    """The machine in one line, as -m takes it."""
+    """The machine in one line, for -m."""
     whyNotSynthetic: str | None
 
 
@@ -103,14 +105,14 @@ class TopologyCounts(TypedDict):
     sockets: Count
     numaNodes: Count
     uncoreCaches: Count | None
-    """Null where nothing is recorded of caches."""
+    """Null if caches are not recorded."""
     cpusPerCore: Count
 
 
 @final
 class KubeletView(TopologyCounts):
     differences: list[str]
-    """Where the kubelet splits the CPUs differently from the kernel."""
+    """Where the kubelet's view of the CPUs differs from the kernel's."""
     labels: dict[str, KubeletLabel]
     """The kubelet's own numbers, by CPU; a core is its smallest CPU number."""
 
@@ -120,12 +122,12 @@ class KubeletLabel(TypedDict):
     socket: int
     core: int
     uncoreCache: int | None
-    """Null where nothing is recorded of caches."""
+    """Null if caches are not recorded."""
 
 
 @final
 class Unseen(TypedDict):
-    """The kubelet refuses the machine, or it is not recorded what it goes by."""
+    """The kubelet refuses the machine, or what it needs is not recorded."""
 
     error: str
 
@@ -168,7 +170,7 @@ class CPU(PlacedCPU):
     siblings: CPUList | None
     type: CoreType | None
     typeGuessed: bool
-    """The type is told by the maximum frequency: the kernel names none."""
+    """The type is guessed from the maximum frequency: the kernel does not report it."""
     isolated: bool
     nohzFull: bool
     capacity: int | None
@@ -186,13 +188,13 @@ class Marks(TypedDict):
 
 
 class HeldCPU(PlacedCPU, Marks):
-    """A CPU of a machine, and who holds it by the kubelet's state file."""
+    """A CPU of a machine, and its owner in the kubelet's state file."""
 
 
 class HeldMap(TypedDict):
     cpus: list[HeldCPU]
     notOnMachine: CPUList
-    """CPUs of the file that the machine has not."""
+    """CPUs of the file that the machine does not have."""
 
 
 class PicturedCPU(CPU, Marks):
@@ -201,7 +203,7 @@ class PicturedCPU(CPU, Marks):
 
 class Memory(TypedDict):
     policy: str
-    """memoryManagerPolicy; a policy other than Static counts nothing."""
+    """memoryManagerPolicy; policies other than Static count nothing."""
     start: Start
     """Whether the kubelet would start with this configuration."""
     amounts: list[Amounts]
@@ -212,21 +214,21 @@ class Amounts(TypedDict):
     numaNode: int
     resource: str
     total: int | None
-    """Null where nothing is recorded of it."""
+    """Null if not recorded."""
     reserved: int
-    """What reservedMemory keeps from pods."""
+    """Memory reserved by reservedMemory."""
     hugePages: int | None
-    """What of memory is set aside as huge pages; null where nothing is recorded of them."""
+    """Memory used for huge pages; null if they are not recorded."""
     allocatable: int | None
-    """What pods can get; null where the kubelet's number has wrapped around or is not known."""
+    """What pods can get; null if the kubelet's number has wrapped around or is unknown."""
     overdrawn: Count
-    """How much more is reserved and set aside than there is."""
+    """By how much reservations and huge pages exceed the total."""
     free: int | None
-    """What is free now, as the kernel says; null where it was not recorded."""
+    """Free memory now, according to the kernel; null if not recorded."""
 
 
 class PCIDevices(TypedDict):
-    """What ``topology devices`` shows to people: what else it prints is a file for --devices."""
+    """The table of ``topology devices``; other formats print a file for --devices."""
 
     pci: list[PCIDevice]
 

@@ -1,4 +1,4 @@
-"""Values that answers are made of, and what schemas say of a value besides its type."""
+"""Values used in answers, and what schemas say about a value besides its type."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ class Pattern(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The least and the greatest number that there can be."""
+    """The smallest and the largest number allowed."""
 
     least: int
     greatest: int | None = None
 
 
 class Items(NamedTuple):
-    """The fewest and the most items that a list has."""
+    """The smallest and the largest number of items in a list."""
 
     fewest: int
     most: int
 
 
 class Together(NamedTuple):
-    """Other members that are there when the member so annotated is."""
+    """Other members that exist whenever the annotated member does."""
 
     others: tuple[str, ...]
 
 
 class Requires(NamedTuple):
-    """By value of the member so annotated: the optional members that are there then.
+    """By value of the annotated member: the optional members that exist then.
 
-    It is for values that stand flat in parts of many kinds; elsewhere each value has a class of its own.
+    For values in parts of many kinds; elsewhere each value has its own class.
     """
 
     members: tuple[tuple[str | None, tuple[str, ...]], ...]
@@ -103,7 +103,7 @@ class Found(TypedDict):
     detected: str
     message: str
     fix: str
-    """A shell command, or what to do; empty where that is not known."""
+    """A shell command, or what to do; empty if unknown."""
 
 
 class FindingCounts(TypedDict):
@@ -121,6 +121,6 @@ class Metric(TypedDict):
 
 
 class Metrics(TypedDict):
-    """All that is told where metrics alone are asked for."""
+    """The whole answer if only metrics are requested."""
 
     metrics: list[Metric]

@@ -1,4 +1,4 @@
-"""What ``cpuctl watch`` reports: an event a change."""
+"""What ``cpuctl watch`` reports: one event per change."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ class ExclusiveCPUs(TypedDict):
 class WatchedPod(TypedDict):
     uid: str
     pod: str | None
-    """Namespace and name; null where it is not known."""
+    """Namespace and name; null if unknown."""
     exclusive: list[ExclusiveCPUs]
-    """The containers with exclusive CPUs; of a removed pod, those that it had."""
+    """The containers with exclusive CPUs; for a removed pod, those that it had."""
     sharedPool: CPUList | None
-    """The CPUs of all other containers; null under the policy none, and where it is not known."""
+    """The CPUs of all other containers; null with the policy none, and if unknown."""
 
 
 class WatchedStateFile(TypedDict):
     path: str
     sha256: SHA256
-    """Of its text; of a file that is gone, of the last one."""
+    """Of its content; for a removed file, of the last one."""
     sharedPool: CPUList | None
-    """Null where the file has none."""
+    """Null if the file has none."""
 
 
 @final
 class WatchEvent(TypedDict):
-    """A change of a node that is watched, or of the watch itself.
+    """A change of the watched node, or of the watch itself.
 
     Watching is the first one. A finding is Found once, Changed when something else is detected, and Resolved
     when it has been gone for a while.
@@ -80,10 +80,10 @@ class WatchEvent(TypedDict):
         ),
     ]
     message: str
-    """The same for people."""
+    """The same as text."""
     finding: NotRequired[Finding]
-    """Of a resolved one, as it was reported last."""
+    """For a resolved one, as last reported."""
     pod: NotRequired[WatchedPod]
     stateFile: NotRequired[WatchedStateFile]
     unchecked: NotRequired[Unchecked]
-    """What is missing, or was until now."""
+    """What is or was missing."""

@@ -122,7 +122,7 @@ class _Ordering:
             yield from self._write(free, self.goal[free], "take over")
 
     def _taken(self, path: str, givers: Iterable[str]) -> bool:
-        """Return whether a CPU that a group is to get has still to be given up by another."""
+        """Return whether a CPU that a group is to get must first be released by another."""
         gained = self.goal[path] - self._now(path)
         return any(
             not gained.isdisjoint(self._now(other) - self.goal[other]) for other in givers if other != path

@@ -15,7 +15,7 @@ class CPUStateFile(Record):
     """``cpu_manager_state``: the shared pool, and exclusive CPUs by pod UID and container name.
 
     ``pod_entries`` are the CPUs of pods that hold some as a whole (KEP-5526), ``baselines`` the CPUs that
-    a container was promised at admission and keeps over every resize (KEP-5554).
+    a container was guaranteed at admission and keeps over every resize (KEP-5554).
     """
 
     policy_name: str

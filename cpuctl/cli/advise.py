@@ -32,8 +32,8 @@ app = command_group()
 HELP = """Recommend kubelet settings for these pods on this machine.
 
 Tries CPU Manager policy and options, Topology Manager policy, scope and options, the Memory Manager with the
-reservation it needs, and several choices of reserved CPUs, as far as this kubelet would start with them. Each
-combination is decided as by cpuctl plan: running pods (--pods) first, then new ones in the order given, on a
+reservation it needs, and several choices of reserved CPUs, if this kubelet would start with them. Each
+combination is planned as by cpuctl plan: running pods (--pods) first, then new ones in the order given, on a
 node without state files. To use other settings, drain the node first.
 
 Shows the best combinations: by pods admitted, containers on one NUMA node, with their memory, and cores that
@@ -41,9 +41,8 @@ are not shared; then, for the same number of pods, by L3 caches crossed, size of
 largest container that would still be admitted. Of combinations with equal results, the one with the fewest
 changes is shown.
 
-With --defragment, settings stay and pods move: each is evicted and admitted again on the same node, until one
-more pod fits. The plan with the fewest moves is shown, and was tried in full; static and critical pods stay
-where they are.
+With --defragment, pods move instead: each is evicted and admitted again on the same node until one more pod
+fits. Shows the plan with the fewest moves, tried in full. Static and critical pods are never moved.
 
 Examples:
 
@@ -56,16 +55,16 @@ Examples:
   cpuctl advise -f pods.yaml --what-if    # include what-if policies
   cpuctl advise --defragment -m node7.tar.xz --pods running.json -f new.yaml
 
-Exit codes: 0 there is advice, 3 no settings start or no moves make room (with --exit-zero 0), 2 usage, 4
-unusable input, 130 interrupted: shows what was found so far.
+Exit codes: 0 advice found, 3 no settings start or no moves make room (with --exit-zero 0), 2 usage, 4
+unusable input, 130 interrupted (shows what was found so far).
 """
 
 DefragmentOption = Annotated[
     bool,
     typer.Option(
         "--defragment",
-        help="Instead: the fewest moves of pods on the node after which the given pod fits or, where none "
-        "is given, the largest there can be.",
+        help="Find the fewest pod moves on this node that make room for the given pod or, without "
+        "one, for the largest possible container.",
     ),
 ]
 BudgetOption = Annotated[
@@ -74,15 +73,15 @@ BudgetOption = Annotated[
         "--budget",
         metavar="N",
         min=1,
-        help="Settings to try on the engine, at most (2000), or evictions and admissions (20000).",
+        help="Try at most N settings (default 2000) or, with --defragment, steps (default 20000).",
     ),
 ]
 WhatIfOption = Annotated[
     bool,
     typer.Option(
         "--what-if",
-        help="Also try the policies (plug-ins) that come with cpuctl, which no kubelet has: cpuctl policies "
-        "list. They are tried with the reserved CPUs and full-pcpus-only as they are.",
+        help="Also try the what-if policies that come with cpuctl (see cpuctl "
+        "policies list). Reserved CPUs and full-pcpus-only stay unchanged for these.",
     ),
 ]
 KeepOption = Annotated[
@@ -90,8 +89,8 @@ KeepOption = Annotated[
     typer.Option(
         option_names.KEEP,
         metavar="SETTING",
-        help="Leave a setting as it is: a field of the configuration, such as cpuManagerPolicy, or an "
-        "option of a policy, such as full-pcpus-only. May be given several times.",
+        help="Keep this setting: a configuration field, such as cpuManagerPolicy, or a "
+        "policy option, such as full-pcpus-only. Can be repeated.",
     ),
 ]
 SnippetOption = Annotated[
@@ -100,7 +99,7 @@ SnippetOption = Annotated[
         "--snippet",
         metavar="N",
         min=1,
-        help="Only a KubeletConfiguration with the settings of row N, to paste.",
+        help="Print only a KubeletConfiguration with the settings of row N.",
     ),
 ]
 
@@ -147,12 +146,12 @@ def advise(
 def _refuse_clash(defragment: bool, state: str, others: Mapping[str, bool]) -> None:
     """Raise UsageError for options of one search that are given for the other."""
     if not defragment and state:
-        hint = "--pods names pods that run, which come first then"
-        message = "goes with --defragment: other settings take a node without state files"
+        hint = "use --pods for running pods: they are admitted first"
+        message = "requires --defragment: changing settings requires a node without state files"
         raise UsageError(message, where=f"{option_names.STATE} {state}", hint=hint)
     if defragment and (name := next((name for name, given in others.items() if given), "")):
-        message = "tells of settings, and does not go with --defragment"
-        raise UsageError(message, where=name, hint="give one of them")
+        message = "applies to settings and cannot be used with --defragment"
+        raise UsageError(message, where=name, hint="use one of them")
 
 
 class _Settings:
@@ -224,8 +223,8 @@ def _emit(document: Document, style: Style, snippet: int | None) -> None:
     proposals = document.get("proposals", [])
     if "proposals" in document and snippet > len(proposals):
         there = f"1 to {len(proposals)}" if proposals else "none"
-        hint = "" if proposals else "without --snippet the answer says why"
-        raise UsageError(f"there is no row {snippet}: there are {there}", where="--snippet", hint=hint)
+        hint = "" if proposals else "run without --snippet to see why"
+        raise UsageError(f"row {snippet} does not exist; rows: {there}", where="--snippet", hint=hint)
     emit(proposals[snippet - 1] if style.for_people else document, style)
 
 

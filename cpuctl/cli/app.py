@@ -188,7 +188,7 @@ def _refuse_second_machine(arguments: Sequence[str]) -> None:
     before = takewhile(lambda word: word != "--", arguments)
     named = [word for word in before if word == "--machine" or word.startswith(("-m", "--machine="))]
     if len(named) > 1:
-        raise UsageError("two machines are named, expected one", where=named[1])
+        raise UsageError("expected one machine, found two", where=named[1])
 
 
 def _meant(error: CpuctlError, arguments: Sequence[str]) -> str:
@@ -227,7 +227,7 @@ def _report_refusal(error: OSError) -> int:
 _WORK = {
     "cpuctl.pods": "reading pods",
     "cpuctl.machine": "reading the machine",
-    "cpuctl.kubelet": "reading what the kubelet is told",
+    "cpuctl.kubelet": "reading the kubelet's configuration",
     "cpuctl.checkpoints": "reading state files",
     "cpuctl.documents": "reading a document",
     "cpuctl.timeline": "replaying",
@@ -235,7 +235,7 @@ _WORK = {
     "cpuctl.capture": "reading the node's files",
     "cpuctl.cgroups": "reading control groups",
     "cpuctl.audit": "comparing",
-    "cpuctl.answering": "putting the answer together",
+    "cpuctl.answering": "preparing the answer",
     "cpuctl.cli.render": "writing the answer",
     "cpuctl.exports": "drawing",
 }
@@ -249,12 +249,12 @@ def _report_shortage(error: MemoryError) -> int:
         work = next((each for package, each in _WORK.items() if f"{name}.".startswith(f"{package}.")), "")
         trace = trace.tb_next
     message = f"out of memory while {work or 'starting'}"
-    return _report(InputError(message, hint="raise the limit (ulimit -v), or give less at once"))
+    return _report(InputError(message, hint="raise the limit (ulimit -v) or use less input"))
 
 
 def _report_defect(error: Exception) -> int:
     if os.environ.get("CPUCTL_DEBUG"):
         raise error
     complain(f"error: internal error: {type(error).__name__}: {error}")
-    complain("hint: this is a defect of cpuctl; CPUCTL_DEBUG=1 shows where, please report it")
+    complain("hint: this is a bug in cpuctl: please report it with the output of CPUCTL_DEBUG=1")
     return EXIT_INTERNAL

@@ -52,14 +52,14 @@ Examples:
 \b
   sudo cpuctl audit
   kubectl get pods -A -o json | sudo cpuctl audit --pods -
-  sudo cpuctl audit --pod-resources=live     # what the kubelet answers, too
+  sudo cpuctl audit --pod-resources=live     # also ask the kubelet
   sudo cpuctl audit --check cpusets,threads -o plan > plan.json
   cpuctl audit -m node7.tar.gz -o json
   sudo cpuctl audit -q -o prom --exit-zero
   cpuctl audit --root /host       # in a debugging pod
 
-Exit codes: 0 everything was checked and there is nothing but notes, 3 errors or warnings, or something could
-not be checked (with --exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 everything was checked and found at most notes, 3 errors or warnings, or something could not be
+checked (with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 
@@ -80,7 +80,7 @@ AuditOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format; jsonl is one finding a line, plan the changes to apply, prom metrics for "
+        help="Output format; jsonl is one finding per line, plan the changes to apply, prom metrics for "
         "node_exporter.",
         rich_help_panel=OUTPUT,
     ),

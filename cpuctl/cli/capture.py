@@ -37,7 +37,7 @@ Examples:
   sudo cpuctl capture --anonymize node7.tar.xz    # names and UIDs replaced
   ssh node7 sudo cpuctl capture - > node7.tar.gz
   cpuctl capture --root /mnt/node7 node7.tar.gz    # a mounted image
-  cpuctl plan -m node7.tar.gz -f pods.yaml         # as it was configured
+  cpuctl plan -m node7.tar.gz -f pods.yaml         # with its configuration
 
 Exit codes: 0 recorded, 2 usage (for example, the file exists), 4 unusable input, 5 the file cannot be
 written, 6 the file was replaced, but the output or undoing it failed.
@@ -103,10 +103,10 @@ def _to_stdout(style: Style) -> "Callable[[Capture], None]":
 
     if style.output is not Output.TABLE:
         raise UsageError(
-            "the archive itself goes to stdout", where="--output", hint="name a file, or leave --output out"
+            "the archive itself goes to stdout", where="--output", hint="write to a file or omit --output"
         )
     if sys.stdout.isatty():
-        raise UsageError("stdout is a terminal", where="-", hint="send the archive to a file: > node.tar.gz")
+        raise UsageError("stdout is a terminal", where="-", hint="redirect it to a file: > node.tar.gz")
     return lambda recording: write_members(recording.members, sys.stdout.buffer, Compression.GZIP)
 
 
@@ -148,4 +148,6 @@ def _now() -> str:
 
 def _note_unreadable(recording: "Capture", style: Style) -> None:
     if count := len(recording.manifest["unreadable"]):
-        print_unreadable(count, "run as root for all" if os.geteuid() else "MANIFEST.json says why", style)
+        print_unreadable(
+            count, "run as root to read them all" if os.geteuid() else "see MANIFEST.json", style
+        )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cpuctl.cgroups.applying import Outcome
     from cpuctl.operations.cgroups.preparation import ApplyInputs, Preparation
 
-HELP = """Look at the kubelet's control groups, and change their CPUs."""
+HELP = """Show the kubelet's control groups, and correct their CPU sets."""
 
 app = verb_group("cgroups", HELP)
 
@@ -52,7 +52,7 @@ Examples:
   cpuctl cgroups show -m node7.tar.gz -o wide
   cpuctl cgroups show --root /host --exit-code       # in a debugging pod
 
-Exit codes: 0 shown, 3 with --exit-code where something differs or no group is there, 2 usage, 4 unusable
+Exit codes: 0 shown, 3 with --exit-code if anything differs or no group exists, 2 usage, 4 unusable
 input.
 """
 
@@ -103,7 +103,7 @@ state that has changed since.
 Examples:
 
 \b
-  sudo cpuctl cgroups apply                  # what is wrong, by the state
+  sudo cpuctl cgroups apply                  # show what to correct
   sudo cpuctl audit -o plan --exit-zero | sudo cpuctl cgroups apply -f - --yes
   sudo cpuctl cgroups apply -f plan.json --yes --log writes.jsonl
   sudo cpuctl cgroups apply shop/web-0/app=4-7 shop/web-0/log=node:1
@@ -129,14 +129,16 @@ FileOption = Annotated[
     ),
 ]
 YesOption = Annotated[
-    bool, typer.Option("-y", option_names.YES, help="Write; without it only show what would change.")
+    bool, typer.Option("-y", option_names.YES, help="Write the changes; without this, only show them.")
 ]
-NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the kubelet to rewrite it.")]
+NoWaitOption = Annotated[
+    bool, typer.Option("--no-wait", help="Do not wait to see if the kubelet rewrites the set.")
+]
 QuotaOption = Annotated[
     bool,
     typer.Option(
         "--quota",
-        help="CFS quotas, too: none with exclusive CPUs, else the limits of the manifest (--pods).",
+        help="Also write CFS quotas: none for exclusive CPUs, else from the pods' limits (--pods).",
     ),
 ]
 LogOption = Annotated[
@@ -146,11 +148,11 @@ LogOption = Annotated[
     ),
 ]
 ForceOfflineOption = Annotated[
-    bool, typer.Option("--force-offline", help="Write CPUs that are offline (v2 only: v1 refuses).")
+    bool, typer.Option("--force-offline", help="Allow offline CPUs (cgroup v2 only).")
 ]
-ForceReservedOption = Annotated[bool, typer.Option("--force-reserved", help="Write reserved CPUs.")]
+ForceReservedOption = Annotated[bool, typer.Option("--force-reserved", help="Allow reserved CPUs.")]
 ForceExclusiveOption = Annotated[
-    bool, typer.Option("--force-exclusive", help="Write CPUs that are exclusive to another container.")
+    bool, typer.Option("--force-exclusive", help="Allow exclusive CPUs of another container.")
 ]
 UnwrittenExitCodeOption = Annotated[
     bool,
@@ -245,7 +247,7 @@ class _Run(NamedTuple):
         prepared, seconds = preparation.prepared, preparation.watched if self.wait else 0
         with write_log(self.log) as log, ProgressBar(self.style) as progress:
             stop = until_answered.enter_context(held_back())
-            watching = Watching(seconds, lambda: progress("watching whether it holds", 0, 0))
+            watching = Watching(seconds, lambda: progress("checking that the kubelet keeps it", 0, 0))
             outcome = perform(prepared, log, lambda: bool(stop), watching)
         if log.problem:
             prepared.warnings.append(log.problem)
@@ -264,5 +266,5 @@ def _answer(document: "CgroupsApply", style: Style) -> None:
         return
     left = result["notRestored"]
     files = "; ".join(f"{each['group']}/{each['file']}: {each['problem']}" for each in left)
-    what = "it failed, and not all is as before" if left else "the control groups are written"
-    emit_after_change(document, style, what, files or "cpuctl cgroups show shows them")
+    what = "the change failed and could not be fully undone" if left else "control groups were written"
+    emit_after_change(document, style, what, files or "check them with cpuctl cgroups show")

@@ -25,7 +25,7 @@ from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
-HELP = """Show CPUs as devices of dynamic resource allocation, as the driver dra.cpu has them."""
+HELP = """Show CPUs as devices (dynamic resource allocation, driver dra.cpu), and dry-run resource claims."""
 
 app = verb_group("dra", HELP)
 
@@ -149,7 +149,7 @@ FixedOption = Annotated[
     bool,
     typer.Option(
         "--fixed",
-        help="As a driver would pick that tells cores of several sockets apart which share an id.",
+        help="Pick CPUs as a driver that distinguishes cores with the same id on different sockets.",
         rich_help_panel=DRIVER,
     ),
 ]

@@ -88,7 +88,7 @@ def explain(
     inputs = planning_inputs(context, policy)
     if message and inputs.events:
         message_and_events = "tells of pods, and does not go with --message"
-        raise UsageError(message_and_events, where="--events", hint="give one of them")
+        raise UsageError(message_and_events, where="--events", hint="use one of them")
     if message:
         found = _found_messages(message, inputs, pod, style)
         emit(found, style)

@@ -26,11 +26,11 @@ def print_sources(sources: Sources, style: Style) -> None:
                 note(f"note: not verified {value}", style)
             continue
         if name == "passedOver" and style.for_people:
-            note(f"note: skipped, as they contain no pod template: {value}", style)
+            note(f"note: skipped (no pod template): {value}", style)
         if style.for_people and origin != "given":
             said = "" if value == origin else f" ({origin_text(name, origin)})"
             if name == "kubeletConfiguration" and sources.assumed_configuration:
-                said = f" are assumed: there is no {sources.assumed_configuration} (--kubelet-config FILE)"
+                said = f", because {sources.assumed_configuration} does not exist (set --kubelet-config FILE)"
             note(f"note: {_spaced(name)}: {value}{said}", style)
 
 
@@ -47,7 +47,7 @@ def observe(node: LiveNode, style: Style) -> ObservedNode:
     with ProgressBar(style) as progress:
         observed = observe_settled(node, progress)
     if not observed.settled:
-        note("note: the kubelet's state changed every time the node was read: try again", style)
+        note("note: the kubelet's state changed during every read; try again", style)
     return observed
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cpuctl.nri.plugin import Level, Plugin
     from cpuctl.operations.nri_policy import PolicyInputs
 
-HELP = """Tell a container runtime which CPUs containers get (Node Resource Interface)."""
+HELP = """Set the CPUs of containers from the container runtime (Node Resource Interface)."""
 
 app = verb_group("nri", HELP)
 
@@ -53,7 +53,7 @@ PlanOption = Annotated[
     typer.Option(
         option_names.PLAN,
         metavar="FILE",
-        help="Carry out a plan: what cpuctl plan -o json has printed; - for stdin.",
+        help="Carry out this plan (output of cpuctl plan -o json); - for stdin.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -69,21 +69,19 @@ AllocatingOption = Annotated[
 StateFileOption = Annotated[
     str,
     typer.Option(
-        _STATE_FILE, metavar="FILE", help="Where a policy keeps, from one run to the next, who holds what."
+        _STATE_FILE, metavar="FILE", help="File in which a policy keeps its assignments between runs."
     ),
 ]
 SocketOption = Annotated[
     str,
-    typer.Option("--socket", metavar="PATH", help="Where the runtime listens for plug-ins."),
+    typer.Option("--socket", metavar="PATH", help="The runtime's socket for plug-ins."),
 ]
 IndexOption = Annotated[
     str,
-    typer.Option(
-        "--index", metavar="NN", help="Two digits: runtimes ask plug-ins in the order of their indices."
-    ),
+    typer.Option("--index", metavar="NN", help="Two digits: runtimes call plug-ins in order of their index."),
 ]
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Only log what would be answered; containers are passed unchanged.")
+    bool, typer.Option("--dry-run", help="Only log the answers; containers stay unchanged.")
 ]
 EventsOutputOption = Annotated[
     EventOutput,
@@ -158,8 +156,8 @@ def run(
     inputs = PolicyInputs(policy, machine, kubelet_inputs(context), state, dry_run=dry_run)
     _refuse_clash(plan, inputs, index)
     if plan and names_state:
-        message = "a policy keeps a state, a plan does not"
-        raise UsageError(message, where=_STATE_FILE, hint=f"leave {_STATE_FILE} out")
+        message = "requires --policy: a plan has no state"
+        raise UsageError(message, where=_STATE_FILE, hint=f"omit {_STATE_FILE}")
     refuse_others_than_root(socket)
     messages()
     sources = Sources()
@@ -178,17 +176,17 @@ def run(
 
 def _refuse_clash(plan: str, inputs: "PolicyInputs", index: str) -> None:
     if bool(plan) == bool(inputs.policy):
-        hint = f"name either a plan ({option_names.PLAN} FILE) or a policy ({option_names.POLICY} static)"
-        raise UsageError("expected what to carry out, one of two", hint=hint)
+        hint = f"use either {option_names.PLAN} FILE or {option_names.POLICY} static"
+        raise UsageError("expected a plan or a policy", hint=hint)
     if plan and inputs.kubelet != KubeletInputs():
-        hint = "leave the kubelet's options out: the plan was made with them"
-        message = "what the kubelet is told counts with a policy only"
+        hint = "omit the kubelet options: the plan was made with them"
+        message = "kubelet options require --policy"
         raise UsageError(message, where=option_names.PLAN, hint=hint)
     if not re.fullmatch("[0-9]{2}", index):
         raise UsageError(f"expected two digits, found {index!r}", where="--index")
     if inputs.machine != LIVE_MACHINE and not inputs.dry_run:
-        hint = "with --dry-run it may be another"
-        raise UsageError("containers run on this machine", where="--machine", hint=hint)
+        hint = "add --dry-run to try another machine"
+        raise UsageError("containers run on this machine only", where="--machine", hint=hint)
 
 
 @contextmanager
@@ -266,8 +264,8 @@ class _Journal:
                 # Whoever has gone must not take the plug-in along.
                 if stream is sys.stdout and self._writes_events:
                     self._writes_events = False
-                    self.say(Level.WARNING, f"answers cannot be written any more: {os_reason(error)}")
+                    self.say(Level.WARNING, f"answers can no longer be written: {os_reason(error)}")
             if self._lost:
                 lost, self._lost = self._lost, 0
-                self.say(Level.WARNING, f"{lost} lines are lost, as nobody has read those before")
+                self.say(Level.WARNING, f"{lost} lines were lost: the reader is too slow")
             self._waiting.task_done()

@@ -128,7 +128,7 @@ TemplateOption = Annotated[
         "-T",
         "--template",
         metavar="NAME[=CPU[,MEM]]",
-        help="A pod without YAML, NAME=REQUEST/LIMIT: 'web=4/4,2Gi x3' is three pods; one amount stands for "
+        help="A pod without YAML, NAME=REQUEST/LIMIT: 'web=4/4,2Gi x3' is three pods; one amount sets "
         "both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.",
         rich_help_panel=INPUT,
     ),
@@ -176,8 +176,8 @@ DevicesOption = Annotated[
     typer.Option(
         option_names.DEVICES,
         metavar="FILE",
-        help="Devices of device plugins, free and healthy, by resource and NUMA node (schema: cpuctl schema "
-        "devices), or the answers of the pod resources API to GetAllocatableResources and List.",
+        help="Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl "
+        "schema devices), or the answers of the pod resources API (GetAllocatableResources, List).",
         rich_help_panel=INPUT,
     ),
 ]
@@ -283,7 +283,7 @@ ExitCodeOption = Annotated[
 ]
 PodsOutputOption = Annotated[
     ListOutput,
-    typer.Option("-o", "--output", help="Output format; jsonl is one pod a line.", rich_help_panel=OUTPUT),
+    typer.Option("-o", "--output", help="Output format; jsonl is one pod per line.", rich_help_panel=OUTPUT),
 ]
 NodeMachineOption = Annotated[
     str,

@@ -95,12 +95,12 @@ def unanswered(error: OSError | SystemExit) -> CpuctlError:
     with suppress(OSError):
         sys.stdout.close()  # what is left in it would fail once more when the process ends
     # rich ends the process by itself where a reader has gone and SIGPIPE is ignored.
-    reason = os_reason(error) if isinstance(error, OSError) else "its reader has gone"
+    reason = os_reason(error) if isinstance(error, OSError) else "the reader closed it"
     if not _written:
         return NodeAccessError(f"the answer cannot be written: {reason}", where="stdout")
     backups = ", ".join(filter(None, _written.values()))
-    hint = f"the old ones are {backups}" if backups else f"look at {', '.join(_written)}"
-    message = f"the files are written, but the answer cannot be written: {reason}"
+    hint = f"backups: {backups}" if backups else f"check {', '.join(_written)}"
+    message = f"files were written, but the answer cannot be written: {reason}"
     return NotRestoredError(message, where="stdout", hint=hint)
 
 
@@ -114,7 +114,7 @@ def emit_after_change(document: Document, style: Style, changed: str, hint: str 
             emit(document, style)
             sys.stdout.flush()
     except (OSError, SystemExit) as error:
-        message = f"{changed}, but {unanswered(error).message.removeprefix('the files are written, but ')}"
+        message = f"{changed}, but {unanswered(error).message.removeprefix('files were written, but ')}"
         raise NotRestoredError(message, where="stdout", hint=hint) from None
 
 

@@ -73,7 +73,7 @@ class _FormerOption(TyperOption):
             if self.option.name in opts:
                 from cpuctl.errors import UsageError
 
-                raise UsageError(f"is the former name of {name}", where=former, hint=f"use {name} alone")
+                raise UsageError(f"is the old name of {name}", where=former, hint=f"use only {name}")
             opts[self.option.name] = opts.pop(self.name)
             ctx.meta.setdefault(_FormerOption.__name__, []).append((former, name))
         return super().handle_parse_result(ctx, opts, args)
@@ -148,7 +148,7 @@ def _unfold(
         bool,
         typer.Option(
             _UNFOLD,
-            help="Explain the options that say what the kubelet is told, and exit.",
+            help="Explain the kubelet options, and exit.",
             callback=_explain_kubelet,
             is_eager=True,
             expose_value=False,

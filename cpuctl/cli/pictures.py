@@ -27,7 +27,7 @@ MachineSvgOption = Annotated[
     typer.Option(
         SVG,
         metavar="FILE",
-        help="Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.",
+        help="Also draw the machine with its CPUs as SVG; - is stdout, without the answer.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -36,8 +36,8 @@ HtmlOption = Annotated[
     typer.Option(
         HTML,
         metavar="FILE",
-        help="Also write a page with the answer, the picture and the inputs: one file that needs no network; "
-        "- is stdout, with no answer.",
+        help="Also write the answer, the picture and the inputs as one self-contained HTML page; - "
+        "is stdout, without the answer.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -60,15 +60,17 @@ class Pictures(Record):
 
         shown = [option for option, name in wanted.items() if name == STDOUT]
         if len(shown) > 1:
-            hint = "name a file for the others"
-            raise UsageError("only one of them can go to stdout", where=" ".join(shown), hint=hint)
+            hint = "use a file for the others"
+            raise UsageError("only one of them can be written to stdout", where=" ".join(shown), hint=hint)
         if shown and style.output.value != "table":
-            message = f"goes to stdout (-) in the place of the answer, and does not go with -o {style.output}"
-            raise UsageError(message, where=shown[0], hint="name a file, or leave -o out")
+            message = f"- (stdout) replaces the answer and cannot be used with -o {style.output}"
+            raise UsageError(message, where=shown[0], hint="write to a file or omit -o")
         paths = [Path(name) for name in wanted.values() if name != STDOUT]
         if len({path.absolute() for path in paths}) < len(paths):
-            hint = "name a file for each"
-            raise UsageError("the same file is given twice", where=" ".join(wanted), hint=hint)
+            hint = "use a file for each"
+            raise UsageError(
+                "expected different files, found the same one twice", where=" ".join(wanted), hint=hint
+            )
         for path in paths:
             check_target(path, replace=replace)
         return cls(wanted, replace)

@@ -88,7 +88,7 @@ PlanOutputOption = Annotated[
         metavar="FORMAT",
         help="Output format: table, wide, json, yaml; prom: the kubelet's metrics; nrt: the "
         "NodeResourceTopology that an exporter would publish; nri: what an NRI plug-in would answer the "
-        "container runtime. To carry out the plan: memory-qos and balloons (NRI plug-ins), crictl (a "
+        "container runtime. To carry out the plan: memory-qos and balloons (for NRI plug-ins), crictl (a "
         "script), systemd (drop-ins).",
         rich_help_panel=OUTPUT,
     ),
@@ -146,14 +146,14 @@ def _refuse_clash(
     kubelets_own = output in (PlanOutput.PROM, PlanOutput.NRT)
     if policy and (kubelets_own or files["--write-state"]):
         where = f"-o {output}" if kubelets_own else "--write-state"
-        message = "cannot be used with --policy: no kubelet comes to such an answer"
-        raise UsageError(message, where=where, hint="leave one of them out")
+        message = "cannot be used with --policy: no kubelet decides like a policy"
+        raise UsageError(message, where=where, hint="omit one of them")
     options = [option for option, name in files.items() if name]
     if settings is not None and (output not in _OF_TWO or options):
         raise UsageError(
-            "cannot be used with --compare, which leaves two nodes",
+            "cannot be used with --compare, which makes two plans",
             where=options[0] if output in _OF_TWO else f"-o {output}",
-            hint="plan again with the settings that you choose",
+            hint="run cpuctl plan again with the settings you choose",
         )
 
 
@@ -250,8 +250,8 @@ def _rounds(text: str, pods: int) -> "Rounds | None":
     from cpuctl.inputs.pods import read_rounds
 
     if not pods:
-        hint = "name some with -f or -T"
-        raise UsageError("there are no pods to repeat", where=option_names.REPEAT, hint=hint)
+        hint = "add pods with -f or -T"
+        raise UsageError("found no pods to repeat", where=option_names.REPEAT, hint=hint)
     return read_rounds(text, max(MAX_PODS // pods, 1))
 
 
@@ -279,7 +279,7 @@ def _emit_for_runtime(
 
     assert plan["kind"] == "Plan", "two sides are refused before"
     if written_by_kubelet(plan) and (who := _WRITERS.get(style.output)):
-        note(f"note: the kubelet's static policy writes CPU sets, too: a node has it or {who}", style)
+        note(f"note: the kubelet's static policy also writes CPU sets: use it or {who}, not both", style)
     answers = nri_document(plan, node if isinstance(node, Node) else None)
     if style.output == PlanOutput.NRI:
         emit(answers, style)
@@ -302,7 +302,7 @@ def _name_others(planned: "Planned", style: Style) -> None:
 
     for pod in planned.document["pods"] if planned.document["kind"] == "Plan" else []:
         if pod["outcome"] != "Admitted":
-            note(f"warning: {full_name(pod)} is left out: {rejection_text(pod)}", style)
+            note(f"warning: {full_name(pod)} is omitted: {rejection_text(pod)}", style)
 
 
 def _draw(pictures: Pictures, planning: Planning, planned: "Planned") -> None:

@@ -8,9 +8,9 @@ from cpuctl.cli.app import verb_group
 from cpuctl.cli.options import ForceOption, NoColorOption, OutputOption, QuietOption
 from cpuctl.cli.output import Output, Style, emit, remember_written
 
-HELP = """Policies (plug-ins) that choose CPUs in the kubelet's place, to see what would come of it.
+HELP = """What-if policies (plug-ins) that choose CPUs instead of the kubelet.
 
-Try one with cpuctl plan --policy NAME. No kubelet behaves like these."""
+Try one with cpuctl plan --policy NAME. No kubelet has these policies."""
 
 app = verb_group("policies", HELP)
 
@@ -86,7 +86,7 @@ Examples:
   cpuctl policies new mine.py
   cpuctl plan -f pods.yaml --policy ./mine.py:Mine
 
-Exit codes: 0 written, 2 usage, 4 the file is there already, 5 it cannot be written.
+Exit codes: 0 written, 2 usage, 4 the file exists, 5 it cannot be written.
 """
 
 FileArgument = Annotated[

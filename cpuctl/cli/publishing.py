@@ -31,7 +31,7 @@ PublisherOption = Annotated[
 def refuse_publisher(publisher: str, style: Style) -> None:
     """Raise UsageError for a publisher where nothing is published."""
     if publisher != "rte" and style.output != "nrt":
-        raise UsageError("is read with -o nrt only", where="--publisher", hint="add -o nrt")
+        raise UsageError("requires -o nrt", where="--publisher", hint="add -o nrt")
 
 
 def emit_topology(planning: Planning, node: StartResult | None, publisher: str, style: Style) -> bool:

@@ -62,7 +62,7 @@ milliseconds. Nothing is changed on the node.
 
 A kubelet's log (journalctl -u kubelet, as text or with -o json, or the kubelet's own log file) is a timeline,
 too: with -f, -m and --kubelet-config, the same pods are decided again, and every difference from what the
-kubelet did is reported, the first one on top. Pods without a manifest are skipped and listed.
+kubelet did is reported. Pods without a manifest are skipped and listed.
 
 So is the log of the NRI plug-in "logger", with a container runtime's requests: a pod without a manifest is
 derived from the resources of its containers, and what cannot be derived is listed.
@@ -77,7 +77,7 @@ With --policy, a policy (plug-in) chooses CPUs instead of every kubelet of the t
 Examples:
 
 \b
-  cpuctl replay --new > timeline.yaml    # a commented example to start from
+  cpuctl replay --new > timeline.yaml    # an example with comments
   cpuctl replay timeline.yaml
   cpuctl replay timeline.yaml -o jsonl | jq 'select(.pod == "default/web")'
   cpuctl replay timeline.yaml --follow --speed 10x
@@ -105,19 +105,17 @@ MachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="Another machine than the timeline's; that of a log (default: live).",
+        help="Use this machine instead of the timeline's; for a log, its machine (default: live).",
         rich_help_panel=INPUT,
     ),
 ]
 UntilOption = Annotated[
     str,
-    typer.Option(
-        option_names.UNTIL, metavar="DURATION", help="Stop after so much of the timeline, e.g. 30s."
-    ),
+    typer.Option(option_names.UNTIL, metavar="DURATION", help="Stop after this much time, e.g. 30s."),
 ]
-FollowOption = Annotated[bool, typer.Option("--follow", help="Tell what happens when it happens.")]
+FollowOption = Annotated[bool, typer.Option("--follow", help="Print events as they happen.")]
 SpeedOption = Annotated[
-    str, typer.Option("--speed", metavar="FACTOR", help="How fast time goes by with --follow, e.g. 10x.")
+    str, typer.Option("--speed", metavar="FACTOR", help="Speed of time with --follow, e.g. 10x.")
 ]
 NewOption = Annotated[bool, typer.Option("--new", help="Print a commented example of a timeline.")]
 SvgOption = Annotated[
@@ -125,7 +123,7 @@ SvgOption = Annotated[
     typer.Option(
         SVG,
         metavar="FILE",
-        help="Also draw CPUs over time, as SVG; - is stdout, with no answer.",
+        help="Also draw CPUs over time as SVG; - is stdout, without the answer.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -134,8 +132,8 @@ OutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format; jsonl is one entry a line, nri what a plug-in of the Node Resource Interface "
-        "would answer the container runtime, event by event.",
+        help="Output format; jsonl is one entry per line, nri is what an NRI plug-in would "
+        "answer the container runtime, event by event.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -173,7 +171,7 @@ def replay(
     pace = read_pace(speed, style, follow=follow)
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     if pictures.instead and pace is not None:
-        raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
+        raise UsageError("cannot be - (stdout) with --follow", where=SVG, hint="use a file")
     inputs = TimelineInputs(
         timeline,
         machine,
@@ -235,7 +233,10 @@ def _answer(
     if answers and runtime:
         from cpuctl.answering.replay_answer import nri_replay_document
 
-        note("note: answers follow the kubelet's decisions at once; its own writes wait for its loop", style)
+        note(
+            "note: answers follow each decision at once; the kubelet itself waits for its reconcile loop",
+            style,
+        )
         emit(nri_replay_document(simulation, sources.entries), style)
 
 
@@ -275,13 +276,11 @@ def read_pace(text: str, style: Style, *, follow: bool) -> float | None:
     """
     if not follow:
         if text:
-            raise UsageError("is of use with --follow only", where="--speed", hint="add --follow")
+            raise UsageError("requires --follow", where="--speed", hint="add --follow")
         return None
     if style.output not in _STREAMS:
         hint = "use -o table, -o wide or -o jsonl"
-        raise UsageError(
-            f"cannot be used with -o {style.output}, which is one answer", where="--follow", hint=hint
-        )
+        raise UsageError(f"cannot be used with -o {style.output}", where="--follow", hint=hint)
     found = _SPEED.fullmatch(text or "1x")
     if found is None or not float(found["number"]):
         raise UsageError(f"expected a factor such as 10x or 0.5x, found {text!r}", where="--speed")

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Write all that is known of a node on one page, to hand on.
+HELP = """Write a full report about a node on one HTML page.
 
-Machine, configuration and its findings, state files, who holds which CPUs, and the audit; with pods (-f, -T)
-also what would become of them on the node as it is, and why those are rejected that are; with --timeline a
-replay. What a recording lacks is told as not known, never as clean.
+Contains the machine, the configuration and its findings, the state files, the owner of each CPU, and the
+audit. With pods (-f, -T), also where they would go and why some are rejected; with --timeline, also a replay.
+What was not recorded is reported as unknown, never as clean.
 
---html writes the page: one file that needs no network, to be mailed, printed or put beside a ticket. Point at
-a CPU to see whose it is, show one pod alone, fold what you do not need; all of it works by keyboard, and
-without scripts everything is there to be read. Without --html a summary is printed; -o json has all of it.
+--html writes one self-contained page, to mail, print or attach to a ticket. Point at a CPU to see its owner,
+show a single pod, fold what you do not need. Everything works from the keyboard, and all content is readable
+without scripts. Without --html, prints a summary; -o json has everything.
 
 Nothing is changed on the node.
 
@@ -52,9 +52,8 @@ Examples:
   cpuctl report node7.tar.xz --timeline timeline.yaml --html - > node7.html
   cpuctl report node7.tar.xz -o json | jq .unknown
 
-Exit codes: 0 nothing wrong was found, and all is known, 3 there are errors or warnings, the kubelet would not
-start, a pod is not admitted, an expectation is not met, or something is not known (with --exit-zero 0), 2
-usage, 4 unusable input.
+Exit codes: 0 no problems and nothing unknown, 3 errors or warnings, the kubelet would not start, a pod is not
+admitted, an expectation is not met, or something is unknown (with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 PageOption = Annotated[
@@ -62,7 +61,7 @@ PageOption = Annotated[
     typer.Option(
         HTML,
         metavar="FILE",
-        help="Write the page: one file that needs no network; - is stdout, with no summary.",
+        help="Write one self-contained HTML page; - is stdout, without the summary.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -71,7 +70,7 @@ TimelineOption = Annotated[
     typer.Option(
         "--timeline",
         metavar="FILE",
-        help="Replay a timeline, too (cpuctl replay).",
+        help="Also replay a timeline (see cpuctl replay).",
         rich_help_panel=INPUT,
     ),
 ]
@@ -120,5 +119,5 @@ def _write(document: "Report", pictures: Pictures, style: Style) -> None:
         return
     emit(document, style)
     if style.for_people and not pictures:
-        wide = "" if style.output is Output.WIDE else "-o wide says what to do about findings, "
-        note(f"note: {wide}--html FILE writes all of it as a page", style)
+        wide = "" if style.output is Output.WIDE else "show fixes with -o wide, "
+        note(f"note: {wide}write the full report with --html FILE", style)

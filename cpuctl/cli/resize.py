@@ -73,19 +73,22 @@ SetOption = Annotated[
     typer.Option(
         option_names.SET,
         metavar="POD[/CONTAINER]:cpu=N",
-        help="New resources, memory=N as well; N stands for request and limit, N/M tells them apart.",
+        help="New resources, also memory=N; N sets request and limit, N/M sets them separately.",
     ),
 ]
 EditedOption = Annotated[
     list[str],
-    typer.Option(option_names.EDITED, metavar="PODS", help="Manifests of pods that run, with new resources."),
+    typer.Option(option_names.EDITED, metavar="PODS", help="Manifests of running pods with new resources."),
 ]
 SemanticsOption = Annotated[
     Semantics,
-    typer.Option("--resize-semantics", help="The preview as the KEP says, or as its reference has it."),
+    typer.Option("--resize-semantics", help="Preview as in the KEP, or as in its reference implementation."),
 ]
 PreviewOption = Annotated[
-    bool, typer.Option("--preview", help="Take the gate's allocator for released, whatever the minor.")
+    bool,
+    typer.Option(
+        "--preview", help="Use the gate's allocator as if it were released, for any kubelet version."
+    ),
 ]
 
 
@@ -131,8 +134,8 @@ def resize(
 
 def _refuse_clash(policy: str, write_state: str) -> None:
     if policy and write_state:
-        message = "cannot be used with --policy: no kubelet comes to such an answer"
-        raise UsageError(message, where="--write-state", hint="leave one of them out")
+        message = "cannot be used with --policy: no kubelet decides like a policy"
+        raise UsageError(message, where="--write-state", hint="omit one of them")
 
 
 def _require_configuration(planning: Planning, write_state: str) -> None:
@@ -181,8 +184,8 @@ def read_resizing(inputs: PlanningInputs, requested: ResizeInputs, sources: Sour
     from cpuctl.inputs.sources import refuse_stdin_twice
 
     if not (inputs.filenames or inputs.templates or inputs.pods):
-        hint = "name those that run with --pods or -f, or describe them with -T db=4/4"
-        raise UsageError("no pods to resize", hint=hint)
+        hint = "add running pods with --pods or -f, or describe them with -T db=4/4"
+        raise UsageError("found no pods to resize", hint=hint)
     refuse_stdin_twice(
         inputs.kubelet.config,
         inputs.state,

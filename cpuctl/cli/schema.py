@@ -11,8 +11,8 @@ app = command_group()
 
 HELP = """Print the JSON Schema of an answer; without a name, list everything that has one.
 
-podresources is not an output: it is the form of manifests that cpuctl pods lint checks, also for editors.
-Write it to a file and begin a manifest with the line
+podresources is not an output: it describes manifests, as checked by cpuctl pods lint, for your editor. Write
+it to a file, and start each manifest with this line:
 
 \b
   # yaml-language-server: $schema=podresources.schema.json
@@ -37,5 +37,5 @@ def schema(
         typer.echo("\n".join(schema_names()))
         return
     if name not in schema_names():
-        raise UsageError(f"no schema is called {name!r}", hint=f"choose from {', '.join(schema_names())}")
+        raise UsageError(f"unknown schema {name!r}", hint=f"choose from {', '.join(schema_names())}")
     typer.echo(schema_text(name), nl=False)

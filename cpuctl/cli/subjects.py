@@ -67,14 +67,14 @@ class SubjectCommand(PanelledCommand):
         option = self.subject.option
         if self.subject is Subject.MACHINE:
             raise UsageError(
-                f"another machine is named as an argument: {given}",
+                f"conflicts with the argument {given}",
                 where=f"{option} {other}",
-                hint="give one of them",
+                hint="use one of them",
             )
         raise UsageError(
-            f"other pods are named as arguments: {' '.join(given)}",
+            f"conflicts with the arguments {' '.join(given)}",
             where=" ".join(f"{option} {each}" for each in other),
-            hint=f"name all of them as arguments, or each of them behind {option}",
+            hint=f"use arguments or {option}, not both",
         )
 
 

@@ -39,16 +39,16 @@ app = command_group()
 
 HELP = """Show exclusive CPUs as they run: their load, and who disturbs them.
 
-A row for every container with exclusive CPUs: the load on each of them, the CPU time that the container had
-and that others took, steal, throttling, threads of others that were seen there, interrupts of devices, how
-long its threads waited to run and how often they moved, and pages that came from other NUMA nodes. Then the
-shared pool with its pressure (PSI), the reserved CPUs, and a map of all CPUs by socket, NUMA node, L3 and
-core, coloured by owner, bright by load. A dash is a value that the kernel does not provide.
+One row per container with exclusive CPUs: the load of each CPU, the CPU time used by the container and by
+others, steal, throttling, foreign threads, device interrupts, how long its threads waited to run and how
+often they moved, and pages from other NUMA nodes. Below: the shared pool with its pressure (PSI), the
+reserved CPUs, and a map of all CPUs by socket, NUMA node, L3 and core. Colour is the owner, brightness the
+load, a dash a value that the kernel does not provide.
 
-The screen needs Textual: pip install 'cpuctl[top]'. --once and -o jsonl do without, and so does a terminal
-that only prints (TERM=dumb), which gets a table every second.
+The screen needs Textual: pip install 'cpuctl[top]'. --once and -o jsonl work without it; a terminal that
+can only print (TERM=dumb) gets a table every second.
 
-It looks at the node's counters once a second, and changes nothing; it keeps itself off exclusive CPUs.
+Reads the node's counters once a second, changes nothing, and stays off exclusive CPUs.
 
 Examples:
 
@@ -77,10 +77,10 @@ class TopOutput(StrEnum):
 
 OnceOption = Annotated[
     bool,
-    typer.Option("--once", help="Look for one interval, print the answer, and end.", rich_help_panel=OUTPUT),
+    typer.Option("--once", help="Sample one interval, print the answer, and exit.", rich_help_panel=OUTPUT),
 ]
 IntervalOption = Annotated[
-    float, typer.Option("--interval", metavar="SECONDS", help="The time between two looks, 0.2 to 3600.")
+    float, typer.Option("--interval", metavar="SECONDS", help="Seconds between samples, 0.2 to 3600.")
 ]
 SamplesOption = Annotated[
     int,
@@ -93,8 +93,8 @@ RecordOption = Annotated[
     typer.Option(
         "--record",
         metavar="FILE",
-        help="Write every moment to a new file, a JSON object a line; compressed where the name ends in .gz. "
-        "It ends at 1 GiB.",
+        help="Write every sample to a new file, one JSON object per line, up to 1 GiB; compressed if "
+        "the name ends in .gz.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -103,7 +103,7 @@ ReplayOption = Annotated[
     typer.Option(
         "--replay",
         metavar="FILE",
-        help="Play what --record has written, or -o jsonl printed; with --once its last moment.",
+        help="Play a file written by --record or -o jsonl; with --once, show its last sample.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -112,7 +112,7 @@ TopOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="With --once: table, wide, json or yaml. jsonl: every moment, an answer a line.",
+        help="With --once: table, wide, json or yaml. jsonl: one sample per line.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -156,18 +156,18 @@ def top(
 
 
 def _refuse_clash(context: typer.Context, record: str) -> None:
-    """Raise UsageError for what a recording is not asked with ``--replay``: it has its node in it."""
+    """Raise UsageError for options that a recording already determines."""
     if record:
-        hint = "copy the file, or leave --record out"
-        raise UsageError("cannot be used with --replay: it is recorded already", where="--record", hint=hint)
+        hint = "copy the file instead, or omit --record"
+        raise UsageError("cannot be used with --replay: it is already recorded", where="--record", hint=hint)
     others = [each for each in context.command.params if panel_of(each) in (INPUT, KUBELET)]
     for option in others:
         source = context.get_parameter_source(option.name or "")
         if option.name != "replay" and source is not None and source.name == "COMMANDLINE":
             raise UsageError(
-                "cannot be used with --replay: a recording has its node in it",
+                "cannot be used with --replay: the recording already has its node",
                 where=option.opts[-1],
-                hint=f"leave out {option.opts[-1]}, or --replay to look at a node",
+                hint=f"omit {option.opts[-1]}, or omit --replay to read a node",
             )
 
 
@@ -175,11 +175,11 @@ def _refuse_form(output: TopOutput | None, *, once: bool, interval: float, sampl
     if not 0.2 <= interval <= 3600:
         raise UsageError(f"expected 0.2 to 3600 seconds, found {interval:g}", where="--interval")
     if samples and (once or output is not TopOutput.JSONL):
-        hint = "add -o jsonl, and leave --once out"
-        raise UsageError("moments are counted with -o jsonl alone", where="--samples", hint=hint)
+        hint = "add -o jsonl and omit --once"
+        raise UsageError("requires -o jsonl", where="--samples", hint=hint)
     if output is not None and output is not TopOutput.JSONL and not once:
-        hint = "add --once; -o jsonl prints every moment"
-        raise UsageError("the screen has no other form", where=f"-o {output}", hint=hint)
+        hint = "add --once, or use -o jsonl to print every sample"
+        raise UsageError("requires --once", where=f"-o {output}", hint=hint)
 
 
 @contextmanager
@@ -212,7 +212,7 @@ def _recorder(name: str, style: Style) -> "Iterator[Recorder | None]":
     finally:
         recorder.close()
         if recorder.full:
-            note(f"warning: {name} is full, the moments after that are not recorded", style)
+            note(f"warning: {name} is full; later samples are not recorded", style)
 
 
 def _moments(feed: "_LiveFeed", interval: float) -> "Iterator[Top]":
@@ -267,8 +267,8 @@ def _has_screen() -> bool:
     Raise UsageError where there is none, or nothing to draw with.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        hint = "--once prints one moment, -o jsonl all of them"
-        raise UsageError("stdin or stdout is no terminal", hint=hint)
+        hint = "use --once for one sample, -o jsonl for all"
+        raise UsageError("stdin or stdout is not a terminal", hint=hint)
     if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
         return False
     try:

@@ -148,7 +148,7 @@ class TopScreen(App[None]):
             return
         if document is None:
             if played:
-                self.say("this is the end of the recording")
+                self.say("end of the recording")
                 self._change(frozen=True)
             return
         if not self.view.frozen:
@@ -202,7 +202,7 @@ class TopScreen(App[None]):
         board = self.query_one(Board)
         width, height = board.size
         if self.document is None:
-            board.show([[Cell("looking at the node ...")]])
+            board.show([[Cell("reading the node ...")]])
         elif height:
             board.show(screen(self.document, self._clamped(), width, height, color=self._colored))
 
@@ -234,7 +234,7 @@ class TopScreen(App[None]):
             if document is not None:
                 self.document = document
             self.view = self.view._replace(frozen=True)
-            self.say(f"moment {self._feed.place}")
+            self.say(f"sample {self._feed.place}")
 
     def _turn(self, page: str) -> None:
         back = self.view.page if self.view.page in ("containers", "map") else self.view.back
@@ -274,7 +274,7 @@ class TopScreen(App[None]):
 
     def _write(self) -> None:
         if self._capture is None:
-            self.say("a recording is not captured: the node is not here")
+            self.say("a recording cannot be captured: only the node itself can")
             return
         self.say("writing a capture ...")
         self.run_worker(partial(self._written, self._capture), thread=True, exclusive=True)

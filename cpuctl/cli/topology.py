@@ -92,63 +92,63 @@ Examples:
 """
 
 
-SYNTHETIC_HELP = """Write a machine in one line, such as synthetic:2s4n16c2t, for -m.
+SYNTHETIC_HELP = """Describe a machine in one line (synthetic:2s4n16c2t) for -m.
 
-What is no topology is left out: firmware's ids, caches other than L3, frequencies. The line is the shortest
-of several that describe the machine. Such lines are written by hand, too: for bug reports, tests, and
-machines that nobody has yet.
+Only the topology is described: no firmware ids, caches other than L3, or frequencies. Prints the shortest
+possible line. You can also write such a line yourself: for bug reports, tests, and machines that you do not
+have.
 
-First come figures as in lscpu, in this order:
-
-\b
-  2s           sockets; left out: 1
-  4n           NUMA nodes in all; left out: as many as sockets; 0n: no NUMA
-  16c2t        cores of each socket, CPUs of each core; without t: 1
-  8p2t+12e1t   performance and efficiency cores; the plus may be left out
-  8c2t+12c1t   the same cores, where the kernel does not tell kinds apart
-
-Then options, separated by commas. How CPUs are numbered, and what runs across what:
+The line starts with numbers as in lscpu, in this order:
 
 \b
-  far          all cores are counted through once per thread (the default):
-               of 8 cores, CPUs 0 and 8 are one
+  2s           sockets; default: 1
+  4n           NUMA nodes in total; default: one per socket; 0n: no NUMA
+  16c2t        cores per socket, CPUs per core; without t: 1
+  8p2t+12e1t   performance and efficiency cores; the plus is optional
+  8c2t+12c1t   the same cores, if the kernel does not report their kind
+
+Then options, separated by commas. Numbering of CPUs, and how sockets, NUMA nodes and L3 caches overlap:
+
+\b
+  far          the first CPUs of all cores come first, then the second ones
+               (the default): with 8 cores, CPUs 0 and 8 are one core
   near         siblings have neighbouring numbers: CPUs 0 and 1 are one core
-  interleaved  cores are dealt to sockets, NUMA nodes and L3 groups in turn
+  interleaved  cores alternate between sockets, NUMA nodes and L3 groups
   across       every NUMA node has an equal share of every socket; without
-               it, nodes end where sockets do
-  l3=8         groups that share an L3 cache, in all; 0 or none: there is no
-               such cache; -: unknown; left out: one a NUMA node or socket,
-               whichever are more
+               this, a NUMA node does not cross sockets
+  l3=8         number of L3 caches in total; 0 or none: no L3 cache;
+               -: unknown; default: one per NUMA node or socket, whichever
+               is more
 
-Memory of every NUMA node or, with slashes, of each in order; with 0n the machine's:
+Memory of every NUMA node or, separated by slashes, of each node in order; with 0n, of the machine:
 
 \b
-  mem=64Gi               bytes; left out: 64Gi
+  mem=64Gi               amount; default: 64Gi
   mem=64Gi/0/-           -: unknown
   hugepages-2Mi=512      pages of this size
   hugepages-1Gi=4/-      -: the node has no such pages
-  hugepages=-            unknown, but for what other options name
-  distances=10+21/21+10  a row a node; none: no distances; left out: 10 to
-                         itself, 12 inside a socket, 21 to another
+  hugepages=-            unknown, except sizes set by other options
+  distances=10+21/21+10  one row per node; none: no distances; default: 10 to
+                         itself, 12 inside a socket, 21 to another one
 
-States and kinds of CPUs, each a CPU list with + for the comma, or a kernel's mask (0xf+00000000):
+States and kinds of CPUs, as a CPU list with + instead of commas, or a mask (0xf+00000000):
 
 \b
-  nosmt        only the first CPU of each core runs, as a kernel's nosmt says
-  offline=3+5  CPUs that do not run
-  absent=6-7   CPUs that do not exist
-  isolated=2-7   isolcpus
+  nosmt        only the first CPU of each core is online, as with nosmt
+  offline=3+5  offline CPUs
+  absent=6-7   CPU numbers that do not exist
+  isolated=2-7   isolated CPUs (isolcpus)
   nohz_full=2-7  CPUs without a tick
-  pcores=0-15    of performance cores, in place of what figures say
-  ecores=16-27   of efficiency cores
+  pcores=0-15    CPUs of performance cores, overrides 8p
+  ecores=16-27   CPUs of efficiency cores, overrides 12e
 
-Groups of CPUs in place of the regular ones: lists between slashes, each with a number before a colon if it is
-not its place, or none:
+Irregular groups of CPUs: lists separated by slashes, each with its id and a colon in front if the id is not
+its position:
 
 \b
-  cores=0+8/1+9       a CPU in no list is a core of its own
+  cores=0+8/1+9       a CPU in no list is a core by itself
   sockets=0-3/4-7
-  nodes=0-2/3-7/252:  the last has no CPUs
+  nodes=0-2/3-7/252:  the last node has no CPUs
   l3=0-3/4-7
 
 Examples:
@@ -156,17 +156,17 @@ Examples:
 \b
   cpuctl topology synthetic                      # this host
   cpuctl topology synthetic node7.tar.xz
-  cpuctl topology map synthetic:8p2t+12e,near    # as many notebooks have it
+  cpuctl topology map synthetic:8p2t+12e,near    # a notebook
   cpuctl topology show synthetic:2s4n16c2t,l3=8,nosmt
   cpuctl topology distances synthetic:2s4n8c,across
   cpuctl plan -m synthetic:2s2n8c2t,isolated=4-7 -T web=4/4
 
-Exit codes: 0 written, 2 usage, 4 unusable input, or a machine that no such line describes.
+Exit codes: 0 written, 2 usage, 4 unusable input, or a machine without a synthetic form.
 """
 
 
 class ShowByDefault(VerbGroup):
-    """A group whose verb may be left out: ``topology -o json`` is ``topology show -o json``."""
+    """A group whose verb may be omitted: ``topology -o json`` is ``topology show -o json``."""
 
     default_verb = "show"
 
@@ -255,8 +255,8 @@ def show(
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     names = _columns(columns)
     if names and memory:
-        message = "shows CPUs only, and does not go with --numa-memory"
-        raise UsageError(message, where="--columns", hint="give one of them")
+        message = "shows only CPUs and cannot be used with --numa-memory"
+        raise UsageError(message, where="--columns", hint="use one of them")
     inputs = KubeletInputs(
         config=kubelet_config, config_dir=config_dir, arguments=kubelet_args, version=kubelet_version
     )
@@ -316,8 +316,8 @@ def synthetic(
     style = Style(output, color=not no_color, quiet=quiet, view="synthetic_blocks")
     document = _answer(machine, "", style)
     if why_not := document["summary"]["whyNotSynthetic"]:
-        hint = "record it instead (cpuctl capture FILE), and give the recording with -m"
-        raise InputError(f"no such line describes this machine: {why_not}", where=machine, hint=hint)
+        hint = "record it (cpuctl capture FILE) and use the recording with -m"
+        raise InputError(f"this machine has no synthetic form: {why_not}", where=machine, hint=hint)
     emit(document, style)
 
 
@@ -341,9 +341,9 @@ def devices(
     print_sources(sources, style)
     if not found:
         raise InputError(
-            "tells of no PCI devices that are handed to pods",
+            "has no PCI devices that are given to pods",
             where=source.origin,
-            hint="a recording tells of them with sys/devices/pci* or sys/bus/pci/devices",
+            hint="recordings have devices if they contain sys/devices/pci* or sys/bus/pci/devices",
         )
     emit(pci_document(found) if style.for_people else draft(drafted(found)), style)
 
@@ -414,9 +414,7 @@ def _columns(text: str) -> "list[ColumnName]":
     unknown = [name for name in wanted if name not in columns]
     if unknown:
         known = ", ".join(ALL_COLUMNS).lower()
-        raise UsageError(
-            f"no column is called {unknown[0]!r}", where="--columns", hint=f"choose from {known}"
-        )
+        raise UsageError(f"unknown column {unknown[0]!r}", where="--columns", hint=f"choose from {known}")
     return [columns[name] for name in wanted]
 
 
@@ -426,8 +424,8 @@ FOREIGN = frozenset({TopologyOutput.LSCPU, TopologyOutput.NUMACTL, TopologyOutpu
 def refuse_beside(output: TopologyOutput, asked: Mapping[str, object]) -> None:
     """Raise UsageError for an option, by its name, that another tool's form has no place for."""
     for option in (option for option, value in asked.items() if value):
-        message = f"does not go with -o {output}, which is the whole machine"
-        raise UsageError(message, where=option, hint=f"leave {option} out")
+        message = f"cannot be used with -o {output}: it always writes the whole machine"
+        raise UsageError(message, where=option, hint=f"omit {option}")
 
 
 def write_object(spec: str, inputs: KubeletInputs, publisher: str, style: Style) -> None:

@@ -41,9 +41,9 @@ a kubelet that restarts. Findings are those of cpuctl audit.
 Changes of state files and control groups are noticed at once (inotify), those of threads and interrupts by
 sampling (--every). Each leads to an audit; without any, one runs every five minutes (--full).
 
-What the kubelet is about to put right is not reported before it has had the time to do so:
-cpuManagerReconcilePeriod after its state was written, or after a pod was removed. A finding is resolved after
-10 seconds without it (--settle). If it keeps coming back, that time doubles, up to five minutes.
+What the kubelet will correct itself is reported only if it still differs cpuManagerReconcilePeriod after the
+state was written or a pod was removed. A finding is resolved after 10 seconds without it (--settle). If it
+keeps coming back, that time doubles, up to five minutes.
 
 Next: cpuctl audit, for the commands that fix what was found.
 
@@ -57,8 +57,8 @@ Examples:
   sudo cpuctl watch --textfile /var/lib/node_exporter/cpuctl_audit.prom
   cpuctl watch --root /host                       # in a debugging pod
 
-Exit codes: 0 ended by --for, SIGTERM, SIGINT or SIGHUP, 2 usage, 3 a finding as --fail-on names it, 4
-unusable input, 5 the node refused.
+Exit codes: 0 ended by --for, SIGTERM, SIGINT or SIGHUP, 2 usage, 3 a finding matches --fail-on, 4 unusable
+input, 5 the node refused.
 """
 
 
@@ -104,15 +104,15 @@ MaxCPUOption = Annotated[
         metavar="PERCENT",
         min=0.1,
         max=100,
-        help="How much of one CPU audits may take in the long run; samples may take as much again.",
+        help="Share of one CPU that audits may use on average; samples may use the same again.",
     ),
 ]
 UntilOption = Annotated[
     Until | None,
-    typer.Option("--fail-on", help="End with exit code 3 at the first finding of this severity or worse."),
+    typer.Option("--fail-on", help="Exit with code 3 at the first finding of this severity or worse."),
 ]
 ForOption = Annotated[
-    str, typer.Option("--for", metavar="DURATION", help="End with exit code 0 after this time.")
+    str, typer.Option("--for", metavar="DURATION", help="Exit with code 0 after this time.")
 ]
 TextfileOption = Annotated[
     str,
@@ -129,7 +129,7 @@ WatchOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format: lines for people; jsonl is one change a line.",
+        help="Output format: text lines, or jsonl with one change per line.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -157,7 +157,7 @@ def watch(
     from cpuctl.operations.watch import WatchInputs
 
     if pods == "-":
-        hint = "name a file: it is read again whenever it has been written"
+        hint = "use a file: it is read again whenever it changes"
         raise UsageError("stdin cannot be read again", where="--pods", hint=hint)
     inputs = WatchInputs(
         NodeInputs(root=root, kubelet=kubelet_inputs(context), pods=pods, pod_resources=pod_resources),
@@ -208,7 +208,7 @@ def _seconds(text: str, option: str, *, least: float = 0.0) -> float:
     try:
         seconds = parse_duration(text) / SECOND
     except GoError:
-        hint = "a duration is a number with its unit: 500ms, 10s, 5m, 1h30m"
+        hint = "use a number with a unit: 500ms, 10s, 5m, 1h30m"
         raise UsageError(f"expected a duration, found {text!r}", where=option, hint=hint) from None
     if seconds < least:
         raise UsageError(f"{text} is too short, expected at least {least:g}s", where=option)

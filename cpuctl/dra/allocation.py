@@ -197,7 +197,7 @@ def _need(
         raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
     if odd := next((each for each in matching if each.unsupported), None):
         raise SelectorUnknownError(
-            f"device {odd.name} of {odd.driver} has {odd.unsupported}, which cpuctl does not support"
+            f"device {odd.name} of {odd.driver} has {odd.unsupported}, which is not supported"
         )
     if request.all_devices:
         matching = tuple(each for each in matching if _fits(request, each, Books()))

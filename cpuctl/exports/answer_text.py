@@ -75,8 +75,8 @@ def shared_sentence(shared: str, reserved: str) -> str:
         return who
     among = CPUSet.parse(reserved) & CPUSet.parse(shared)
     if not among:
-        return f"{who}, without the reserved {reserved}"
+        return f"{who}, not on the reserved CPUs {reserved}"
     return (
-        f"{who}, the reserved {among} among them; strict-cpu-reservation (kubelet 1.32 and later) keeps them"
-        " off, and needs cpu_manager_state removed first"
+        f"{who}, including the reserved CPUs {among}; strict-cpu-reservation (kubelet 1.32 and later) "
+        "excludes these, but remove cpu_manager_state first"
     )

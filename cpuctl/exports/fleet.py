@@ -45,7 +45,7 @@ _LOOKS: Mapping[str, _Look] = {
     "free": _Look(_FREE, "", "CPUs free for exclusive use, as a share of the node"),
     "used": _Look("rs", "", "CPUs that are reserved, or in exclusive use"),
     "shared": _Look("sh", "", "no static CPU Manager policy"),
-    "undetermined": _Look("off", "", "whether the kubelet starts is not known"),
+    "undetermined": _Look("off", "", "unknown whether the kubelet starts"),
     "failing": _Look("no", "h-cross", "the kubelet would not start"),
     "unreadable": _Look("no", "", "the recording cannot be used"),
 }
@@ -67,7 +67,7 @@ def fleet_svg(document: PicturedFleet, title: str) -> Markup:
     states = {state for node in nodes for state in _states(node)}
     notes = [] if size.name else ["Point at a strip to see which node it is."]
     if not document["complete"]:
-        notes.append("Nodes are missing: the run was interrupted.")
+        notes.append("Some nodes are missing: the run was interrupted.")
     blocks_text = (f"{block.title}: {few([node['node'] for node in block.nodes])}." for block in blocks)
     sheet = Sheet(
         title=title,
@@ -130,10 +130,13 @@ def _oddity(group: FleetGroup) -> tuple[str, bool]:
     if placements is None:
         return line, False
     if placements["differ"] is None:
-        return f"{line}; how it places the pods is not known: would the kubelets start?", True
+        return (
+            f"{line}; placement of the pods unknown: check whether the kubelets start (cpuctl fleet check)",
+            True,
+        )
     if not placements["differ"]:
-        return f"{line}; places the pods alike", False
-    return f"{line}; places pods otherwise: {few(placements['pods'])}", True
+        return f"{line}; places the pods the same way", False
+    return f"{line}; places pods differently: {few(placements['pods'])}", True
 
 
 def _drawing(blocks: Sequence[_Block], size: _Size) -> Drawing:

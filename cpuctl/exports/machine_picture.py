@@ -174,7 +174,7 @@ def cpu_words(cpu: CPU, names: Mapping[str, str]) -> str:
 _USE_WORDS = {
     CPUUse.SHARED: "in the shared pool",
     CPUUse.RESERVED: "reserved for the system",
-    CPUUse.NOBODY: "neither shared nor held",
+    CPUUse.NOBODY: "neither shared nor exclusive",
     CPUUse.OFFLINE: "offline",
 }
 
@@ -314,7 +314,7 @@ MOST_OWNERS = 60
 STATES = {
     CPUUse.SHARED: ("sh", "", "shared pool"),
     CPUUse.RESERVED: ("rs", "R", "reserved for the system"),
-    CPUUse.NOBODY: ("no", "?", "neither shared nor held"),
+    CPUUse.NOBODY: ("no", "?", "neither shared nor exclusive"),
     CPUUse.OFFLINE: ("off", "off", "offline"),
 }
 """How CPUs are drawn that nobody owns: class, letters, and what that means."""
@@ -366,7 +366,8 @@ def notes_of(facts: MachineFacts) -> Iterator[str]:
     if any(cpu.row.get("shared") for cpu in facts.cpus if cpu.use is CPUUse.RESERVED):
         yield "R: the reserved CPUs are part of the shared pool, too"
     if disputed := [cpu.number for cpu in facts.cpus if cpu.disputed]:
-        yield f"+: {counted(len(disputed), 'CPU')} held by more than one, or held and shared or reserved"
+        many = counted(len(disputed), "CPU")
+        yield f"+: {many} exclusive to several owners, or exclusive and shared or reserved"
     for flag, meaning in _FLAGS.items():
         if cpus := facts.flagged(flag):
             guess = flag == "efficiency" and any(cpu.row.get("typeGuessed") for cpu in facts.cpus)

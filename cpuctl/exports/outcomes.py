@@ -59,7 +59,7 @@ def is_served(pod: Pod) -> bool:
 def what_if_sentence(policy: PolicyInPlace) -> str:
     """Say that a policy decides which no kubelet has."""
     options = "".join(f",{name}={value}" for name, value in policy["options"].items() if value)
-    what = f"What if: policy {policy['name']}{options} chooses CPUs in the kubelet's place"
+    what = f"What if: policy {policy['name']}{options} chooses CPUs instead of the kubelet"
     return f"{what}; no kubelet does this"
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PARTS: Final[Mapping[ReportPart, str]] = {
     "configuration": "Configuration",
     "state": "State files",
-    "holders": "Who holds what",
+    "holders": "CPU owners",
     "audit": "Audit",
     "pods": "Pods",
     "timeline": "Timeline",
@@ -39,7 +39,7 @@ _STARTS: Final[Mapping[str, str]] = {
     "Started": "the kubelet would start",
     "Refused": "the kubelet would not start",
     "KubeletFault": "the kubelet would fail",
-    "Undetermined": "whether the kubelet would start cannot be said",
+    "Undetermined": "unknown whether the kubelet would start",
 }
 _WORST: Final[tuple[Tone, ...]] = ("bad", "unknown", "warn", "good", "")
 _TONES: Final[Mapping[str, Tone]] = {"error": "bad", "warning": "warn", "note": ""}
@@ -69,10 +69,8 @@ def verdict(report: Report) -> StyledText:
         tone = _worst(tone for _, tone in found)
         return StyledText(f"{'; '.join(text for text, _ in found)}{_not_known(unknown, ', and ')}", tone)
     if unknown:
-        return StyledText(
-            f"Nothing wrong was found in what could be looked at{_not_known(unknown, '; ')}", "unknown"
-        )
-    return StyledText("Nothing wrong was found", "good")
+        return StyledText(f"No problems found in what could be checked{_not_known(unknown, '; ')}", "unknown")
+    return StyledText("No problems found", "good")
 
 
 def _worst(tones: Iterable[Tone]) -> Tone:
@@ -91,7 +89,7 @@ def _wrong(report: Report) -> Iterator[tuple[str, Tone]]:
         case "Refused" | "KubeletFault":
             yield "The kubelet would not start", "bad"
         case "Undetermined":
-            yield "Whether the kubelet would start cannot be said", "unknown"
+            yield "Unknown whether the kubelet would start", "unknown"
         case _:
             pass
     if refused := summary["notAdmitted"]:
@@ -159,7 +157,7 @@ def machine_text(topology: Topology) -> str:
 def _machine(topology: Topology) -> StyledText:
     kubelet, text = topology["kubelet"], machine_text(topology)
     if "error" in kubelet:
-        return StyledText(f"{text}; a kubelet does not come up on it: {kubelet['error']}", "bad")
+        return StyledText(f"{text}; the kubelet does not start on it: {kubelet['error']}", "bad")
     severities = [each["severity"] for each in topology["findings"]]
     if severities:
         text += f"; {counted(len(severities), 'finding')}"
@@ -218,8 +216,9 @@ def _replayed(replay: Replay) -> StyledText:
     expected = replay["expectations"]
     failures = len(expected["failures"])
     if not expected["checked"]:
-        return StyledText(f"{counted(len(replay['entries']), 'thing')} happened; nothing was expected")
-    text = f"{counted(expected['checked'], 'moment')} checked, {failures or 'nothing'} not as expected"
+        return StyledText(f"{counted(len(replay['entries']), 'event')}, no expectations")
+    came = f"{failures} not as expected" if failures else "all as expected"
+    text = f"{counted(expected['checked'], 'moment')} checked, {came}"
     return StyledText(text, "bad" if failures else "good")
 
 

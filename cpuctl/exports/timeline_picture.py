@@ -140,8 +140,8 @@ _AXIS = 20.0
 _TICKS_APART = 70
 _MOST_OWNERS = 60
 _NOT_OWN = {
-    "leaving": "to be given up",
-    "contested": "another's own, and still in its cgroup",
+    "leaving": "to be released",
+    "contested": "exclusive to another, but still in its cgroup",
     "shared": "in the shared pool",
     "none": "not in use",
 }
@@ -258,8 +258,8 @@ def _look(use: str, place: int, mark: str, meaning: str = "") -> LegendItem:
 def _legend(facts: TimelineFacts) -> Iterator[LegendItem]:
     used = {span["use"] for row in facts.rows for span in row["spans"]}
     meanings = {
-        "leaving": "to be given up",
-        "contested": "to be given up, and another's own",
+        "leaving": "to be released",
+        "contested": "to be released, but exclusive to another",
         "shared": "shared pool",
         "none": "not in use",
     }

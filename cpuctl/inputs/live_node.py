@@ -216,7 +216,7 @@ def _files(source: MachineSource, tree: Tree) -> NodeFiles:
 
 def _spec(inputs: NodeInputs) -> str:
     if inputs.root and inputs.machine != LIVE_MACHINE:
-        raise UsageError("-m specifies another node", where=option_names.ROOT, hint="give one of them")
+        raise UsageError("-m specifies another node", where=option_names.ROOT, hint="use one of them")
     return inputs.root or inputs.machine
 
 

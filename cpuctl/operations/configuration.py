@@ -109,7 +109,7 @@ def states_of_node(
     except NodeAccessError as error:
         return (), f"state files: {error.message} (see sudo cpuctl checkpoint verify)"
     if not states and source.origin != LIVE_MACHINE:
-        return (), f"state files, {source.origin} has none (see cpuctl checkpoint verify STATE)"
+        return (), f"state files: {source.origin} has none (see cpuctl checkpoint verify STATE)"
     sources.entries.update(read.entries)
     if states:
         sources.add_unrecorded(loaded.kubelet.version.minor, ("state files",))

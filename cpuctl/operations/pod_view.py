@@ -113,7 +113,7 @@ def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sourc
 
     if machine and inputs.memory:
         message = "-m selects a machine, which has its own memory"
-        raise UsageError(message, where=option_names.MEMORY, hint="give one of them")
+        raise UsageError(message, where=option_names.MEMORY, hint="use one of them")
     kubelet = load_kubelet(inputs.kubelet, sources, machine=machine).kubelet
     sources.add_unrecorded(kubelet.version.minor, ("QoS classes and OOM scores", "cgroup values"))
     gates = kubelet_gates(kubelet, sources)

@@ -111,7 +111,7 @@ def test_a_sibling_that_another_pod_uses_breaks_the_promise_of_whole_cores() -> 
     promise(node, full_cores=False)
     (finding,) = node.findings("siblings")
     assert str(finding.severity) == "note"
-    assert finding.message.endswith("nobody's")
+    assert finding.message.endswith("unassigned")
 
 
 @pytest.mark.parametrize(

@@ -331,7 +331,7 @@ def test_paper_has_what_is_folded_and_no_tools(script: bool, pages: Path, browse
     whole = (pages / "small.html").read_text("ascii")
     page.write_text(whole if script else re.sub("<script>.*?</script>", "", whole, flags=re.DOTALL), "ascii")
     text = " ".join(printed_text(browser.printed(page)).split())
-    for words in ("Who holds what", "default/db-2", "NUMA node 1", "What is left then", "Inputs"):
+    for words in ("CPU owners", "default/db-2", "NUMA node 1", "Remaining resources", "Inputs"):
         assert words in text
     # From the explanation of a pod that is rejected, and from the last table of all.
     assert "runs of the engine" in text

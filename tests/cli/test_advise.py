@@ -107,7 +107,7 @@ def test_policies_that_no_kubelet_has_are_marked(cpuctl: Cpuctl) -> None:
     assert all(each["policy"]["standing"] == "what-if" for each in found)
     assert max(each["service"]["onOneNumaNode"] for each in found) == 2
     told = cpuctl("advise", "-q", *MACHINE, *flags, *PODS, *kept, "--what-if").out
-    assert "What if: no kubelet does what the policy of row 1 does." in told
+    assert "Row 1 uses a what-if policy, which no kubelet has." in told
     plain = answer(cpuctl, *MACHINE, *flags, *PODS, *kept)
     assert plain["proposals"] == []
 
@@ -130,7 +130,7 @@ def test_what_a_snippet_cannot_change_is_told(cpuctl: Cpuctl, config: str) -> No
     told = {"cpuManagerPolicy=none" in row["changes"]: (row["flags"], row["dropIn"]) for row in rows}
     assert told == {True: (["--cpu-manager-policy"], False), False: ([], True)}
     shown = cpuctl("advise", "-q", *MACHINE, *flags, *PODS, *kept).out
-    assert "Flags win over files, and have to go or to change: --cpu-manager-policy\n" in shown
+    assert "Flags override files; remove or change these: --cpu-manager-policy\n" in shown
     Path(config).write_text(f"{CONFIG}syncFrequency: 2m\n")
     words = (*MACHINE, "--kubelet-config", config, "-T", "web=5/5,1Gi", "--budget", "20")
     for release, does in (("1.28", False), ("1.29", True)):
@@ -147,7 +147,7 @@ def test_a_row_that_is_not_there_is_no_configuration(cpuctl: Cpuctl, tmp_path: P
         words = ("-q", *MACHINE, *PODS, "--budget", "1", "-o", form)
         done = cpuctl("advise", *words, "--snippet", "9")
         assert (done.code, done.out) == (2, ""), form
-        assert "there is no row 9" in done.err
+        assert "row 9 does not exist" in done.err
     (tmp_path / "kubelet.yaml").write_text(CONFIG + "maxPods: many\n")
     bad = ("--kubelet-config", str(tmp_path / "kubelet.yaml"))
     done = cpuctl("advise", "-q", *MACHINE, *bad, *PODS, "--snippet", "1")
@@ -165,7 +165,7 @@ def test_where_nothing_starts_no_row_is_shown(cpuctl: Cpuctl) -> None:
     assert search["refused"] + search["undetermined"] == search["possible"] - 1
     assert search["refused"] > 0
     shown = cpuctl("advise", "-q", *words)
-    assert "starts with nothing that was tried" in shown.out
+    assert "starts with none of the settings tried" in shown.out
     assert "SETTINGS" not in shown.out
 
 
@@ -223,7 +223,7 @@ def test_no_moves_is_a_no(cpuctl: Cpuctl) -> None:
     assert cpuctl("advise", "-q", *words, "--exit-zero").code == 0
     short = answer(cpuctl, *words, "--budget", "20", code=3)
     assert (short["fewest"], short["search"]["ended"]) == (False, "budget")
-    assert "no proof" in cpuctl("advise", "-q", *words, "--budget", "20").out
+    assert "not certain" in cpuctl("advise", "-q", *words, "--budget", "20").out
 
 
 def test_pods_of_which_only_the_state_tells_are_named(cpuctl: Cpuctl) -> None:

@@ -207,7 +207,7 @@ def test_a_comparison_asks_both_sides(tmp_path: Path, cpuctl: Cpuctl) -> None:
     assert document["pods"][0]["a"] is None
     assert document["pods"][0]["b"]["outcome"] == "Admitted"
     shown = cpuctl("plan", *bad, "-T", "a=1/1", "--compare", "", "good.yaml", columns=300, cwd=tmp_path).out
-    assert shown.startswith("A: the configuration as it is. The kubelet would not start (configDecode):")
+    assert shown.startswith("A: the current configuration. The kubelet would not start (configDecode):")
     assert "nothing moves" not in shown
 
 
@@ -218,5 +218,5 @@ def test_what_would_change_is_not_said_of_what_cannot_be_loaded(cpuctl: Cpuctl) 
     assert result.code == 3
     lines = result.out.splitlines()
     assert "Kubelet 1.34 would start." in lines
-    assert "What else changes is not said: kubelet 1.36 cannot load the configuration." in lines
-    assert not any("change" in line for line in lines if not line.startswith("What else changes"))
+    assert "Other changes are unknown: kubelet 1.36 cannot load the configuration." in lines
+    assert not any("change" in line for line in lines if not line.startswith("Other changes"))

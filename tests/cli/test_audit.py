@@ -322,7 +322,7 @@ def test_a_state_that_no_kubelet_would_load_is_the_finding(run: Run, tmp_path: P
     assert {each["verdict"] for each in document["containers"]} == {"not checked"}
     assert document["node"]["cpuManagerState"] == "unusable"
     shown = run("cgroups", "show", "-m", "clean").out
-    assert shown.startswith("cgroup v2, a state of the CPU Manager that no kubelet would load\n")
+    assert shown.startswith("cgroup v2, CPU Manager state that no kubelet would load\n")
 
 
 def test_another_state_can_be_named(run: Run, tmp_path: Path) -> None:

@@ -256,7 +256,7 @@ def test_what_cannot_be_read_is_listed(root: str, archive: str, cpuctl: Cpuctl) 
     result = cpuctl("capture", "--root", root, archive)
     assert result.code == 0
     assert "- var/lib/kubelet/memory_manager_state: is larger than 32 MiB" in result.out.splitlines()
-    remedy = "run as root for all" if os.getuid() else "MANIFEST.json says why"
+    remedy = "run as root to read them all" if os.getuid() else "see MANIFEST.json"
     assert result.err == f"note: 1 file could not be read: {remedy}\n"
 
 

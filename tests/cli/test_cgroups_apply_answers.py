@@ -37,8 +37,8 @@ def test_who_gets_no_answer_hears_that_all_is_written(node: Node, form: str) -> 
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, node.lists) == (6, ["1", "0"])
     assert done.stderr.splitlines() == [
-        f"error: stdout: the control groups are written, but {LOST}",
-        "hint: cpuctl cgroups show shows them",
+        f"error: stdout: control groups were written, but {LOST}",
+        "hint: check them with cpuctl cgroups show",
     ]
 
 
@@ -54,7 +54,7 @@ def test_a_reader_that_has_gone_is_no_reason_for_silence(node: Node, form: str, 
     os.close(writer)
     if words:
         assert (done.returncode, node.lists) == (6, ["1", "0"])
-        assert "the control groups are written, but the answer cannot be written" in done.stderr
+        assert "control groups were written, but the answer cannot be written" in done.stderr
     else:
         assert (done.returncode, done.stderr, node.lists) == (-signal.SIGPIPE, "", ["0-1", "0-1"])
 
@@ -69,7 +69,7 @@ def test_who_gets_no_answer_hears_what_is_not_as_before(node: Node) -> None:
             (node.shared / "cpuset.cpus").write_text("1")
             _, text = process.communicate()
     assert (process.returncode, node.lists) == (6, ["0-1", "1"])
-    assert f"it failed, and not all is as before, but {LOST}" in text
+    assert f"the change failed and could not be fully undone, but {LOST}" in text
     assert f"{node.shared.name}/cpuset.cpus: someone else has written '1' meanwhile" in text
 
 

@@ -288,9 +288,9 @@ def test_exit_code_tells_that_something_would_change(checkpoint: Checkpoint) -> 
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("repair", "fine", *ON_36, "--yes", "--write-state", "new"), "both say where to write"),
-        (("repair", "fine", *ON_36, "--yes", "--force"), "is for --write-state only"),
-        (("repair", "fine", "--state", "odd", *ON_36), "two names: fine and odd"),
+        (("repair", "fine", *ON_36, "--yes", "--write-state", "new"), "cannot be used together"),
+        (("repair", "fine", *ON_36, "--yes", "--force"), "requires --write-state"),
+        (("repair", "fine", "--state", "odd", *ON_36), "expected one state, found fine and odd"),
         (("migrate", "fine", "--to", "1.40"), "kubelet 1.40 is not supported"),
         (
             ("migrate", "fine", "--to", "1.37", "--feature-gates", "Foo=true"),

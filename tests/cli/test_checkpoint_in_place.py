@@ -403,8 +403,8 @@ def test_who_gets_no_answer_hears_that_files_are_written(state: Path, tmp_path: 
     backups = sorted(path.name for path in state.glob("*.bak"))
     assert len(backups) == len(FILES)
     assert done.stderr.splitlines() == [
-        "error: stdout: the files are written, but the answer cannot be written: no space left on the device",
-        f"hint: the old ones are {', '.join(f'state/{name}' for name in backups)}",
+        "error: stdout: files were written, but the answer cannot be written: no space left on the device",
+        f"hint: backups: {', '.join(f'state/{name}' for name in backups)}",
     ]
 
 
@@ -521,6 +521,6 @@ def test_a_recording_is_not_said_to_be_written_in_place(tmp_path: Path, cpuctl: 
     recording = "fixtures/nodes/v2-2-numa/node.tar.xz"
     words = ("checkpoint", "repair", recording, "--kubelet-version", "1.36", "-q")
     shown = cpuctl(*words).out.splitlines()
-    assert shown[-1] == "Nothing is written yet: --write-state writes into a directory."
+    assert shown[-1] == "Nothing was written; use --write-state DIR to write elsewhere."
     assert cpuctl(*words, "--yes").code == 2
     assert cpuctl(*words, "--write-state", str(tmp_path / "repaired")).code == 0

@@ -160,7 +160,7 @@ def test_one_of_these_that_is_broken_hides_no_other(checkpoint: Checkpoint, tmp_
         (tmp_path / name / STATUS).write_text(BROKEN)
     dumped = checkpoint("dump", "a", "-q")
     assert dumped.code == 0
-    assert "pod_status_manager_state: no known format, unreadable: invalid character" in dumped.out
+    assert "pod_status_manager_state: unknown format, unreadable: invalid character" in dumped.out
     assert "default/example" in dumped.out
     compared = checkpoint("diff", "a", "b")
     assert compared.code == 0

@@ -198,12 +198,12 @@ MISUSES = [
     Misuse((*RESERVE, "--cpu-count", "0"), 2, "--cpu-count"),
     Misuse((*RESERVE, "--cpu-count", "65"), 2, "the machine has 64"),
     Misuse((*RESERVE, "--cpu-count", "64"), 2, "leaving none for pods"),
-    Misuse((*RESERVE, "--per-numa"), 2, "--per-numa: says how to choose CPUs, but not how many"),
-    Misuse((*RESERVE, "--keep-p-cores"), 2, "--keep-p-cores: says how"),
+    Misuse((*RESERVE, "--per-numa"), 2, "--per-numa: requires --cpu-count"),
+    Misuse((*RESERVE, "--keep-p-cores"), 2, "--keep-p-cores: requires --cpu-count"),
     Misuse(
         (*RESERVE, "--numa-node", "4"), 2, "--numa-node: this machine has no NUMA node 4: expected one of 0-3"
     ),
-    Misuse((*RESERVE, "--numa-node", "1", "--spread", "even"), 2, "--numa-node: goes with --spread one-node"),
+    Misuse((*RESERVE, "--numa-node", "1", "--spread", "even"), 2, "--numa-node: requires --spread one-node"),
     Misuse((*RESERVE, "--spread", "odd"), 2, "--spread"),
     Misuse((*RESERVE, "--cgroup-version", "3"), 2, "--cgroup-version: expected 1 or 2"),
     Misuse(told("missing.yaml"), 4, "missing.yaml"),

@@ -145,7 +145,7 @@ def test_every_command_that_takes_a_machine_is_run() -> None:
 def test_two_machines_are_an_error(path: str, cpuctl: Cpuctl) -> None:
     result = run(cpuctl, path, *WITH_MACHINE[path], "-m", MACHINE, "--machine", MACHINE)
     assert (result.code, result.out) == (2, "")
-    assert "two machines are named, expected one" in result.err
+    assert "expected one machine, found two" in result.err
 
 
 @pytest.mark.parametrize("path", sorted(WITH_MACHINE.keys() - {"cgroups apply", "nri run", "top"}))
@@ -201,7 +201,7 @@ def test_a_machine_is_named_either_way(path: str, cpuctl: Cpuctl) -> None:
     for other in (MACHINE, "live", ""):
         both = run(cpuctl, path, *words, name, "-m", other)
         assert (both.code, both.out) == (2, "")
-        assert f"-m {other}: another machine is named as an argument: {name}" in both.err
+        assert f"-m {other}: conflicts with the argument {name}" in both.err
     unset = run(cpuctl, path, *words, "")
     assert (unset.code, unset.out) == (4, ""), "no machine is not this host"
 
@@ -218,8 +218,8 @@ def test_pods_are_named_either_way(path: str, cpuctl: Cpuctl) -> None:
     assert run(cpuctl, path, *PODS_TWICE, *words, *each) == by_option
     cut = run(cpuctl, path, *words, "-f", *PODS_TWICE)
     assert (cut.code, cut.out) == (2, "")
-    assert f"-f {PODS_TWICE[0]}: other pods are named as arguments: {PODS_TWICE[1]}" in cut.err
-    assert "or each of them behind -f" in cut.err
+    assert f"-f {PODS_TWICE[0]}: conflicts with the arguments {PODS_TWICE[1]}" in cut.err
+    assert "use arguments or -f, not both" in cut.err
 
 
 def test_what_is_compared_is_named_either_way(cpuctl: Cpuctl) -> None:

@@ -130,7 +130,7 @@ def test_events_and_messages_are_asked_about_apart(cpuctl: Cpuctl) -> None:
 def test_people_are_told_where_the_kubelet_said_something_else(tmp_path: Path, cpuctl: Cpuctl) -> None:
     shown = " ".join(asked(tmp_path, cpuctl, [SMALL]).out.split())
     assert "SAID by the kubelet on node7 5 times, last 2026-11-24T07:00:00.000000Z: UnexpectedAdmi" in shown
-    assert "(the answer differs: other pods, state files or settings were there then)" in shown
+    assert "(the answer differs: other pods, state files or settings were in effect then)" in shown
     assert "the answer differs" not in " ".join(asked(tmp_path, cpuctl, [ODD]).out.split())
 
 

@@ -67,7 +67,7 @@ def test_any_number_of_processes_gives_the_same_bytes(
 def test_a_table_tells_groups_first_and_each_trouble_once(fleet: Path, cpuctl: Cpuctl) -> None:
     result = cpuctl("fleet", "list", str(fleet), "--kubelet-args=--cpu-manager-policy=static")
     opening = result.out.splitlines()[0]
-    assert opening == "5 nodes: 3 of one kind, 1 odd, 4 would not start, 1 unreadable"
+    assert opening == "5 nodes: 3 alike, 1 odd, 4 would not start, 1 unreadable"
     assert result.out.count("unable to determine reserved CPU resources") == 1
     assert "node1, node2, node3 and 1 more: The kubelet would not start (cpuManager)" in result.out
     assert "Group 2 (node4) differs from group 1 in:\n  CPUs: 64, there 32" in result.out
@@ -242,7 +242,7 @@ def test_a_fleet_is_drawn_and_told_on_a_page(fleet: Path, tmp_path: Path, cpuctl
     assert both.out == cpuctl(*words).out
     assert cpuctl(*words, "--svg", "-").out == svg.read_text()
     assert svg.read_text() in html.read_text()
-    assert "4 nodes: 3 of one kind, 1 odd" in html.read_text()
+    assert "4 nodes: 3 alike, 1 odd" in html.read_text()
     again = cpuctl(*words, "--svg", str(svg))
     assert (again.code, "exists" in again.err) == (2, True)
     assert cpuctl(*words, "--svg", str(svg), "--force").code == 0
@@ -348,7 +348,7 @@ def test_an_earlier_run_that_answers_something_else_is_told(
     assert "--resume" not in cpuctl(*words, *resumed).err
     other = cpuctl(*words, *resumed, "--kubelet-version", "1.35")
     assert (
-        f"note: --resume: {tmp_path}/earlier has no answer to this question: all nodes were asked"
+        f"note: --resume: {tmp_path}/earlier has no answers to this question; all nodes were asked"
         in other.err.splitlines()
     )
 
@@ -389,17 +389,20 @@ def test_a_long_value_without_spaces_is_cut_and_not_left_out() -> None:
 def test_what_is_assumed_of_kubelets_is_told(fleet: Path, cpuctl: Cpuctl) -> None:
     """A release that nobody tells may be another, and a node without its configuration is not as it looks."""
     shutil.copy(ROOT / "fixtures/kubeadm/node7.tar.xz", fleet / "node6.tar.xz")
-    release = "note: kubelet version: 1.36 is assumed (--nodes FILE or --kubelet-version tells it): "
-    settings = "note: kubelet configuration: the kubelet's defaults are assumed (--kubelet-config FILE): "
+    release = "note: kubelet version: 1.36 is assumed (set it with --nodes FILE or --kubelet-version): "
+    settings = (
+        "note: kubelet configuration: the kubelet's defaults are assumed (set it with --kubelet-config "
+        "FILE): "
+    )
     all_ = f"{release}node1, node2, node3 and 2 more"
     some = f"{settings}node1, node2, node3 and 1 more"
     for words in (("list",), ("plan", "-T", "web=1/1"), ("diff", str(fleet))):
         told = cpuctl("fleet", words[0], str(fleet), *words[1:]).err.splitlines()
-        assert [line for line in told if "assumed (--" in line] == [all_, some], words
+        assert [line for line in told if "assumed (set it with --" in line] == [all_, some], words
     assert all_ in cpuctl("fleet", "check", str(fleet)).err.splitlines()
     for verb in ("list", "check"):
         answer = cpuctl("fleet", verb, str(fleet), "-o", "json")
-        assert "assumed (--" not in answer.err
+        assert "assumed (set it with --" not in answer.err
         first, *_, last = json.loads(answer.out)["nodes"]
         assert first["assumed"]["kubeletVersion"] == "1.36"
         assert (len(first["assumed"]), "kubeletConfiguration" in last["assumed"]) == (2, False)
@@ -412,10 +415,10 @@ def test_a_plan_says_which_nodes_no_pod_comes_to(fleet: Path, cpuctl: Cpuctl) ->
     """The scheduler's message calls them tainted."""
     arguments = "--kubelet-args=--cpu-manager-policy=static --reserved-cpus=40"
     result = cpuctl("fleet", "plan", str(fleet), arguments, "-T", "web=1/1", "--kubelet-version", "1.36")
-    problems = [line for line in result.out.splitlines() if line.startswith("no pod comes to ")]
+    problems = [line for line in result.out.splitlines() if line.startswith("no pods planned on ")]
     why = "The kubelet would not start (reservedSystemCPUs): reserved-cpus: 40 is not a subset of"
     assert problems == [
-        f"no pod comes to node1, node2, node3: {why} online-cpus: 0-31",
-        "no pod comes to node5: cannot be read as an archive: its gzip data is damaged",
+        f"no pods planned on node1, node2, node3: {why} online-cpus: 0-31",
+        "no pods planned on node5: cannot be read as an archive: its gzip data is damaged",
     ]
     assert result.out.endswith("1 pod on 5 nodes, 3 would not start, 1 unreadable: 1 admitted\n")

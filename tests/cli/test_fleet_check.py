@@ -46,7 +46,7 @@ def test_a_check_tells_each_finding_once_with_its_nodes(recorded: Path, cpuctl: 
     assert out.count("quota-on-exclusive") == 1
     assert "  4 nodes: node1, node2, node3 and 1 more\n" in out
     assert "not checked (state): state files: none are recorded\n  1 node: node5\n" in out
-    assert out.splitlines()[-1].startswith("5 nodes: 0 clean, 4 would not start, 5 not wholly checked; ")
+    assert out.splitlines()[-1].startswith("5 nodes: 0 clean, 4 would not start, 5 partly checked; ")
     wide = cpuctl("fleet", "check", str(recorded), *CHECKED, "-o", "wide").out
     assert "  4 nodes: node1, node2, node3, node4\n" in wide
 
@@ -114,7 +114,7 @@ def test_what_is_published_is_checked_where_it_is_given(tmp_path: Path, cpuctl: 
     words = ("fleet", "check", fleet, *PUBLISHED, "--check", "nrt", "--nrt")
     found = cpuctl(*words, str(tmp_path / "nrt.json"))
     assert found.code == 3
-    assert "NodeResourceTopologies without a recording are left out: gone" in found.err
+    assert "ignored NodeResourceTopologies without a recording: gone" in found.err
     assert found.out.splitlines()[:4] == [
         "error: other-settings: topologyManagerPolicy: the object says restricted, the kubelet has none",
         "  1 node: b",
@@ -136,8 +136,8 @@ def test_files_that_no_check_reads_are_refused(recorded: Path, cpuctl: Cpuctl) -
     words = ("fleet", "check", str(recorded))
     for more, message in (
         (("--check", "nrt"), "--check nrt: needs the published objects"),
-        (("--nrt", "x", "--check", "state"), "--nrt: is read by the check nrt only"),
-        (("--pods", "x", "--check", "config"), "--pods: is read by the checks state, audit and nrt only"),
+        (("--nrt", "x", "--check", "state"), "--nrt: requires --check nrt"),
+        (("--pods", "x", "--check", "config"), "--pods: requires one of the checks state, audit, nrt"),
         (("--nrt", "-", "--pods", "-"), "(-) is used twice"),
     ):
         refused = cpuctl(*words, *more)
@@ -165,7 +165,7 @@ def test_pods_by_node_say_whose_the_findings_are(tmp_path: Path, cpuctl: Cpuctl)
         each["message"] for each in answer["nodes"][0]["findings"] if each["check"] != "config"
     } == expected
     none: Any = cpuctl("fleet", "check", str(tmp_path / "other.tar.xz"), *pods)
-    assert "note: no pod of --pods is on any of these nodes" in none.err
+    assert "note: no pod in --pods runs on any of these nodes" in none.err
 
 
 def test_recordings_that_cannot_be_read_are_told_once_for_a_reason(tmp_path: Path, cpuctl: Cpuctl) -> None:

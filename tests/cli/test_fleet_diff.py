@@ -93,7 +93,7 @@ def test_equal_changes_are_told_once(fleets: Path, cpuctl: Cpuctl) -> None:
 def test_findings_gone_and_new_are_told_where_they_are_asked_for(fleets: Path, cpuctl: Cpuctl) -> None:
     assert "quota-on-exclusive" not in cpuctl(*words(fleets)).out
     out = cpuctl(*words(fleets, "--check", "audit")).out
-    assert "node4: no more: error: quota-on-exclusive: " in out
+    assert "node4: resolved: error: quota-on-exclusive: " in out
     back = ("fleet", "diff", str(fleets / "after"), str(fleets / "before"), *RELEASE, "--check", "audit")
     assert "node4: new: error: quota-on-exclusive: " in cpuctl(*back).out
 
@@ -194,10 +194,10 @@ def test_pods_say_whose_the_findings_are(fleets: Path, cpuctl: Cpuctl) -> None:
     for pod in pods["items"]:
         pod["spec"]["nodeName"] = "node3"
     (fleets / "pods.json").write_text(json.dumps(pods))
-    for option, word in (("--pods", "new"), ("--pods-before", "no more")):
+    for option, word in (("--pods", "new"), ("--pods-before", "resolved")):
         told = ("--check", "state", option, str(fleets / "pods.json"))
         lines = cpuctl(*words(fleets, *told)).out.splitlines()
         found = [line for line in lines if line.startswith("node3: ") and "the pod is not running" in line]
         assert [line.split(": ")[1:3] for line in found] == [[word, "warning"]] * 2
     alone = cpuctl(*words(fleets, "--pods", str(fleets / "pods.json")))
-    assert (alone.code, "--pods: is read by the checks state and audit only" in alone.err) == (2, True)
+    assert (alone.code, "--pods: requires --check state or audit" in alone.err) == (2, True)

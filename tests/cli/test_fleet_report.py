@@ -117,6 +117,6 @@ def test_names_of_nodes_are_no_paths_and_no_markup(cpuctl: Cpuctl, tmp_path: Pat
 
 def test_without_pages_the_index_is_printed(fleet: list[str], cpuctl: Cpuctl) -> None:
     result = cpuctl("fleet", "report", *fleet, columns=200)
-    assert result.out.startswith("4 nodes: 1 unreadable, 1 with something wrong, ")
-    assert result.err.endswith(", --html DIR writes a page for every node\n")
+    assert result.out.startswith("4 nodes: 1 unreadable, 1 with problems, ")
+    assert result.err.endswith("; write a page for every node with --html DIR\n")
     assert cpuctl("fleet", "report", *fleet, "--exit-zero").code == 0

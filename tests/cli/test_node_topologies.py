@@ -80,9 +80,9 @@ def test_pods_that_an_object_leaves_out_are_named(form: str, cpuctl: Cpuctl, tmp
     words = ("plan", "-m", TWO, *SINGLE, *V36, *pods, "-o", form)
     planned = cpuctl(*words)
     assert planned.code == 3
-    big, gpu_line = sorted(line for line in planned.err.splitlines() if "is left out" in line)
-    assert big.startswith("warning: default/big is left out: ")
-    assert gpu_line.startswith("warning: default/gpu is left out: undetermined: it requests a.b/c")
+    big, gpu_line = sorted(line for line in planned.err.splitlines() if "is omitted" in line)
+    assert big.startswith("warning: default/big is omitted: ")
+    assert gpu_line.startswith("warning: default/gpu is omitted: undetermined: it requests a.b/c")
     quiet = cpuctl(*words, "-q")
     assert (quiet.code, quiet.out, quiet.err) == (3, planned.out, "")
 
@@ -91,9 +91,9 @@ def test_a_publisher_is_asked_for_with_objects_alone(cpuctl: Cpuctl) -> None:
     for words in (("plan", "-T", "a"), ("topology", "show"), ("fleet", "list")):
         machine = (TWO,) if words[0] == "fleet" else ("-m", TWO)
         beside = cpuctl(*words, *machine, "--publisher", "nfd")
-        assert (beside.code, beside.err.splitlines()[-1]) == (
+        assert (beside.code, beside.err.splitlines()[0]) == (
             2,
-            "error: --publisher: is read with -o nrt only",
+            "error: --publisher: requires -o nrt",
         )
         bad = cpuctl(*words, *machine, "--publisher", "rte,", "-o", "nrt")
         assert bad.code == 2
@@ -262,11 +262,11 @@ def test_objects_come_from_stdin_and_stand_among_others(objects: Path, cpuctl: C
         ["POD", "NODE", "OUTCOME", "CPUS", "PLUG-IN"],
     )
     assert piped.out.splitlines()[1].endswith("passes all")
-    assert "no recordings: this is the scheduler's decision alone, and no kubelet is asked" in piped.out
+    assert "no recordings: only the scheduler's decision, no kubelet was asked" in piped.out
     text = text.replace(b'"available": "', b'"available": "0.00')
     pending = cpuctl("fleet", "plan", "--nodes", str(objects / "all.json"), "--nrt", "-", *words, stdin=text)
     assert pending.out.splitlines()[-2:] == [
-        "no recordings: this is the scheduler's decision alone, and no kubelet is asked",
+        "no recordings: only the scheduler's decision, no kubelet was asked",
         "1 pod on 2 nodes: 0 scheduled, 1 pending",
     ]
     twice = cpuctl("fleet", "plan", "--nodes", "-", "--nrt", "-", *words, stdin=text)
@@ -280,7 +280,7 @@ def test_both_headlines_tell_of_pods_and_why(cpuctl: Cpuctl) -> None:
         *("-f", str(FLEET / "new.yaml"), "--scheduler-plugin", PLUGIN, "-q"),
     )
     passed = cpuctl(*words, *SINGLE, "--nrt", str(FLEET / "nrt.json"))
-    assert "the plugin lets it through" in passed.out
+    assert "the plugin accepts" in passed.out
     assert "the object says none" in passed.out
     assert (
         "the scheduler binds the next one here again because it does not see this: failed pods pile up"
@@ -292,6 +292,6 @@ def test_both_headlines_tell_of_pods_and_why(cpuctl: Cpuctl) -> None:
         *("--kubelet-config", str(ROOT / "fixtures/kubelet/static.yaml")),
         *("--kubelet-args", "--topology-manager-policy=single-numa-node"),
     )
-    assert "  the plugin keeps it off 3 nodes" in filtered.out
+    assert "  the plugin filters out 3 nodes" in filtered.out
     assert "no zone lists memory" in filtered.out
-    assert "the plug-in keeps 2 pods from kubelets that would admit them" in filtered.out
+    assert "the plugin filters out kubelets that would admit 2 pods" in filtered.out

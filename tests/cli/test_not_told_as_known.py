@@ -32,11 +32,11 @@ RELEASE = ("--kubelet-version", "1.36")
 def test_two_plans_that_know_nothing_are_not_called_the_same(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
     words = ("plan", *node, *RELEASE, "--compare", ".", "1.37")
     shown = cpuctl(*words)
-    assert shown.out.endswith("What becomes of 1 pod cannot be said\n")
+    assert shown.out.endswith("The result for 1 pod is unknown\n")
     assert ["pods", "not", "admitted", "0", "0"] in map(str.split, shown.out.splitlines())
     assert "Nothing" not in shown.out
     mixed = cpuctl(*words, "-T", "web=2/2,1Gi")
-    assert mixed.out.endswith("What becomes of 1 pod cannot be said; nothing else moves: 1 pod\n")
+    assert mixed.out.endswith("The result for 1 pod is unknown; no other differences: 1 pod\n")
     document = json.loads(cpuctl(*words, "-o", "json").out)
     follow_schema(document, "plancomparison")
     assert document["summary"]["undetermined"] == 1
@@ -48,7 +48,7 @@ def test_how_many_fit_is_not_none_where_it_is_not_known(node: tuple[str, ...], c
     follow_schema(document, "plan")
     assert (document["repeat"]["fitted"], document["capacity"]["copies"][0]["fits"]) == (None, None)
     shown = cpuctl(*words).out
-    assert f"Copies: how many of all pods fit cannot be said: default/gpu: undetermined: {UNKNOWN}" in shown
+    assert f"Copies: unknown how many of all pods fit: default/gpu: undetermined: {UNKNOWN}" in shown
     metrics = cpuctl(*words, "-o", "prom").out
     assert "plan_start" in metrics
     assert "copies" not in metrics
@@ -62,7 +62,7 @@ def test_another_release_is_not_said_to_change_nothing(
     assert f"default/gpu\n  1.35: undetermined: {UNKNOWN}\n  1.36: undetermined: {UNKNOWN}\n" in shown
     (tmp_path / "k.yaml").write_text(STATIC.replace("reservedSystemCPUs: '0'\n", ""))
     down = cpuctl(*words, *node).out
-    assert "What becomes of these pods is not known: neither kubelet is known to start." in down
+    assert "The result for these pods is unknown: neither kubelet is known to start." in down
     assert "Nothing else becomes" not in shown + down
 
 

@@ -229,7 +229,7 @@ def test_a_plan_of_another_machine_is_refused(plan: Path, cpuctl: Cpuctl) -> Non
         True,
     )
     code, err = refused(cpuctl, "--plan", str(plan), "-m", other)
-    assert (code, "--machine: containers run on this machine" in err) == (2, True)
+    assert (code, "--machine: containers run on this machine only" in err) == (2, True)
 
 
 def test_without_a_runtime_it_says_how_to_switch_nri_on(
@@ -275,8 +275,8 @@ def test_there_has_to_be_something_to_carry_out(cpuctl: Cpuctl, plan: Path) -> N
     assert refused(cpuctl)[0] == 2
     assert refused(cpuctl, "--plan", str(plan), "--policy", "static")[0] == 2
     code, err = refused(cpuctl, "--plan", str(plan), "--state-file", "/var/lib/cpuctl/nri_state")
-    assert (code, "--state-file: a policy keeps a state, a plan does not" in err) == (2, True)
-    assert "with a policy only" in refused(cpuctl, "--plan", str(plan), "--kubelet-version", "1.36")[1]
+    assert (code, "--state-file: requires --policy: a plan has no state" in err) == (2, True)
+    assert "require --policy" in refused(cpuctl, "--plan", str(plan), "--kubelet-version", "1.36")[1]
     code, err = refused(cpuctl, "--plan", str(plan), "--index", "7")
     assert (code, "--index: expected two digits, found '7'" in err) == (2, True)
 

@@ -61,7 +61,7 @@ def test_a_former_name_is_a_word_like_others_behind_an_option(cpuctl: Cpuctl) ->
 def test_both_names_of_an_option_are_one_too_many(cpuctl: Cpuctl) -> None:
     result = cpuctl("checkpoint", "migrate", "x", "--to-kubelet", "1.36", "--to", "1.37")
     assert (result.code, result.out) == (2, "")
-    assert result.err == "error: --to-kubelet: is the former name of --to\nhint: use --to alone\n"
+    assert result.err == "error: --to-kubelet: is the old name of --to\nhint: use only --to\n"
 
 
 def test_a_name_means_the_same_in_every_command() -> None:

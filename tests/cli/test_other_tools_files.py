@@ -224,7 +224,7 @@ def test_a_machine_leaves_as_other_tools_print_it(cpuctl: Cpuctl, tmp_path: Path
 def test_another_tools_form_is_of_the_whole_machine(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
     result = cpuctl("topology", "-m", "synthetic:1n2c", "-o", "lscpu", *words)
     assert (result.code, result.out) == (2, "")
-    assert f"{words[0]}: does not go with -o lscpu, which is the whole machine" in result.err
+    assert f"{words[0]}: cannot be used with -o lscpu: it always writes the whole machine" in result.err
 
 
 def test_numactl_tells_of_no_machine_without_nodes(cpuctl: Cpuctl) -> None:

@@ -239,7 +239,7 @@ def test_a_number_of_copies_that_is_none_is_refused(text: str, cpuctl: Cpuctl) -
 
 def test_there_must_be_pods_to_repeat(cpuctl: Cpuctl, tmp_path: Path) -> None:
     result = cpuctl(*TWO_NODES, "--state", str(tmp_path), "--repeat", "max")
-    assert (result.code, result.err.splitlines()[0]) == (2, "error: --repeat: there are no pods to repeat")
+    assert (result.code, result.err.splitlines()[0]) == (2, "error: --repeat: found no pods to repeat")
 
 
 POD_OF_CARD = """

@@ -222,7 +222,7 @@ spec: {containers: [{name: main, resources: {requests: {cpu: 23}}}]}
     assert (other["outcome"], other["reason"]) == ("Rejected", "OutOfcpu")
     assert other["details"] == {"requested": 23000, "used": 10000, "capacity": 32000}
     told = cpuctl("plan", "-f", manifest, *MACHINE, *counting, "-q").out
-    assert "default/a comes to 10 CPUs, 10 of them by its claims" in told
+    assert "default/a uses 10 CPUs in total, 10 of them from its claims" in told
     without = answer(cpuctl, "plan", "-f", manifest, *MACHINE)
     assert [each["outcome"] for each in without["pods"]] == ["Admitted", "Admitted"]
     assert "accounting" not in without["pods"][0]
@@ -263,7 +263,7 @@ def test_a_comparison_tells_which_claims_move(cpuctl: Cpuctl, tmp_path: Path) ->
     assert ["claim", "two", "2-3,18-19", "0-1,16-17", "2-3,18-19", "0-1,16-17"] in map(
         str.split, told.splitlines()
     )
-    assert "Pods that differ: 2 of 2 (1 verdict, what is held by 2 claims)" in told
+    assert "Pods that differ: 2 of 2 (1 verdict, resources of 2 claims)" in told
     same = answer(cpuctl, *words[:-2], ".", "maxPods=50", schema="plancomparison")
     assert (same["summary"]["claims"], same["summary"]["changed"]) == (0, 0)
 

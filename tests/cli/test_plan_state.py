@@ -342,7 +342,7 @@ def test_what_a_plan_passes_over_is_named_with_its_number(cpuctl: Cpuctl, tmp_pa
     file.write_text("\n---\n".join(map(json.dumps, objects)))
     words = ("plan", "-m", "synthetic:4c,mem=8Gi", "-f", str(file))
     shown = cpuctl(*words)
-    assert "note: skipped, as they contain no pod template: 2 Service, 1 Workflow" in shown.err
+    assert "note: skipped (no pod template): 2 Service, 1 Workflow" in shown.err
     assert (
         "warning: the pods of Rollout.argoproj.io/web are created from pod templates: their names "
         "and number are a guess"

@@ -215,7 +215,7 @@ class Misuse:
 
 
 MISUSES = [
-    Misuse((), 2, "no manifests to look at"),
+    Misuse((), 2, "found no manifests to check"),
     Misuse(("-f", "-", "--kubelet-config", "-"), 2, "standard input (-) is used twice"),
     Misuse(
         ("-f", "good.yaml", "--apiserver-version=9"),

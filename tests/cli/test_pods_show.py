@@ -310,7 +310,7 @@ MISUSE = [
     (("show", "-T", "a=1", "--apiserver-feature-gates", "X=maybe"), 2, "error: --apiserver-feature-gates: "),
     (("show", "-f", "-", "--usage", "-"), 2, "error: standard input (-) is used twice"),
     (("show", "-T", "a=1", "--usage", "none.yaml"), 4, "error: none.yaml: cannot be read"),
-    (("diff", "web.yaml"), 2, "error: there is nothing to compare with\n"),
+    (("diff", "web.yaml"), 2, "error: found nothing to compare with\n"),
     (("diff", "none.yaml", "web.yaml"), 4, "error: none.yaml: cannot be read"),
 ]
 

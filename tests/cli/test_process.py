@@ -334,7 +334,7 @@ def test_a_defect_is_no_answer(capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert out == ""
     assert err.splitlines() == [
         "error: internal error: LookupError: no such\\nthing",
-        "hint: this is a defect of cpuctl; CPUCTL_DEBUG=1 shows where, please report it",
+        "hint: this is a bug in cpuctl: please report it with the output of CPUCTL_DEBUG=1",
     ]
 
 

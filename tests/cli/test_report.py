@@ -108,8 +108,8 @@ def test_what_a_recording_lacks_is_unknown_and_not_clean(cpuctl: Cpuctl) -> None
     assert report.keys().isdisjoint({"state", "holders", "plan", "timeline"})
     assert (report["summary"]["error"], report["summary"]["warning"]) == (0, 0)
     table = cpuctl("report", *BARE, "-q").out
-    assert "Nothing wrong was found in what could be looked at; " in table
-    assert "not known: State files: the kubelet's state files are not in the recording" in table
+    assert "No problems found in what could be checked; " in table
+    assert "unknown: State files: the kubelet's state files are not in the recording" in table
 
 
 def test_a_state_file_that_cannot_be_used_is_there_all_the_same(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_inputs_from_standard_input_are_read_once(cpuctl: Cpuctl) -> None:
 def test_the_page_is_never_put_where_nobody_asked_for_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
     told = cpuctl("report", NODE, *V36, columns=200)
     assert "<html" not in told.out
-    assert told.err.endswith("--html FILE writes all of it as a page\n")
+    assert told.err.endswith("write the full report with --html FILE\n")
     page = tmp_path / "node.html"
     written_beside = cpuctl("report", NODE, *V36, "--html", str(page), "-q", columns=200)
     assert (written_beside.code, written_beside.out) == (3, told.out)

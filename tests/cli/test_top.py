@@ -100,9 +100,9 @@ def test_this_host(cpuctl: Cpuctl) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ((), "is no terminal"),
+        ((), "is not a terminal"),
         (("-o", "json"), "add --once"),
-        (("--once", "--samples", "2"), "-o jsonl alone"),
+        (("--once", "--samples", "2"), "requires -o jsonl"),
         (("--once", "--interval", "0"), "0.2 to 3600"),
         (("--replay", "a", "--record", "b"), "--record: cannot be used with --replay"),
         (("--replay", "a", "--root", "/x"), "--root: cannot be used with --replay"),

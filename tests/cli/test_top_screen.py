@@ -143,11 +143,11 @@ def test_the_map_alone_has_a_cursor_and_opens_a_cpu(recording: Recording) -> Non
 def test_a_recording_goes_back_and_forth_and_says_where_it_ends(recording: Recording) -> None:
     async def keys(pilot: Pilot[None]) -> None:
         await pilot.press("right", "right", "right")
-        assert "moment 3 of 3" in text(pilot)
+        assert "sample 3 of 3" in text(pilot)
         await pilot.press("left")
         assert any("a6" in line for line in lines(pilot)), text(pilot)
         await pilot.press("space", "w")
-        assert "a recording is not captured" in text(pilot)
+        assert "a recording cannot be captured" in text(pilot)
         app = pilot.app
         assert isinstance(app, TopScreen)
         for _ in range(3):

@@ -107,7 +107,7 @@ def test_yaml_is_the_same_answer(cpuctl: Cpuctl) -> None:
         (("--config-dir", "x"), "--config-dir: requires --numa-memory"),
         (("--kubelet-args=--v=2",), "--kubelet-args: requires --numa-memory"),
         (("--kubelet-version", "1.36"), "--kubelet-version: requires --numa-memory"),
-        (("--numa-memory", "--columns", "cpu"), "--columns: shows CPUs only"),
+        (("--numa-memory", "--columns", "cpu"), "--columns: shows only CPUs"),
     ],
 )
 def test_misuse(words: tuple[str, ...], message: str, cpuctl: Cpuctl) -> None:

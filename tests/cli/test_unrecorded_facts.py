@@ -331,7 +331,7 @@ def test_a_memory_state_is_not_compared_with_huge_pages_that_nobody_recorded(
     assert "changed" not in verified.out
     assert "unknown" in cpuctl("plan", *words, "--state", str(state), *pod).out
     repaired = cpuctl("checkpoint", "repair", str(state), *words)
-    assert (repaired.code, "Nothing is written." in repaired.out) == (3, True)
+    assert (repaired.code, "Nothing was written." in repaired.out) == (3, True)
     check(json.loads(cpuctl("checkpoint", "verify", str(state), *words, "-o", "json").out))
     check(json.loads(cpuctl("checkpoint", "repair", str(state), *words, "-o", "json").out))
 
@@ -392,7 +392,7 @@ def test_where_no_topology_of_cpus_is_recorded_all_say_so(
         return result.out + result.err
 
     listed = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
-    assert f"What is kept from pods cannot be said: {CORES_UNKNOWN}\n" in said("config", "show", *listed)
+    assert f"Reserved resources are unknown: {CORES_UNKNOWN}\n" in said("config", "show", *listed)
     assert f"Nothing to propose: {CORES_UNKNOWN}\n" in said("config", "reserve", "--reserved-cpus=2")
     kept = f"the resources reserved on the node are unknown: {CORES_UNKNOWN}\n"
     assert kept in said("pods", "show", "-T", "a=2/2,1Gi", *listed)

@@ -67,7 +67,7 @@ def test_state_files_show_what_a_release_minds(ask: Ask, tmp_path: Path) -> None
     assert shown(result, "shownByState") == {"compares_memory_of_groups"}
     assert "pods" not in json.loads(result.out)
     told = ask(*VERSIONS, "--state", "s", "-q").out
-    assert "1.32, state files (these state files show it)" in told
+    assert "1.32, state files (affects these state files)" in told
     assert "Kubelet 1.31.4 would not start (memoryManagerStart)" in told
     assert "Kubelet 1.32.2 would start." in told
 

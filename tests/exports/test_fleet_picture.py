@@ -72,7 +72,7 @@ def test_a_strip_is_filled_as_far_as_cpus_are_free() -> None:
 def test_it_is_said_where_pods_are_placed_otherwise() -> None:
     fleet = {"a": "synthetic:2s2n8c2t,mem=64Gi", "b": "synthetic:2s4n4c2t,mem=64Gi"}
     assert any(
-        "places pods otherwise: default/web" in each for each in words(picture(fleet, "web=10/10,1Gi"))
+        "places pods differently: default/web" in each for each in words(picture(fleet, "web=10/10,1Gi"))
     )
 
 

@@ -57,7 +57,7 @@ def example(name: str = "shop/db", cpus: int = 4) -> str:
     fact = Fact("error", "Audit: wrong", name, f"{name} is wrong", "expected 1, found 2", name, name)
     chapters = [
         Chapter("findings", "Findings", (Facts((fact,)),)),
-        Chapter("holders", "Who holds what", (CPUMap(machine(cpus, name)), grid)),
+        Chapter("holders", "CPU owners", (CPUMap(machine(cpus, name)), grid)),
         Chapter("pods", "Pods", (Fold(StyledText(name, "bad"), (grid,), name),), folded=True),
         Chapter("state", "State files", (Unknowns((f"not recorded: {name}",)),)),
     ]
@@ -140,7 +140,7 @@ def test_the_page_is_told_to_readers_by_its_structure() -> None:
 
 
 def test_a_page_of_many_leads_back_to_their_index() -> None:
-    clean = StyledText("Nothing wrong was found", "good")
+    clean = StyledText("No problems found", "good")
     alone, one_of_many = (
         as_bytes(report_page(Head("node7", clean, above=above), [], [])).decode()
         for above in ("", "index.html")

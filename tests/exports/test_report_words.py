@@ -38,19 +38,19 @@ def test_a_machine_is_as_bad_as_its_worst_finding(severities: tuple[str, ...], t
 @pytest.mark.parametrize(
     ("document", "text", "tone"),
     [
-        (report(), "Nothing wrong was found", "good"),
+        (report(), "No problems found", "good"),
         (
             report(unknown=1),
-            "Nothing wrong was found in what could be looked at; 1 thing is not known",
+            "No problems found in what could be checked; 1 thing is not known",
             "unknown",
         ),
-        (report("Undetermined"), "Whether the kubelet would start cannot be said", "unknown"),
+        (report("Undetermined"), "Unknown whether the kubelet would start", "unknown"),
         (
             report("Undetermined", warning=1),
-            "Whether the kubelet would start cannot be said; 1 warning",
+            "Unknown whether the kubelet would start; 1 warning",
             "unknown",
         ),
-        (report("Undetermined", error=1), "Whether the kubelet would start cannot be said; 1 error", "bad"),
+        (report("Undetermined", error=1), "Unknown whether the kubelet would start; 1 error", "bad"),
         (report("Refused"), "The kubelet would not start", "bad"),
         (report(warning=2), "2 warnings", "warn"),
         (report(warning=2, unknown=2), "2 warnings, and 2 things are not known", "warn"),

@@ -106,7 +106,7 @@ def test_letters_tell_owners_and_what_is_to_be_given_up() -> None:
     groups = Picture(timeline_svg(replay_facts(answer))).groups("use")
     assert [letters(group) for group in groups] == [[], ["A"], ["a"], ["!B"]]
     assert tooltip(groups[1]) == "CPUs 2-3; A web/app; 4000000000ns to 8000000000ns"
-    assert tooltip(groups[2]).startswith("CPUs 2-3; A web/app, to be given up;")
+    assert tooltip(groups[2]).startswith("CPUs 2-3; A web/app, to be released;")
 
 
 def test_what_nobody_wants_is_marked_and_failures_are_told() -> None:

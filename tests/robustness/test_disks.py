@@ -102,7 +102,7 @@ def test_the_way_out_is_told(how: str, own_mounts: Forks, disk: Path) -> None:
     spoil(own_mounts, disk, how)
     done = own_mounts.run(shlex.split(WRITING["topology.svg"].format(disk=disk)))
     assert "hint: " in done.err
-    assert "name a file elsewhere" in done.err
+    assert "use a file elsewhere" in done.err
 
 
 @pytest.mark.parametrize("what", [name for name in WRITING if name != "in place"])

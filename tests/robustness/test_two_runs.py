@@ -331,7 +331,7 @@ def gone(tmp_path: Path, *words: str) -> tuple[int, str]:
 def test_a_reader_that_has_gone_hears_that_files_are_written(state: Path, tmp_path: Path, form: str) -> None:
     code, error = gone(tmp_path, *REPAIR, "-o", form)
     assert code == 6
-    assert "the files are written, but the answer cannot be written" in error
+    assert "files were written, but the answer cannot be written" in error
     assert "the old ones are state/cpu_manager_state." in error
 
 
@@ -366,7 +366,7 @@ def test_an_answer_that_is_lost_after_a_write_is_exit_6(what: str, state: Path, 
     with FULL.open("w") as full:
         ((code, _, error),) = ends([start(tmp_path, *WRITES[what], stdout=full)])
     assert code == 6, error
-    assert "the files are written, but the answer cannot be written: no space left on the device" in error
+    assert "files were written, but the answer cannot be written: no space left on the device" in error
     assert (tmp_path / "a.svg").read_text() != "mine" or what in ("state", "capture")
 
 

@@ -365,7 +365,7 @@ def _lacking(case: Case) -> bool:
 FILTERS: dict[str, Applies] = {
     "NUMA nodes without CPUs or memory": _lacking,
     "no NUMA nodes": lambda case: not case.numa_nodes,
-    "devices of no NUMA node": lambda case: case.setting.devices and len(case.numa_nodes) == 1,
+    "devices without a NUMA node": lambda case: case.setting.devices and len(case.numa_nodes) == 1,
     "no memory in zones": lambda case: not case.setting.memory,
     "no CPUs in zones": lambda case: not case.setting.cpus,
     "fractions of CPUs": _asks_fraction,

@@ -187,7 +187,7 @@ def test_what_a_kubelet_refuses_to_load_is_no_error_of_the_timeline(
 
 @dataclass(frozen=True)
 class Mistake:
-    """A timeline with something wrong, the place, and what is said."""
+    """A timeline with problems, the place, and what is said."""
 
     name: str
     where: str

@@ -41,11 +41,11 @@ class CommitOptions(Record):
     def check(self) -> None:
         """Raise UsageError for words that contradict each other."""
         if self.write_state and self.yes:
-            hint = "--yes writes in place of what was read, --write-state somewhere else"
-            raise UsageError("both say where to write", where="--yes and --write-state", hint=hint)
+            hint = "--yes overwrites the files that were read, --write-state writes to another directory"
+            raise UsageError("cannot be used together", where="--yes and --write-state", hint=hint)
         if self.force and not self.write_state:
-            hint = "files are replaced in place with --yes, which keeps a backup" if self.in_place else ""
-            raise UsageError("is for --write-state only", where="--force", hint=hint)
+            hint = "--yes overwrites files in place and keeps a backup" if self.in_place else ""
+            raise UsageError("requires --write-state", where="--force", hint=hint)
 
 
 def commit(
@@ -112,5 +112,5 @@ def _answer(document: CheckpointChange, style: Style) -> None:
         emit(document, style)
         return
     backups = ", ".join(file["backup"] for file in document["files"] if file["backup"])
-    hint = f"the old ones are {backups}" if backups else ""
-    emit_after_change(document, style, "the files are written", hint)
+    hint = f"backups: {backups}" if backups else ""
+    emit_after_change(document, style, "files were written", hint)

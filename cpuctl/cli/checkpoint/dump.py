@@ -110,5 +110,5 @@ def _map(document: "CheckpointDump", source: "MachineSource") -> "HeldMap":
 
     if "cpus" not in document:
         hint = "name cpu_manager_state, or the directory that holds it"
-        raise InputError("no cpu_manager_state is there that could be drawn", where=source.origin, hint=hint)
+        raise InputError("found no cpu_manager_state to draw", where=source.origin, hint=hint)
     return map_answer(source.machine, document["cpus"])

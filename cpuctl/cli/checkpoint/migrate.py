@@ -100,8 +100,8 @@ def migrate(
     )
     writing.check()
     if not to_kubelet:
-        hint = "name it: --to 1.36, for instance"
-        raise UsageError("the release to go to is missing", where=option_names.TO, hint=hint)
+        hint = "set it, for example --to 1.36"
+        raise UsageError("the target version is missing", where=option_names.TO, hint=hint)
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     inputs = CheckpointInputs(
         state=named_state(state, state_option),

@@ -14,7 +14,7 @@ StateArgument = Annotated[
     str,
     typer.Argument(
         metavar="[STATE]",
-        help="A state file, a directory with state files, a recording, or - for stdin. Default: those of "
+        help="A state file, a directory of state files, a recording, or - for stdin. Default: those of "
         "the recording (-m) or of this host.",
     ),
 ]
@@ -58,7 +58,7 @@ YesOption = Annotated[
     typer.Option(
         "-y",
         option_names.YES,
-        help="Write in place, with a backup; without it only show what would change.",
+        help="Write in place, with a backup; without this, only show what would change.",
     ),
 ]
 ExitCodeOption = Annotated[
@@ -106,7 +106,7 @@ ToKubeletOption = Annotated[
     typer.Option(
         option_names.TO,
         metavar="VERSION",
-        help=f"The kubelet version that is to read the files, {RELEASES}.",
+        help=f"The kubelet version that will read the files, {RELEASES}.",
     ),
 ]
 
@@ -114,5 +114,7 @@ ToKubeletOption = Annotated[
 def named_state(argument: str, option: str) -> str:
     """Take the name from where it stands; raise UsageError where two names do."""
     if argument and option and argument != option:
-        raise UsageError(f"two names: {argument} and {option}", where="--state", hint="give one of them")
+        raise UsageError(
+            f"expected one state, found {argument} and {option}", where="--state", hint="use one of them"
+        )
     return argument or option

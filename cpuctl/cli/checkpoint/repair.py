@@ -112,8 +112,8 @@ def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> N
         sources.require_configuration(changes_assignments=True)
     case = read_checkpoint_case(inputs, host, sources)
     if not case.states:
-        hint = "without state files a kubelet starts as on a fresh node"
-        raise InputError("there is no state file to repair", where=host.source.origin, hint=hint)
+        hint = "without state files, the kubelet starts as on a new node"
+        raise InputError("found no state file to repair", where=host.source.origin, hint=hint)
     sources.warnings.extend(doubts(case, inputs.pods))
     repairs = repaired(case)
     kubelet = kubelet_answer(host.kubelet, case.reader)

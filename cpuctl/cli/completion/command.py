@@ -9,7 +9,7 @@ from cpuctl.cli.app import command_group
 
 app = command_group()
 
-HELP = """Print the script that completes cpuctl's words in a shell.
+HELP = """Print the tab completion script for your shell.
 
 Completes commands, options and their values, and pods, containers and CPU sets from the files on the command
 line. Files are only read; names that no API server accepts are never offered.

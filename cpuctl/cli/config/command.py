@@ -2,7 +2,7 @@
 
 from cpuctl.cli.app import verb_group
 
-HELP = """Show what a kubelet is told, and tell whether it would start."""
+HELP = """Show the kubelet's configuration and check whether it would start."""
 
 app = verb_group(
     "config",

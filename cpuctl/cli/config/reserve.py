@@ -45,7 +45,7 @@ The Memory Manager's static policy starts only if reservedMemory is, to the byte
 systemReserved and hard eviction. Every proposal was tried: the kubelet would start with it. If nothing works,
 the reason is shown.
 
-With --cpu-count, CPUs are chosen by core and L3 cache, near CPU 0, isolated CPUs last; memory is left alone
+With --cpu-count, CPUs are chosen by core and L3 cache, near CPU 0, isolated CPUs last; memory is unchanged
 unless memoryManagerPolicy is Static or --spread or --numa-node is given.
 
 Examples:
@@ -187,8 +187,8 @@ def _memory_reserve(
     if node is None:
         return None if spread is None else MemoryReserve(spread)
     if spread not in (None, Spread.ONE_NODE):
-        hint = f"leave --spread {spread} out"
-        message = f"goes with --spread {Spread.ONE_NODE}, not with {spread}"
+        hint = f"omit --spread {spread}"
+        message = f"requires --spread {Spread.ONE_NODE}, found {spread}"
         raise UsageError(message, where=option_names.NUMA_NODE, hint=hint)
     try:
         return memory_of_node(source.info, node)
@@ -204,9 +204,7 @@ def _cpu_reserve(
 
     if count is None:
         for name in (name for name, given in flags.items() if given):
-            raise UsageError(
-                "says how to choose CPUs, but not how many", where=name, hint="add --cpu-count N"
-            )
+            raise UsageError("requires --cpu-count", where=name, hint="add --cpu-count N")
         return None
     performance, doubt = performance_cpus(machine) if flags["--keep-p-cores"] else (CPUSet(), "")
     if doubt:
@@ -234,6 +232,6 @@ def _answer(
     try:
         found = reserved(source, loaded, cpus, memory)
     except ValueError as error:
-        hint = f"give a smaller {option_names.CPU_COUNT}"
+        hint = f"use a smaller {option_names.CPU_COUNT}"
         raise UsageError(str(error), where=option_names.CPU_COUNT, hint=hint) from None
     return reserve_document(loaded.configuration, found, answer_header(loaded, sources))

@@ -134,10 +134,10 @@ def check(
 def _refuse_unread(checks: "Sequence[FleetCheckName]", *, nrt: str, pods: str) -> None:
     """Raise UsageError for files that no check would read."""
     if nrt and "nrt" not in checks:
-        raise UsageError("is read by the check nrt only", where="--nrt", hint="add it to --check")
+        raise UsageError("requires --check nrt", where="--nrt", hint="add it to --check")
     if pods and not {"nrt", "state", "audit"}.intersection(checks):
-        message = "is read by the checks state, audit and nrt only"
-        raise UsageError(message, where="--pods", hint="add one of these to --check, or leave it out")
+        message = "requires one of the checks state, audit, nrt"
+        raise UsageError(message, where="--pods", hint="add one of these to --check, or omit it")
 
 
 def _note_unknown(
@@ -148,7 +148,7 @@ def _note_unknown(
 ) -> None:
     """Say what was given of nodes that are none of the fleet."""
     if unknown := sorted(set(published.topologies if published else ()) - names):
-        note(f"note: NodeResourceTopologies without a recording are left out: {few(unknown)}", style)
+        note(f"note: ignored NodeResourceTopologies without a recording: {few(unknown)}", style)
     note_unmatched_pods(names, pods, style)
 
 

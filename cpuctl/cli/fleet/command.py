@@ -2,7 +2,7 @@
 
 from cpuctl.cli.app import verb_group
 
-HELP = """Ask many nodes at once: list them, find the odd ones, check and compare them, plan pods.
+HELP = """List, check, compare and plan many nodes at once.
 
 Nodes are recordings (cpuctl capture): files, directories or patterns.
 """

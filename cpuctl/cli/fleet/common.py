@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 _ASSUMED = {
-    "kubeletVersion": "kubelet version: {} is assumed (--nodes FILE or --kubelet-version tells it)",
-    "kubeletConfiguration": "kubelet configuration: {} are assumed (--kubelet-config FILE)",
+    "kubeletVersion": "kubelet version: {} is assumed (set it with --nodes FILE or --kubelet-version)",
+    "kubeletConfiguration": "kubelet configuration: {} are assumed (set it with --kubelet-config FILE)",
     "unknownFlags": "unknown flags: {}",
 }
 
@@ -77,7 +77,7 @@ def ask_fleet(
     known = _earlier(selection.resume) if selection.resume else NOTHING_KNOWN
     found = collect(selection.recordings)
     if found.passed_over:
-        note(f"note: skipped, as they are not recordings: {few(found.passed_over)}", style)
+        note(f"note: skipped (not recordings): {few(found.passed_over)}", style)
     rows: list[Row] = []
     count, unreadable, resumed = 0, False, False
     with noted() as stop, ProgressBar(style) as progress:
@@ -107,7 +107,7 @@ def ask_fleet(
 def note_unresumed(resume: str, style: Style, *answers: FleetAnswers) -> None:
     """Say where nothing of an earlier run was of use: it was asked something else, perhaps."""
     if resume and not any(each.resumed for each in answers):
-        note(f"note: --resume: {resume} has no answer to this question: all nodes were asked", style)
+        note(f"note: --resume: {resume} has no answers to this question; all nodes were asked", style)
 
 
 def note_assumed(rows: Iterable[Row], style: Style, names: Collection[str] = tuple(_ASSUMED)) -> None:
@@ -161,7 +161,10 @@ def note_unmatched_pods(
 ) -> None:
     """Say where none of the pods that were given is on a node of these *names*."""
     if pods and not pods.keys() & names:
-        note("note: no pod of --pods is on any of these nodes: are recordings called as their nodes?", style)
+        note(
+            "note: no pod in --pods runs on any of these nodes: recordings must be named after their nodes",
+            style,
+        )
 
 
 def _mapper(selection: FleetSelection) -> Mapper:
@@ -172,7 +175,7 @@ def _mapper(selection: FleetSelection) -> Mapper:
     from cpuctl.fleet.on_dask import LOCAL, on_dask
 
     if selection.jobs and selection.scheduler != LOCAL:
-        hint = "the scheduler's workers are as many as there are"
+        hint = "the Dask scheduler sets the number of workers"
         raise UsageError("requires --dask-scheduler local", where="--jobs", hint=hint)
     return on_dask(selection.scheduler, jobs)
 

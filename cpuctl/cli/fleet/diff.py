@@ -57,12 +57,15 @@ BeforeArgument = Annotated[
     str,
     typer.Argument(
         metavar="BEFORE",
-        help="Recordings as they were: a directory, a pattern, @FILE for a list, or - for a list on stdin.",
+        help="Recordings before the change: a directory, a pattern, @FILE for a list, or - (list on stdin).",
         show_default=False,
     ),
 ]
 AfterArgument = Annotated[
-    str, typer.Argument(metavar="AFTER", help="Recordings as they are, named alike.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="AFTER", help="Recordings after the change, in the same form.", show_default=False
+    ),
 ]
 ComparedChecksOption = Annotated[
     str,
@@ -74,7 +77,7 @@ ComparedChecksOption = Annotated[
 ]
 DiffOutputOption = Annotated[
     ListOutput,
-    typer.Option("-o", "--output", help="Output format; jsonl is one node a line.", rich_help_panel=OUTPUT),
+    typer.Option("-o", "--output", help="Output format; jsonl is one node per line.", rich_help_panel=OUTPUT),
 ]
 
 
@@ -116,8 +119,8 @@ ListedResumeOption = Annotated[
     typer.Option(
         "--resume",
         metavar="FILE",
-        help="Take over the answers in FILE, which fleet list (for --check, fleet check) wrote with -o "
-        "jsonl, and ask the rest.",
+        help="Reuse the answers in FILE, written by fleet list -o jsonl (with --check, fleet check), "
+        "and ask only the rest.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -180,7 +183,7 @@ def _named_checks(checks: str, *, pods: str) -> "Sequence[FleetCheckName]":
     names = named_checks(checks) if checks else ()
     if pods and not {"state", "audit"}.intersection(names):
         hint = "add --check state,audit"
-        raise UsageError("is read by the checks state and audit only", where=option_names.PODS, hint=hint)
+        raise UsageError("requires --check state or audit", where=option_names.PODS, hint=hint)
     return names
 
 

@@ -50,7 +50,7 @@ FleetSvgOption = Annotated[
     typer.Option(
         SVG,
         metavar="FILE",
-        help="Also draw the fleet, a strip a node, as SVG; - is stdout, with no answer.",
+        help="Also draw the fleet as SVG, one strip per node; - is stdout, without the answer.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -75,7 +75,7 @@ app = command_group()
 
 HELP = """List the nodes of a fleet, and find the odd ones.
 
-Nodes that a kubelet could not tell apart are one group: the same CPUs, NUMA nodes, caches, huge pages,
+Nodes that look the same to the kubelet form one group: the same CPUs, NUMA nodes, caches, huge pages,
 kubelet version and settings, and memory within 1 %. Every group but the largest is compared with the most
 similar larger one. With pods (-f, -T), each group is tried: are they placed differently there?
 
@@ -106,8 +106,8 @@ ListingOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format; jsonl is one node a line, written as it is answered, prom Prometheus' text "
-        "format, nrt a List of the NodeResourceTopologies that exporters would publish.",
+        help="Output format; jsonl is one node per line, written as soon as it is known, prom is metrics "
+        "for Prometheus, nrt is a List of the NodeResourceTopologies that exporters would publish.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -142,8 +142,8 @@ def list_nodes(
     refuse_publisher(publisher, style)
     pictures, written = Pictures.asked({SVG: svg, HTML: html}, style, replace=force), output in _WRITTEN
     if pictures and written:
-        hint = "give a picture or this output, one after the other"
-        raise UsageError("there is no list of nodes to draw", where=f"-o {output}", hint=hint)
+        hint = "run it twice: once for the picture, once for this output"
+        raise UsageError("cannot be drawn: it is not a list of nodes", where=f"-o {output}", hint=hint)
     pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
     given, _ = read_pods(pods, Sources(), needed=bool(filename or template))  # an error here is no node's
     selection, releases = FleetSelection(recordings, jobs, resume, scheduler), releases_of(nodes)

@@ -12,8 +12,8 @@ RecordingsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="RECORDINGS...",
-        help="Recordings, directories that hold some, patterns, @FILE for a list of them, or - for a list "
-        "on stdin, one a line or as find -print0 writes them.",
+        help="Recordings, directories of recordings, patterns, @FILE for a list, or - for a list on "
+        "stdin, one per line or separated as by find -print0.",
         show_default=False,
     ),
 ]
@@ -21,8 +21,8 @@ MaybeRecordingsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="[RECORDINGS]...",
-        help="Recordings, directories that hold some, patterns, @FILE for a list of them, or - for a list "
-        "on stdin; none where --nrt and --nodes are all that is known.",
+        help="Recordings, directories of recordings, patterns, @FILE for a list, or - for "
+        "a list on stdin. Optional with --nrt and --nodes.",
         show_default=False,
     ),
 ]
@@ -101,7 +101,7 @@ FleetOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format; jsonl is one node a line, written as it is answered.",
+        help="Output format; jsonl is one node per line, written as soon as it is known.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -97,25 +97,25 @@ DrainOption = Annotated[
     typer.Option(
         "--drain",
         metavar="NODE",
-        help="Drain a node: leave it out, and plan its pods elsewhere first, but for those of DaemonSets "
-        "and static ones.",
+        help="Drain this node: its pods, except static and DaemonSet pods, are planned on other nodes first.",
     ),
 ]
 WithoutOption = Annotated[
-    list[str], typer.Option("--without", metavar="NODE", help="Leave a node out, and all that runs there.")
+    list[str],
+    typer.Option("--without", metavar="NODE", help="Ignore this node and everything that runs on it."),
 ]
 CopiesOption = Annotated[
     str,
     typer.Option(
         option_names.REPEAT,
         metavar="N|max",
-        help="Plan the pods N times over; max: as often as all of them are admitted. DaemonSets count once.",
+        help="Plan the pods N times; max: as many times as all of them are admitted. DaemonSets count once.",
     ),
 ]
 
 PlanOutputOption = Annotated[
     ListOutput,
-    typer.Option("-o", "--output", help="Output format; jsonl is one pod a line.", rich_help_panel=OUTPUT),
+    typer.Option("-o", "--output", help="Output format; jsonl is one pod per line.", rich_help_panel=OUTPUT),
 ]
 
 
@@ -124,7 +124,7 @@ PluginOption = Annotated[
     typer.Option(
         "--scheduler-plugin",
         metavar="NAME[,...]",
-        help="Let the scheduler have a plug-in, noderesourcetopologymatch, and set it up.",
+        help="Add a scheduler plug-in, noderesourcetopologymatch, with its options.",
     ),
 ]
 
@@ -213,9 +213,9 @@ def _refuse_unknown_nodes(recordings: list[str], *, nodes: str, nrt: str, plugin
     """Raise UsageError where nobody names nodes, or objects that nothing would read."""
     if nrt and not plugin:
         hint = "add --scheduler-plugin noderesourcetopologymatch"
-        raise UsageError("is read by the scheduler's plug-in only", where="--nrt", hint=hint)
+        raise UsageError("requires --scheduler-plugin", where="--nrt", hint=hint)
     if not recordings and not (nrt and nodes):
-        hint = "record a node with cpuctl capture FILE; without, --nodes and --nrt name files of objects"
+        hint = "use --nodes and --nrt, or record nodes: cpuctl capture FILE"
         raise UsageError("no recordings specified", where="RECORDINGS", hint=hint)
 
 

@@ -52,13 +52,13 @@ app = command_group()
 
 _INDEX = "index.html"
 
-HELP = """Write a page for each node, and an index with the odd ones first.
+HELP = """Write a page for each node, and an index with the most urgent first.
 
-Each page is what cpuctl report writes about one node. The index has the nodes in the order in which they have
-to be looked at: those that cannot be read or whose kubelet would not start, those with errors, odd ones (as
-cpuctl fleet list groups them), and the rest; below, what is found on them, each finding once.
+Each page is a cpuctl report of one node. The index lists the most urgent nodes first: those that cannot be
+read or whose kubelet would not start, those with errors, odd ones (as grouped by cpuctl fleet list), and the
+rest; below, all findings, each once.
 
-Without --html the index is printed, and no page is written. Nothing is changed on the nodes.
+Without --html, prints the index and writes no pages. Nothing is changed on the nodes.
 
 Examples:
 
@@ -68,9 +68,9 @@ Examples:
   cpuctl fleet report recordings/ -f new.yaml --html reports --force
   cpuctl fleet report recordings/ -o json | jq '.nodes[].verdict'
 
-Exit codes: 0 nothing wrong was found on any node, and all is known, 3 otherwise (with --exit-zero 0), 2
-usage, 4 a recording or another input cannot be used (all others are reported; with --exit-zero 0 where
-recordings are concerned), 130 interrupted.
+Exit codes: 0 no problems on any node and nothing unknown, 3 otherwise (with --exit-zero 0), 2 usage, 4 a
+recording or another input cannot be used (all others are reported; with --exit-zero 0 for recordings), 130
+interrupted.
 """
 
 DirectoryOption = Annotated[
@@ -78,7 +78,7 @@ DirectoryOption = Annotated[
     typer.Option(
         "--html",
         metavar="DIR",
-        help="Write index.html and a page for every node into this directory, which is made.",
+        help="Write index.html and a page for every node to this directory (created if missing).",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -187,8 +187,8 @@ def report(
         _write(directory, asked.rows, document, force=force)
     emit(document, style)
     if style.for_people and not html:
-        fixes = "cpuctl fleet check says what to do about findings"
-        note(f"note: {fixes}, --html DIR writes a page for every node", style)
+        fixes = "for fixes, run cpuctl fleet check"
+        note(f"note: {fixes}; write a page for every node with --html DIR", style)
     if asked.stopped:
         raise typer.Exit(asked.stopped)
     if exit_zero:
@@ -205,7 +205,9 @@ def _directory(name: str, *, force: bool) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if not force and any(directory.iterdir()):
-            raise UsageError("is not empty", where=name, hint="name another, or replace pages with --force")
+            raise UsageError(
+                "is not empty", where=name, hint="use another directory, or --force to replace pages"
+            )
     except OSError as error:
         raise unwritable(error, name) from None
     return directory

@@ -2,7 +2,7 @@
 
 from cpuctl.cli.app import verb_group
 
-HELP = """Look at pods' resources: what follows from them, and what differs."""
+HELP = """Show what follows from pods' resources, and compare and check manifests."""
 
 app = verb_group(
     "pods",

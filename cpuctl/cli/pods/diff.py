@@ -98,8 +98,8 @@ def diff(
     old, new = _sides([each for each in (old, new) if each], filename)
     refuse_stdin_twice(machine, kubelet_config, old, new)
     if not (new or to_kubelet_version or to_feature_gates):
-        hint = "name a second manifest, or another kubelet with --to or --to-feature-gates"
-        raise UsageError("there is nothing to compare with", hint=hint)
+        hint = "add a second manifest, or another kubelet with --to or --to-feature-gates"
+        raise UsageError("found nothing to compare with", hint=hint)
     style = Style(output, color=not no_color, quiet=quiet, layout="pods_diff")
     inputs = PodViewInputs(
         kubelet=KubeletInputs(config=kubelet_config, version=kubelet_version, gates=feature_gates),
@@ -133,12 +133,12 @@ def _sides(arguments: list[str], options: list[str]) -> tuple[str, str]:
     named = arguments or list(options)
     if arguments and options and arguments != list(options):
         raise UsageError(
-            f"other pods are named as arguments: {' '.join(arguments)}",
+            f"conflicts with the arguments {' '.join(arguments)}",
             where=" ".join(f"-f {each}" for each in options),
-            hint="name OLD and NEW as arguments, or both behind -f",
+            hint="use arguments for OLD and NEW, or -f for both",
         )
     if not 1 <= len(named) <= 2:
-        raise UsageError("expected manifests, OLD and perhaps NEW", hint="cpuctl pods diff old.yaml new.yaml")
+        raise UsageError("expected one or two manifests", hint="cpuctl pods diff old.yaml new.yaml")
     return named[0], named[1] if len(named) > 1 else ""
 
 

@@ -60,7 +60,7 @@ MachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="The machine, as for other commands, whose kubelet is asked, too. Default: none.",
+        help="Also ask the kubelet of this machine (-m as in other commands). Default: none.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -98,9 +98,7 @@ def lint(
     kubelet = kubelet_inputs(context)
     refuse_stdin_twice(machine, kubelet.config, *filename)
     if not filename:
-        raise UsageError(
-            "no manifests to look at", hint="name files or directories with -f PODS, or - for stdin"
-        )
+        raise UsageError("found no manifests to check", hint="add manifests with -f PODS, or -f - for stdin")
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     inputs = LintInputs(
         kubelet=kubelet,

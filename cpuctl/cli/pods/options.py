@@ -22,7 +22,7 @@ MemoryOption = Annotated[
     typer.Option(
         option_names.MEMORY,
         metavar="AMOUNT",
-        help="The node's memory, if no machine is named.",
+        help="The node's memory, if no machine is given.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -31,7 +31,7 @@ def fleet_page(report: FleetReport) -> Markup:
 def _cards(report: FleetReport) -> Iterator[Card]:
     summary = report["summary"]
     wrong: Tone = "bad" if summary["wrong"] or summary["unreadable"] else "good"
-    told = f"{summary['wrong']} of {counted(summary['nodes'], 'node')} with something wrong"
+    told = f"{summary['wrong']} of {counted(summary['nodes'], 'node')} with problems"
     if summary["unreadable"]:
         told += f", {summary['unreadable']} unreadable"
     yield Card("Nodes", StyledText(told, wrong), "nodes")

@@ -65,7 +65,7 @@ def _facts(report: Report) -> Iterator[str]:
         yield _kubelet_line(report["configuration"])
     machine = report["sources"].get("machine")
     origin = "this host" if machine is None or machine["from"] == "live" else machine["value"]
-    when = f", {report['taken']}" if report["taken"] else ", at a time that nobody recorded"
+    when = f", {report['taken']}" if report["taken"] else ", time unknown"
     yield f"from {origin}{when}"
 
 
@@ -92,7 +92,7 @@ def _chapters(report: Report) -> Iterator[Chapter]:
     if "timeline" in report:
         picture = Figure(timeline_svg(replay_facts(report["timeline"])))
         replayed = tuple(_parts(replay_layout.blocks(report["timeline"], wide=False)))
-        yield Chapter("timeline", PARTS["timeline"], (picture, Fold(StyledText("In a table"), replayed)))
+        yield Chapter("timeline", PARTS["timeline"], (picture, Fold(StyledText("As a table"), replayed)))
     if "audit" in report:
         audit = report["audit"].copy()
         audit["findings"], audit["unchecked"] = [], []
@@ -198,7 +198,7 @@ def _pods(report: Report, plan: StartedPlan | NotStartedPlan) -> Iterator[Item]:
     if left := report.get("unexplained"):
         text = f"not explained here: {', '.join(left)} (cpuctl explain POD)"
         yield Sentences((StyledText(text, "warn"),))
-    yield Fold(StyledText("What is left then"), tuple(_left(plan)))
+    yield Fold(StyledText("Remaining resources"), tuple(_left(plan)))
 
 
 def _after(plan: StartedPlan, planned: PlanPicture) -> Iterator[Item]:

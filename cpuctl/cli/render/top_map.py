@@ -103,8 +103,8 @@ def map_cell(cpu: CPU, *, chosen: bool, color: bool) -> Cell:
 
 def legend(*, color: bool) -> str:
     """Say what the map's characters mean."""
-    digits = "a digit is the load in tenths, - not known"
-    return digits if color else f"a letter is a container, . shared, r reserved, _ nobody's; {digits}"
+    digits = "a digit is the load in tenths, - unknown"
+    return digits if color else f"a letter is a container, . shared, r reserved, _ unassigned; {digits}"
 
 
 def cpu_line(document: Top, number: int) -> str:
@@ -122,4 +122,4 @@ def whose(document: Top, cpu: CPU) -> str:
     holders = [rows[number] for number in cpu["containers"] if number < len(rows)]
     if holders:
         return ", ".join(full_name(each) for each in holders)
-    return {"shared": "shared pool", "reserved": "reserved"}.get(cpu["owner"], "nobody's")
+    return {"shared": "shared pool", "reserved": "reserved"}.get(cpu["owner"], "unassigned")

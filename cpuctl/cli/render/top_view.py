@@ -288,24 +288,24 @@ def _map_page(document: Top, view: View, width: int, height: int, *, color: bool
 
 _BAR = 40
 _KEYS = (
-    ("up, down", "choose a container, or a CPU on the map"),
-    ("Enter, Esc", "open it, and go back"),
-    ("m", "the map of CPUs alone, with arrows through it"),
-    ("s, S", "sort by the next column, or the one before"),
-    ("r", "sort the other way round"),
-    ("/", "show only containers and pods with this in their names"),
-    ("Space", "freeze, and go on (a recording: halt, and play)"),
-    ("left, right", "of a recording: a moment back, or ahead"),
+    ("up, down", "select a container, or a CPU on the map"),
+    ("Enter, Esc", "open it, go back"),
+    ("m", "only the map of CPUs; the arrow keys select one"),
+    ("s, S", "sort by the next or previous column"),
+    ("r", "reverse the sort order"),
+    ("/", "filter containers and pods by name"),
+    ("Space", "freeze or continue (a recording: pause or play)"),
+    ("left, right", "previous or next sample of a recording"),
     ("w", "write a capture of the node as it is now"),
     ("h, ?", "this help"),
-    ("q", "end"),
+    ("q", "quit"),
 )
 _MEANINGS = (
-    "USED: CPU time of the container, in CPUs. OTHERS: what its CPUs spent on others.",
-    "FOREIGN: threads seen there that are not its own. IRQ/S: interrupts of devices.",
-    "WAIT: how long its threads waited to run, a second. MIGR/S: how often they moved.",
-    "NUMA/S: pages that were wanted from its NUMA nodes and came from others.",
-    "PSI: how much of the time a thread of its group waited. A dash: not told.",
+    "USED: CPU time of the container, in CPUs. OTHERS: CPU time of others on its CPUs.",
+    "FOREIGN: threads of others seen there. IRQ/S: device interrupts per second.",
+    "WAIT: time its threads waited to run, per second. MIGR/S: moves per second.",
+    "NUMA/S: pages per second from NUMA nodes other than its own.",
+    "PSI: share of time in which a thread of its group waited. A dash: unknown.",
 )
 
 

@@ -43,7 +43,7 @@ _STAGE = "cpuManagerStart"
 class CPUProvider(Copied):
     """The CPU Manager of a node; ``policy`` is None for the policy ``none``.
 
-    ``keeps_baselines``: its state file tells what containers were promised at admission (KEP-5554).
+    ``keeps_baselines``: its state file tells what containers were guaranteed at admission (KEP-5554).
     """
 
     def __init__(

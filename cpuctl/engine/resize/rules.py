@@ -106,7 +106,7 @@ DEFAULT_RULES = ResizeRules()
 
 
 def keeps_baselines(gates: FeatureGates) -> bool:
-    """Return whether the CPU Manager's state file records what was promised at admission."""
+    """Return whether the CPU Manager's state file records what was guaranteed at admission."""
     return gates.release.keeps_baselines and gates.enabled(EXCLUSIVE_CPUS)
 
 

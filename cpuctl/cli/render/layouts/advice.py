@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _FIGURES = ("PODS", "1 NODE", "MEMORY", "CORES", "CROSSED", "SHARED", "LARGEST")
 _ENDS = {
     "all": "no others can be better",
-    "budget": "its budget ended the search (--budget): there may be better ones",
-    "stopped": "interrupted: there may be better ones",
+    "budget": "the search reached its limit (--budget); there may be better ones",
+    "stopped": "interrupted; there may be better ones",
 }
 
 
@@ -28,7 +28,7 @@ def blocks(document: AdvisedSettings | UnloadedAdvice, *, wide: bool) -> Iterato
         return
     current = document["current"]
     if "service" not in current:
-        yield start_block(current["start"], f"{who}, with the settings as they are,")
+        yield start_block(current["start"], f"{who}, with the current settings,")
     if "service" in current or document["proposals"]:
         yield _table(document)
         yield _meaning()
@@ -44,7 +44,7 @@ def _table(document: AdvisedSettings) -> Table:
     current = document["current"]
     rows = [_proposal(each) for each in document["proposals"]]
     if current["start"]["outcome"] == "Started":
-        rows.insert(0, _row("now", "as they are", current["service"], "dim"))
+        rows.insert(0, _row("now", "current settings", current["service"], "dim"))
     columns = (Column("ROW"), Column("SETTINGS"), *(Column(name, "right") for name in _FIGURES))
     return Table(columns, tuple(rows))
 
@@ -74,45 +74,45 @@ def _below(document: AdvisedSettings) -> Iterator[Cell]:
     yield Cell(_searched(document["search"]))
     uncertain = max((each["service"]["undetermined"] for each in document["proposals"]), default=0)
     if uncertain:
-        yield Cell(f"Of {counted(uncertain, 'pod')} it is not known whether they are admitted.", "yellow")
+        yield Cell(f"For {counted(uncertain, 'pod')}, it is unknown whether they are admitted.", "yellow")
     if what_if := [str(each["number"]) for each in document["proposals"] if "policy" in each]:
-        yield Cell(f"What if: no kubelet does what the policy of row {few(what_if)} does.", "yellow")
+        yield Cell(f"Row {few(what_if)} uses a what-if policy, which no kubelet has.", "yellow")
     if document["proposals"]:
-        yield Cell("With --snippet N a row is printed as a KubeletConfiguration to paste.")
+        yield Cell("Use --snippet N to print a row as a KubeletConfiguration.")
         yield from _in_the_way(document["proposals"])
 
 
 def _in_the_way(proposals: Sequence[ProposedSettings]) -> Iterator[Cell]:
     """Say where to paste it is not enough."""
     if flags := dict.fromkeys(flag for each in proposals for flag in each["flags"]):
-        yield Cell(f"Flags win over files, and have to go or to change: {' '.join(flags)}", "yellow")
+        yield Cell(f"Flags override files; remove or change these: {' '.join(flags)}", "yellow")
     others = [str(each["number"]) for each in proposals if not each["dropIn"] and not each["flags"]]
     if others:
-        yield Cell(f"A drop-in file is not enough for row {few(others)}: change the main file.", "yellow")
+        yield Cell(f"A drop-in file is not enough for row {few(others)}; change the main file.", "yellow")
 
 
 def _verdict(document: AdvisedSettings) -> str:
     current, proposals = document["current"], document["proposals"]
     better = [str(each["number"]) for each in proposals if each["beatsCurrent"]]
     if current["start"]["outcome"] != "Started" and not proposals:
-        return "The kubelet starts with nothing that was tried, as far as that can be told."
+        return "As far as is known, the kubelet starts with none of the settings tried."
     if current["start"]["outcome"] != "Started":
-        return "With these settings the kubelet starts, and none of them beats another."
+        return "The kubelet starts with each of these settings; none is better than the others."
     if not proposals:
-        return "Nothing that was tried is better in anything than the settings as they are."
+        return "No settings tried are better than the current ones in any column."
     if better:
-        return f"Better than the settings as they are, and worse in nothing: {few(better)}."
+        return f"Better than the current settings, and worse in no column: row {few(better)}."
     if current["unbeaten"]:
-        return "Each row is better in something than the others, and worse in something else."
-    return "No row beats another."
+        return "Each row is better than the others in some column, and worse in another."
+    return "No row is better than another."
 
 
 def _searched(search: Search) -> str:
     counts = {
-        "cannot differ": search["alike"],
-        "with which it does not start": search["refused"],
-        "of which that cannot be said": search["undetermined"],
-        "with which it fails": search["failed"],
+        "equivalent to others": search["alike"],
+        "with which the kubelet does not start": search["refused"],
+        "undetermined": search["undetermined"],
+        "with which the kubelet crashes or hangs": search["failed"],
     }
     rest = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     beside = f" ({rest})" if rest else ""
@@ -122,10 +122,10 @@ def _searched(search: Search) -> str:
 
 def _meaning() -> Lines:
     return Lines.of(
-        "PODS admitted; 1 NODE: containers with all their own CPUs on one NUMA node,",
-        "MEMORY: and with their memory there; CORES that one container has alone;",
+        "PODS: admitted; 1 NODE: containers with all exclusive CPUs on one NUMA node;",
+        "MEMORY: and with their memory there; CORES: used by one container only;",
         "CROSSED: L3 caches beyond a container's first; SHARED: CPUs of all others;",
-        "LARGEST: CPUs, in whole cores, of one more container that would be admitted.",
+        "LARGEST: CPUs (whole cores) of the largest container that would still fit.",
     )
 
 

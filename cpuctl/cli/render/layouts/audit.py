@@ -115,10 +115,10 @@ def _closing(document: Audit) -> Iterator[Cell]:
 
 
 _NO_POLICY = {
-    "missing": "no state of a CPU Manager",
-    "closed": "a state of the CPU Manager that cannot be read",
-    "read": "a state of the CPU Manager that names no policy",
-    "unusable": "a state of the CPU Manager that no kubelet would load",
+    "missing": "no CPU Manager state",
+    "closed": "unreadable CPU Manager state",
+    "read": "CPU Manager state without a policy",
+    "unusable": "CPU Manager state that no kubelet would load",
 }
 
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 _NOT_NEEDED = 20
 """Containers that are left out are listed up to here; the others are counted."""
 _OUTCOMES: Mapping[answers.ApplyOutcome, tuple[str, str]] = {
-    "Clean": ("Nothing to do: everything is as wanted.", "green"),
-    "Planned": ("Nothing is written yet: --yes does it.", ""),
-    "Refused": ("Nothing is written.", "red"),
-    "Applied": ("Written, and in force.", "green"),
-    "Undone": ("It failed; everything is as it was before.", "red"),
-    "NotRestored": ("It failed, and not everything could be put back:", "red"),
+    "Clean": ("Nothing to do: all values are as requested.", "green"),
+    "Planned": ("Nothing was written; use --yes to write.", ""),
+    "Refused": ("Nothing was written.", "red"),
+    "Applied": ("Written and in effect.", "green"),
+    "Undone": ("Failed; all changes were undone.", "red"),
+    "NotRestored": ("Failed; not everything could be undone:", "red"),
 }
 
 
@@ -40,16 +40,16 @@ def _diff(writes: Sequence[answers.Write]) -> Iterator[Cell]:
     for number, write in enumerate(writes, 1):
         yield Cell(f"{number}. {write['subject']}: {write['why']}", "bold")
         yield Cell(f"   {write['file']}", "dim")
-        none = f"(none: {write['inherits']} of the group above)" if write["inherits"] else "(none)"
+        none = f"(none: {write['inherits']} from the parent group)" if write["inherits"] else "(none)"
         yield Cell(f" - {write['before'] or none}", "red")
         yield Cell(f" + {write['after']}", "green")
 
 
 def _left_out(items: Sequence[answers.LeftOut]) -> Iterator[str]:
     for item in items[:_NOT_NEEDED]:
-        yield f"left out: {item['subject']}: {item['why']}"
+        yield f"skipped: {item['subject']}: {item['why']}"
     if len(items) > _NOT_NEEDED:
-        yield f"left out: {len(items) - _NOT_NEEDED} more"
+        yield f"skipped: {len(items) - _NOT_NEEDED} more"
 
 
 def _objections(items: Sequence[answers.Objection]) -> Iterator[Cell]:
@@ -78,6 +78,6 @@ def _end(document: answers.CgroupsApply) -> Iterator[Cell]:
         for item in result["notRestored"]:
             yield Cell(f"  {item['group']}/{item['file']}: {item['problem']}", "red")
         for item in result["gone"]:
-            yield Cell(f"  {item['group']}: gone meanwhile, its container has ended", "yellow")
+            yield Cell(f"  {item['group']}: removed meanwhile: its container has ended", "yellow")
         if result["watchedSeconds"] and not result["failure"]:
-            yield Cell(f"Nobody has rewritten it within {result['watchedSeconds']:g} s.")
+            yield Cell(f"Not rewritten within {result['watchedSeconds']:g} s.")

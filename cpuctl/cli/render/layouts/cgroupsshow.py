@@ -152,9 +152,9 @@ def _closing(document: CgroupsShow) -> Iterator[Cell]:
     summary = document["summary"]
     differing = summary["differing"]
     if differing:
-        verdict, style = f"{differing} with values that differ from what is expected", "red"
+        verdict, style = f"{differing} with unexpected values", "red"
     elif summary["groups"]:
-        verdict, style = "as far as known all right", ""
+        verdict, style = "no differences found", ""
     else:
         verdict, style = "nothing to compare", "yellow"
     yield Cell(f"{counted(summary['groups'], 'group')}, {verdict}", style)

@@ -88,7 +88,9 @@ def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:
         yield Cell(*start_word(proof["start"], f"Kubelet {kubelet['version']}" if kubelet else "The kubelet"))
         yield from finding_lines(proof["findings"], FILES)
     for running in document["kubelets"]:
-        yield Cell(f"{running['name']} runs here (process {running['pid']}): stop it before --yes", "yellow")
+        yield Cell(
+            f"{running['name']} runs here (process {running['pid']}): stop it before using --yes", "yellow"
+        )
     yield from _written(document)
 
 
@@ -101,9 +103,9 @@ def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
     elif document["outcome"] == "Changed":
         recorded = {entry["value"] for entry in document["sources"].values() if entry["from"] == "capture"}
         in_place = all(file["source"] and file["source"] not in recorded for file in document["files"])
-        ways = "--yes writes in place, --write-state" if in_place else "--write-state writes"
-        yield Cell(f"Nothing is written yet: {ways} into a directory.")
+        ways = "--yes to write in place, or --write-state DIR" if in_place else "--write-state DIR"
+        yield Cell(f"Nothing was written; use {ways} to write elsewhere.")
     elif document["outcome"] == "Refused":
-        yield Cell("Nothing is written.")
+        yield Cell("Nothing was written.")
     else:
         yield Cell("Nothing to write.")

@@ -88,10 +88,10 @@ def _picture(picture: HeldMap) -> Iterator[Block]:
     rows = picture["cpus"]
     yield from machine_boxes(rows, {row["cpu"]: _cell(row) for row in rows})
     used = {_mark(row) for row in rows if row["online"]}
-    legend = {_SHARED: "in the shared pool", _NOBODY: "neither shared nor held"}
+    legend = {_SHARED: "in the shared pool", _NOBODY: "neither shared nor exclusive"}
     notes = [f"{mark}: {meaning}" for mark, meaning in legend.items() if mark in used]
     if any("+" in mark for mark in used):
-        notes.append("+: held by more than one, or held and shared")
+        notes.append("+: exclusive to several owners, or exclusive and shared")
     if picture["notOnMachine"]:
         notes.append(f"not on this machine: CPUs {picture['notOnMachine']}")
     if notes:

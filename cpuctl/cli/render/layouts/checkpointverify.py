@@ -27,7 +27,7 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
     elif start["outcome"] in ("Refused", "KubeletFault"):
-        yield Lines.of("State files: not looked at, as the kubelet ends before it reads them")
+        yield Lines.of("State files: not checked, because the kubelet exits before reading them")
     if drift := document["memoryDrift"]:
         yield from _drift(drift, wide=wide)
     if findings:
@@ -55,10 +55,10 @@ def _file_lines(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[C
 def _drift(drift: answers.MemoryDrift, *, wide: bool) -> Iterator[Block]:
     """Say what the machine's memory has come to since the file was written."""
     if drift["kind"] == "benign":
-        yield Lines.of("Memory differs by what a reboot changes: safe to take over as it is now.")
+        yield Lines.of("Memory differs only by what a reboot changes: safe to adopt the current values.")
     else:
-        misfit = ", and what pods hold does not fit any more" if drift["misfit"] else ""
-        yield Lines((Cell(f"Memory has really changed{misfit}.", "yellow"),))
+        misfit = ", and the memory of pods no longer fits" if drift["misfit"] else ""
+        yield Lines((Cell(f"Memory has changed by more than a reboot does{misfit}.", "yellow"),))
     if wide:
         names = ("NODE", "RESOURCE", "WHAT", "IN THE FILE", "NOW", "CAUSE")
         columns = tuple(Column(name, "right" if name in ("IN THE FILE", "NOW") else "left") for name in names)

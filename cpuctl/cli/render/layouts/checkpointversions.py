@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import CheckpointVersions, Format
 
 _WARNING = (
-    "These files are internals of the kubelet: their formats belong to releases,",
-    "and no release promises to read another's.",
+    "These files are internals of the kubelet: formats differ between releases,",
+    "and no release promises to read the files of another.",
 )
 _WORDS = {
     "reads": ("yes", "green"),

@@ -9,6 +9,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import CONFIGURATION, findings_block, start_counts_text
 from cpuctl.cli.render.tables.start import kubelet_name, setting_cells, verdict_cell
 from cpuctl.exports.answer_text import shared_sentence
+from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import ConfigCheck, ConfigFinding, PooledNode, Pools, UnpooledNode
@@ -22,8 +23,15 @@ def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
     yield Lines((*_verdict(document, wide=wide), *fixes))
     if findings := [each for each in document["findings"] if each not in said]:
         yield findings_block(findings, CONFIGURATION, wide=wide)
-    unseen = "; ".join(each["what"] for each in document["notLookedAt"])
-    yield Lines.of(start_counts_text(document["summary"], document["start"]), f"Not looked at: {unseen}")
+    yield Lines.of(start_counts_text(document["summary"], document["start"]), _unchecked(document, wide=wide))
+
+
+def _unchecked(document: ConfigCheck, *, wide: bool) -> str:
+    """Name what was not checked; what only the kubelet can ask of its host is counted unless *wide*."""
+    named = [each["what"] for each in document["notLookedAt"] if wide or not each["settings"]]
+    if rest := len(document["notLookedAt"]) - len(named):
+        named.append(f"{counted(rest, 'check')} of the host (-o wide lists them)")
+    return f"Not checked: {'; '.join(named)}"
 
 
 def _says_verdict(finding: ConfigFinding, start: Start) -> bool:

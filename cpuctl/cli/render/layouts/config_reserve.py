@@ -61,12 +61,12 @@ def _choices(proposal: Proposal, who: str) -> Iterator[Cell]:
     if cpus := proposal["cpus"]:
         yield Cell(f"Reserved CPUs: {cpus['cpus']} ({counted(cpus['count'], 'CPU')})")
         if cpus["cpuManagerPolicy"] == "none":
-            yield Cell("CPU Manager policy none: pods run there, too, and only the number counts", "yellow")
+            yield Cell("CPU Manager policy none: pods also run there, and only the number matters", "yellow")
     if memory := proposal["memory"]:
         addends = " + ".join(
             f"{name} {memory[name]['quantity']}" for name in _ADDENDS if memory[name]["number"]
         )
-        yield Cell(f"Memory kept from pods: {memory['keptFromPods']['quantity']} = {addends}")
+        yield Cell(f"Memory reserved: {memory['keptFromPods']['quantity']} = {addends}")
 
 
 def _nodes(nodes: Sequence[NodeMemory]) -> Table:
@@ -82,7 +82,7 @@ def _nodes(nodes: Sequence[NodeMemory]) -> Table:
 
 def _replaced(places: Sequence[SettingToFix]) -> Iterator[Cell]:
     for place in places:
-        yield Cell(f"in place of {place['setting']} at {place['where'] or place['from']}")
+        yield Cell(f"replaces {place['setting']} at {place['where'] or place['from']}")
 
 
 def snippet_blocks(document: Proposed, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape

@@ -100,7 +100,7 @@ def _reservation(
     reservation: answers.Reservation | answers.RefusedReservation, *, wide: bool
 ) -> Iterator[Block]:
     if "error" in reservation:
-        yield Lines((Cell(f"What is kept from pods cannot be said: {reservation['error']}", "red"),))
+        yield Lines((Cell(f"Reserved resources are unknown: {reservation['error']}", "red"),))
         return
     rows = tuple(
         (
@@ -126,7 +126,7 @@ def _amount(amount: Amount | None) -> str:
 
 
 def _memory_lines(reservation: answers.Reservation) -> Iterator[Cell]:
-    yield Cell(f"Memory limit of all pods together: {_amount(reservation['podsMemoryLimit'])}")
+    yield Cell(f"Memory limit of all pods: {_amount(reservation['podsMemoryLimit'])}")
     for item in reservation["reservedMemory"]:
         limits = ", ".join(f"{kind} {_amount(each)}" for kind, each in item["limits"].items())
         yield Cell(f"Reserved memory of NUMA node {item['numaNode']}: {limits}")
@@ -135,5 +135,5 @@ def _memory_lines(reservation: answers.Reservation) -> Iterator[Cell]:
         verdict = (
             "equal, as the Memory Manager requires" if balance["equal"] else "rejected by the Memory Manager"
         )
-        text = f"{balance['type']}: reservedMemory {listed}, kept from pods {kept}: {verdict}"
+        text = f"{balance['type']}: reservedMemory {listed}, required {kept}: {verdict}"
         yield Cell(text, "" if balance["equal"] else "red")

@@ -22,9 +22,9 @@ _SIDES: Final = ("from", "to")
 def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     """Lay out a comparison; *wide* names where each change is known from."""
     yield Lines(tuple(line for side in _SIDES for line in _start(document, side)))
-    unseen = [f"Not looked at: {what}" for what in document["notLookedAt"]]
+    unseen = [f"Not checked: {what}" for what in document["notLookedAt"]]
     if "leftOut" not in document:
-        unsaid = f"What else changes is not said: kubelet {document['from']} cannot load the configuration."
+        unsaid = f"Other changes are unknown: kubelet {document['from']} cannot load the configuration."
         yield Lines.of(unsaid, *unseen)
         return
     if document["behaviours"]:
@@ -37,7 +37,7 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     if document["options"]:
         yield _options(document)
     if document["fields"]:
-        yield Lines.of(*(f"{each['field']} came with {each['since']}" for each in document["fields"]))
+        yield Lines.of(*(f"{each['field']} was added in {each['since']}" for each in document["fields"]))
     if document["flags"]:
         yield Lines.of(*map(_flag, document["flags"]))
     if document["rules"]:
@@ -59,8 +59,8 @@ def _behaviours(document: answers.ComparedVersions, *, wide: bool) -> Iterator[C
         known = f" [{change['standing']}{on}; {change['source']}]" if wide else ""
         doubt = "" if wide else _DOUBTS[change["standing"]]
         begin = ", ".join((change["since"], *change["backports"]))
-        shown = " (these pods show it)" if change.get("shownByPods") else ""
-        shown = " (these state files show it)" if change.get("shownByState") else shown
+        shown = " (affects these pods)" if change.get("shownByPods") else ""
+        shown = " (affects these state files)" if change.get("shownByState") else shown
         yield Cell(f"{begin}, {change['area']}{doubt}{shown}{known}")
         yield Cell(f"  before: {change['before']}")
         yield Cell(f"  after:  {change['after']}")
@@ -105,9 +105,9 @@ def _pods(document: answers.ComparedVersions, pods: Sequence[answers.PodChange])
     if not pods:
         comes_up = any(document["start"][side]["outcome"] == "Started" for side in _SIDES)
         yield (
-            "Nothing else becomes of these pods."
+            "The result for these pods is the same."
             if comes_up
-            else "What becomes of these pods is not known: neither kubelet is known to start."
+            else "The result for these pods is unknown: neither kubelet is known to start."
         )
     for pod in pods:
         yield pod["pod"]
@@ -116,7 +116,7 @@ def _pods(document: answers.ComparedVersions, pods: Sequence[answers.PodChange])
 
 
 def _flag(change: answers.FlagChange) -> str:
-    return f"{change['flag']} {'came with' if change['known'] else 'is gone since'} {change['since']}"
+    return f"{change['flag']} {'was added in' if change['known'] else 'was removed in'} {change['since']}"
 
 
 def _rule(change: answers.RuleChange) -> str:
@@ -127,7 +127,7 @@ def _rule(change: answers.RuleChange) -> str:
 def _closing(document: answers.ComparedVersions) -> str:
     shown = sum(len(document[part]) for part in _PARTS)
     if not document["leftOut"]:
-        return counted(shown, "change") if shown else "Nothing changes."
-    more = f"{counted(document['leftOut'], 'more change')} that it cannot notice (--all shows them)"
+        return counted(shown, "change") if shown else "No changes."
+    more = f"{counted(document['leftOut'], 'more change')} that do not affect it (show them with --all)"
     found = counted(shown, "change") if shown else "No change"
     return f"{found} for this configuration, {more}"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.advice import FoundMoves, MoveStep, UnstartedDefragmentation
 
 _ENDED = {
-    "budget": "the budget ended the search (--budget)",
+    "budget": "the search reached its limit (--budget)",
     "stopped": "the search was interrupted",
 }
 
@@ -37,12 +37,12 @@ def _opening(document: FoundMoves) -> Iterator[Cell]:
     if document["pod"]:
         name, now = document["pod"]["name"], document["pod"]["now"]
         if now["outcome"] == "Admitted":
-            yield Cell(f"{name} is admitted as things are.", "green")
+            yield Cell(f"{name} is admitted without moves.", "green")
             return
-        yield Cell(f"{name} is not admitted as things are: {rejection_text(now)}")
+        yield Cell(f"{name} is not admitted now: {rejection_text(now)}")
     if largest:
-        more = f", after moves one of {largest['cpus']}" if largest["cpus"] > largest["now"] else ""
-        yield Cell(f"A container of {counted(largest['now'], 'CPU')} is admitted as things are{more}.")
+        more = f", one of {largest['cpus']} after moves" if largest["cpus"] > largest["now"] else ""
+        yield Cell(f"A container of {counted(largest['now'], 'CPU')} is admitted now{more}.")
     if moves is not None:
         yield Cell(f"It fits after {counted(moves, 'move')}.", "green")
     else:
@@ -53,8 +53,10 @@ def _nothing(document: FoundMoves) -> str:
     if "whyNot" in document:
         why = rejection_text(document["whyNot"])
         repeats = document["pod"] is not None and why == rejection_text(document["pod"]["now"])
-        return "No move helps: that is so wherever pods are." if repeats else f"No move helps: {why}"
-    known = "there are none" if document["fewest"] else "none were found"
+        return (
+            "No move helps: the reason does not depend on other pods." if repeats else f"No move helps: {why}"
+        )
+    known = "none exist" if document["fewest"] else "none were found"
     what = "Moves that make room for a larger one" if document["largest"] else "Moves that make room for it"
     return f"{what}: {known}."
 
@@ -73,12 +75,12 @@ def _below(document: FoundMoves) -> Iterator[Cell]:
     search = document["search"]
     ended = _ENDED.get(search["ended"], "")
     if document["moves"] and not document["fewest"]:
-        yield Cell(f"Fewer moves may do: {ended or 'not all was tried'}.", "yellow")
+        yield Cell(f"Fewer moves may be enough: {ended or 'not everything was tried'}.", "yellow")
     elif document["moves"]:
-        yield Cell("No fewer moves do: all were tried.")
+        yield Cell("This is the minimum: all smaller sets of moves were tried.")
     elif ended and not document["fewest"]:
-        yield Cell(f"That is no proof: {ended}.", "yellow")
+        yield Cell(f"This is not certain: {ended}.", "yellow")
     if document["largest"] and not document["largest"]["proven"]:
-        yield Cell("A larger one may be possible: not all was tried.", "yellow")
-    yield Cell(f"Tried on the engine: {counted(search['tried'], 'step')} (at most {search['budget']:,}).")
+        yield Cell("A larger one may be possible: not everything was tried.", "yellow")
+    yield Cell(f"Tried: {counted(search['tried'], 'step')} (at most {search['budget']:,}).")
     yield from (Cell(f"not moved: {each['pod']}: {each['why']}") for each in document["immovable"])

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _SHARES: Final = ("cpus", "reserved", "own", "held", "free")
 _SETS_SHOWN = 6
 _HOLDERS_SHOWN = 8
-_STATUS_TEXTS = {"no preference": "no preference", "no hints": "none, as if any did", "impossible": "none"}
+_STATUS_TEXTS = {"no preference": "no preference", "no hints": "none (treated as any)", "impossible": "none"}
 
 
 def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
@@ -169,7 +169,7 @@ def _said(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     if said["agrees"]:
         yield "SAID", Cell(text)
     else:
-        differs = "the answer differs: other pods, state files or settings were there then"
+        differs = "the answer differs: other pods, state files or settings were in effect then"
         yield "SAID", Cell(f"{text} ({differs})", "yellow")
 
 
@@ -192,15 +192,13 @@ def _how_far(document: ExplainedDecision, container: str, cpus: CPUSet) -> str:
     rounds = (each["merged"] for each in document["rounds"] if each["container"] in (None, container))
     merged = next((each for each in rounds if each is not None), None)
     if merged is None:
-        return "topologyManagerPolicy none asks nobody for NUMA nodes"
+        return "topologyManagerPolicy none does not align resources"
     nodes = merged["numaNodes"]
     if nodes is None:
-        return "no manager prefers any"
+        return "no manager prefers any node"
     if cpus <= CPUSet.parse(nodes):
-        return f"the Topology Manager settled on {{{nodes}}}, within which each manager chooses for itself"
-    return (
-        f"the Topology Manager settled on {{{nodes}}}, and CPUs that were not free there come from elsewhere"
-    )
+        return f"the Topology Manager chose {{{nodes}}}, and each manager chooses within these"
+    return f"the Topology Manager chose {{{nodes}}}, and CPUs that were not free there were taken elsewhere"
 
 
 def _resize(resize: PendingResize | None) -> Iterator[tuple[str, Cell]]:
@@ -208,7 +206,7 @@ def _resize(resize: PendingResize | None) -> Iterator[tuple[str, Cell]]:
     if resize is not None:
         word, style = RESIZES[resize["outcome"]]
         why = f": {reason_text(resize)}" if resize["message"] else ""
-        yield "RESIZE", Cell(f"the one that is pending: {word}{why} (cpuctl resize shows more)", style)
+        yield "RESIZE", Cell(f"pending: {word}{why} (cpuctl resize shows more)", style)
         yield from (("", Cell(line)) for line in departure_lines(resize))
 
 
@@ -436,17 +434,17 @@ def _wanted(document: ExplainedDecision) -> str:
 
 def _in_vain(search: Search, wanted: str) -> str:
     if not search["complete"]:
-        return f"not {wanted} within the bound of {search['bound']} runs; not all was tried"
+        return f"not {wanted} in {search['bound']} runs (limit); not everything was tried"
     runs = f"{counted(search['runs'], 'run')} of at most {search['bound']}"
-    but = f", but for {search['leftOut']}" if search["leftOut"] else ""
-    return f"never {wanted}: all tried in {runs}{but}"
+    but = f", except {search['leftOut']}" if search["leftOut"] else ""
+    return f"never {wanted}: all were tried in {runs}{but}"
 
 
 def runs_line(document: ExplainedDecision) -> str:
     """Say how often the engine ran for the changes."""
     runs = counted(sum(search["runs"] for search in document["searches"]), "run")
     does = "aligns" if _wanted(document) == "aligned" else "admits"
-    return f"{runs} of the engine; each change that {does} was run from the start."
+    return f"{runs} of the engine; each change that {does} was run from the beginning."
 
 
 # How a policy in the kubelet's place came to its CPUs: what it filtered, how it scored, which set won.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unchecked", "unreadable"], str] = {
     "wouldNotStart": "would not start",
     "undetermined": "start undetermined",
-    "unchecked": "not wholly checked",
+    "unchecked": "partly checked",
     "unreadable": "unreadable",
 }
 _LONGEST_FIX = 240
@@ -79,6 +79,6 @@ def _closing(document: FleetCheck) -> Iterator[Cell]:
         f"{counted(summary['nodes'], 'node')}: {', '.join(parts)}; {counts_text(summary) or 'nothing found'}"
     )
     if not document["complete"]:
-        yield Cell("Interrupted: nodes are missing.", "yellow")
+        yield Cell("Interrupted: some nodes are missing.", "yellow")
     if document["unchecked"] and not document["findings"]:
-        yield Cell("Next, on each node that was not wholly checked: sudo cpuctl capture NODE.tar.gz")
+        yield Cell("Next, on each node that was partly checked: sudo cpuctl capture NODE.tar.gz")

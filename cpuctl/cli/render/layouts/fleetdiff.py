@@ -84,7 +84,7 @@ def _change(change: FleetChange, *, wide: bool) -> Cell:
     if change["aspect"] == "finding":
         gone = bool(change["before"])
         text = change["before"] if gone else change["after"]
-        return Cell(f"{who}: {'no more' if gone else 'new'}: {text}", "" if gone else "yellow")
+        return Cell(f"{who}: {'resolved' if gone else 'new'}: {text}", "" if gone else "yellow")
     before, after = (_value(change, change[side]) for side in ("before", "after"))
     style = "" if change["aspect"] != "start" else "green" if change["after"] == "would start" else "red"
     return Cell(f"{who}: {change['what']}: {before} -> {after}", style)

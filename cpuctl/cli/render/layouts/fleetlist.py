@@ -68,12 +68,12 @@ def opening_lines(document: FleetList) -> Iterator[Cell]:
     largest = document["groups"][0]["count"] if document["groups"] else 0
     parts = [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
     if summary["odd"]:
-        parts = [f"{largest} of one kind", f"{summary['odd']} odd", *parts]
+        parts = [f"{largest} alike", f"{summary['odd']} odd", *parts]
     elif largest > 1:
-        parts.insert(0, "all of one kind" if largest == summary["nodes"] else f"{largest} of one kind")
+        parts.insert(0, "all alike" if largest == summary["nodes"] else f"{largest} alike")
     yield Cell(": ".join((counted(summary["nodes"], "node"), *filter(None, [", ".join(parts)]))))
     if not document["complete"]:
-        yield Cell("Interrupted: nodes are missing.", "yellow")
+        yield Cell("Interrupted: some nodes are missing.", "yellow")
 
 
 def _groups(groups: Sequence[FleetGroup], *, wide: bool) -> Table:
@@ -119,11 +119,14 @@ def _oddity(group: FleetGroup, groups: Sequence[FleetGroup], *, wide: bool) -> I
         yield Cell(f"  and {left} more (-o wide)")
     if placements := group.get("placements"):
         if placements["differ"] is None:
-            yield Cell("  how it places the pods is not known: would the kubelets start?", "yellow")
+            yield Cell(
+                "  placement of the pods unknown: check whether the kubelets start (cpuctl fleet check)",
+                "yellow",
+            )
         elif placements["differ"]:
-            yield Cell(f"  places pods otherwise: {few(placements['pods'])}", "yellow")
+            yield Cell(f"  places pods differently: {few(placements['pods'])}", "yellow")
         else:
-            yield Cell("  places the pods alike")
+            yield Cell("  places the pods the same way")
 
 
 def _difference(difference: FactDifference) -> str:

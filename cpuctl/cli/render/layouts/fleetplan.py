@@ -40,7 +40,7 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
         yield _table(shown)
     recorded = [node for node in document["nodes"] if node["source"]]
     if kept := tuple(
-        f"no pod comes to {few(names)}: {text}" for text, names in problems_of(recorded).items()
+        f"no pods planned on {few(names)}: {text}" for text, names in problems_of(recorded).items()
     ):
         yield Lines(tuple(Cell(text, "yellow") for text in kept))
     yield Lines(tuple(_closing(document, wide=wide)))
@@ -84,11 +84,11 @@ def _differs(pod: FleetPod) -> str:
         messages = " or ".join(sorted({each["message"] for each in plugin["filtered"]}))
         names = few(wrongly["nodes"], wrongly["count"])
         return (
-            f"the plugin keeps it off {counted(wrongly['count'], 'node')} ({names}) whose kubelet would "
+            f"the plugin filters out {counted(wrongly['count'], 'node')} ({names}) whose kubelet would "
             f"admit it ({messages}): {wrongly['why']}"
         )
     if plugin["wronglyPassed"]:
-        return f"the plugin lets it through to {pod['node']}: {plugin['wronglyPassed']}"
+        return f"the plugin accepts {pod['node']}: {plugin['wronglyPassed']}"
     return ""
 
 
@@ -115,7 +115,7 @@ def _daemon_set(daemon_set: FleetDaemonSet) -> Iterator[Cell]:
         for outcome, count in counts.items()
         if count or outcome == "Admitted"
     ]
-    for names, words in ((daemon_set["running"], "running already"), (daemon_set["leftOut"], "left out")):
+    for names, words in ((daemon_set["running"], "already running"), (daemon_set["leftOut"], "left out")):
         if names:
             parts.append(f"{len(names)} {words} ({few(names)})")
     yield Cell(
@@ -137,7 +137,7 @@ def _row(pod: FleetPod) -> tuple[Cell, ...]:
     named = pod["outcome"] in (*_UNREFUSED, "Pending")
     word = look.word if named else brief_rejection(_refusal(pod))
     cpus = ", ".join(f"{name} {cpus}" if len(pod["cpus"]) > 1 else cpus for name, cpus in pod["cpus"].items())
-    claims = (f"claim {name}: {cpus or 'not known'}" for name, cpus in pod.get("claims", {}).items())
+    claims = (f"claim {name}: {cpus or 'unknown'}" for name, cpus in pod.get("claims", {}).items())
     cpus = ", ".join(filter(None, (cpus, *claims)))
     if "claimProblem" in pod:
         word, look = "does not start", _LOOKS["Rejected"]
@@ -152,7 +152,7 @@ def _plugin_cell(pod: FleetPod) -> Cell:
     if plugin["wronglyFiltered"]:
         return Cell(f"filters {plugin['wronglyFiltered']['count']} wrongly", "yellow")
     if plugin["wronglyPassed"]:
-        return Cell("lets pass wrongly", "yellow")
+        return Cell("passes wrongly", "yellow")
     filtered = sum(each["nodes"] for each in plugin["filtered"])
     # No kubelet has been asked that it could agree with.
     nothing = "passes all" if pod["outcome"] == "Scheduled" else "agrees"
@@ -169,11 +169,11 @@ def _closing(document: FleetPlan, *, wide: bool) -> Iterator[Cell]:
         yield Cell(f"{counted(repeat['copies'], 'copy').replace('copys', 'copies')} admitted{end}")
     alone = not any(node["source"] for node in document["nodes"])
     if alone:
-        yield Cell("no recordings: this is the scheduler's decision alone, and no kubelet is asked")
+        yield Cell("no recordings: only the scheduler's decision, no kubelet was asked")
     if wrongly := summary["wronglyFiltered"]:
-        yield Cell(f"the plug-in keeps {counted(wrongly, 'pod')} from kubelets that would admit them")
+        yield Cell(f"the plugin filters out kubelets that would admit {counted(wrongly, 'pod')}")
     if wrongly := summary["wronglyPassed"]:
-        yield Cell(f"the plug-in lets {counted(wrongly, 'pod')} through to kubelets that reject them")
+        yield Cell(f"the plugin accepts kubelets that reject {counted(wrongly, 'pod')}")
     parts = [f"{summary['scheduled']} scheduled" if alone else f"{summary['admitted']} admitted"]
     for count, word in (
         (summary["pending"], "pending"),

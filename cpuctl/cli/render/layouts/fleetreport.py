@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetFinding, FleetGroup, UnreadableNode
     from cpuctl.answers.report import FleetReport, ReportedNode
 
-NAMES = ("NODE", "ERRORS", "WARNINGS", "NOT KNOWN", "GROUP", "STANDING")
+NAMES = ("NODE", "ERRORS", "WARNINGS", "UNKNOWN", "GROUP", "STANDING")
 _NUMBERS = frozenset(NAMES[1:5])
 
 
@@ -33,13 +33,13 @@ def opening(document: FleetReport) -> Cell:
     summary = document["summary"]
     counts = {
         "unreadable": summary["unreadable"],
-        "with something wrong": summary["wrong"],
+        "with problems": summary["wrong"],
         "odd": summary["odd"],
-        "not known in all": summary["unknown"],
+        "partly unknown": summary["unknown"],
     }
     parts = [f"{count} {words}" for words, count in counts.items() if count]
-    missing = "" if document["complete"] else "; interrupted: nodes are missing"
-    text = f"{counted(summary['nodes'], 'node')}: {', '.join(parts) or 'nothing wrong was found'}{missing}"
+    missing = "" if document["complete"] else "; interrupted: some nodes are missing"
+    text = f"{counted(summary['nodes'], 'node')}: {', '.join(parts) or 'no problems found'}{missing}"
     bad = summary["wrong"] or summary["unreadable"]
     return Cell(text, "red" if bad else "yellow" if parts or missing else "green")
 

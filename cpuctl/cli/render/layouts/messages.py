@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _ELSEWHERE = (
-    "Only messages about CPUs, memory, devices and topology are known. Ask otherwise:",
+    "Only messages about CPUs, memory, devices and topology are known. Try instead:",
     "  a pod is rejected           cpuctl explain POD -f PODS",
     "  the kubelet does not start  cpuctl config check; cpuctl checkpoint verify",
 )
@@ -35,7 +35,7 @@ def blocks(document: Messages, *, wide: bool) -> Iterator[Block]:
 def _facts(each: FoundMessage, release: str | None, *, wide: bool) -> Iterator[tuple[str, Cell]]:
     yield "FROM", Cell(f"{each['speaker']}{_where(each)}")
     if each["releases"] is not None:
-        remark = "" if each["printed"] is not False else f": not printed by a kubelet {release}"
+        remark = "" if each["printed"] is not False else f": not printed by kubelet {release}"
         yield "RELEASES", Cell(f"{each['releases']}{remark}", "yellow" if remark else "")
     yield "MEANS", Cell(each["meaning"])
     if wide and each["values"]:
@@ -58,4 +58,4 @@ def _summary(document: Messages) -> str:
     omitted = f", {document['omitted']} more not shown" if document["omitted"] else ""
     found = counted(len(document["messages"]), "message")
     lines = counted(document["lines"], "line")
-    return f"{found} recognized in {lines}, {document['unrecognized']} without any{omitted}"
+    return f"{found} recognized in {lines}, {document['unrecognized']} not recognized{omitted}"

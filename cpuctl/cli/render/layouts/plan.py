@@ -90,7 +90,7 @@ def claims_blocks(pods: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
         yield claims_table(pods, wide=wide)
         counted = ((full_name(pod), pod["accounting"]) for pod in pods if "accounting" in pod)
         if lines := [
-            f"{name} comes to {each['footprint']} CPUs, {each['claims']} of them by its claims"
+            f"{name} uses {each['footprint']} CPUs in total, {each['claims']} of them from its claims"
             for name, each in counted
         ]:
             yield Lines.of(*lines)
@@ -113,7 +113,7 @@ def node_lines(node: Node, kubelet: KubeletPolicies, *, driver: bool = False) ->
     if node["cpuManagerPolicy"] == "static":
         yield f"CPU Manager policy static, reserved CPUs {node['reservedCPUs']}"
     else:
-        rest = "every container runs on all CPUs" if not driver else "the driver dra.cpu says who runs where"
+        rest = "every container runs on all CPUs" if not driver else "the driver dra.cpu assigns CPUs"
         yield f"CPU Manager policy none: {rest}"
     if "topologyManagerScope" in node:
         policy, scope = kubelet["topologyManagerPolicy"], node["topologyManagerScope"]
@@ -242,7 +242,7 @@ def _policy_fix(document: StartedPlan) -> Iterator[Cell]:
 def _refusal(pod: Pod, *, reached: bool) -> Cell:
     style = PODS[pod["outcome"]].style
     if not reached:
-        return Cell("never looked at, because the kubelet has failed before", style)
+        return Cell("not reached: the kubelet failed earlier", style)
     return Cell(rejection_text(pod), style)
 
 

@@ -61,7 +61,7 @@ def blocks(document: PlanComparison, *, wide: bool) -> Iterator[Block]:
 
 
 def _side(name: str, side: Side) -> Iterator[Cell]:
-    what = f"{name.upper()}: {side['settings'] or 'the configuration as it is'}"
+    what = f"{name.upper()}: {side['settings'] or 'the current configuration'}"
     if "totals" not in side:
         yield Cell(f"{what}. {start_sentence(side['start'], 'The kubelet')}", "red")
         yield from remedy_cells(side["start"])
@@ -75,7 +75,7 @@ def _side(name: str, side: Side) -> Iterator[Cell]:
 
 def _pods(pods: Sequence[ComparedPod]) -> Table:
     """Show the exclusive CPUs, and where memory or devices are others, that they are."""
-    names = ["POD", "CONTAINER", "A", "B", "ONLY A", "ONLY B", "ALSO OTHERS"]
+    names = ["POD", "CONTAINER", "A", "B", "ONLY A", "ONLY B", "ALSO CHANGED"]
     rows = [row for pod in pods for row in _pod(pod)]
     if not any(row[-1].text for row in rows):
         names, rows = names[:-1], [row[:-1] for row in rows]
@@ -138,7 +138,7 @@ def _refusals(document: PlanComparison) -> Iterator[Cell]:
 def _difference(difference: ReleaseDifference) -> str:
     doubt = "" if difference["standing"] == "verified" else ", not verified"
     known = f"since {difference['begin']}; {difference['source']}{doubt}"
-    return f"These pods show ({known}): A: {difference['a']}; B: {difference['b']}"
+    return f"Seen in these pods ({known}): A: {difference['a']}; B: {difference['b']}"
 
 
 def _totals(document: PlanComparison) -> Iterator[tuple[Cell, ...]]:
@@ -162,7 +162,7 @@ def _figures(side: Side) -> dict[str, str]:
         "pods not admitted": str(summary["pods"] - summary["admitted"] - summary["undetermined"]),
         **({"pods undetermined": str(summary["undetermined"])} if summary["undetermined"] else {}),
         "exclusive CPUs": str(totals["exclusiveCPUs"]),
-        "CPUs that can still become exclusive": str(totals["free"]),
+        "CPUs still free for exclusive use": str(totals["free"]),
     }
     for level, words in _ALIGNED.items():
         together, all_ = totals["aligned"][level], totals["exclusiveContainers"]
@@ -201,28 +201,28 @@ def _closing(summary: ComparisonSummary) -> str:
     unknown = summary["undetermined"]
     if not unknown:
         return _found(summary)
-    what = f"What becomes of {counted(unknown, 'pod')} cannot be said"
+    what = f"The result for {counted(unknown, 'pod')} is unknown"
     if not summary["changed"] and not summary["sharedPoolDiffers"]:
         known = summary["pods"] - unknown
-        return f"{what}; nothing else moves: {counted(known, 'pod')}" if known else what
+        return f"{what}; no other differences: {counted(known, 'pod')}" if known else what
     return f"{what}. {_found(summary)}"
 
 
 def _found(summary: ComparisonSummary) -> str:
     pool = summary["sharedPoolDiffers"]
     if not summary["changed"] and not pool:
-        return f"Nothing moves: {counted(summary['pods'], 'pod')}, the same on both sides"
-    sharing = "another shared pool"
+        return f"No differences: {counted(summary['pods'], 'pod')}, the same on both sides"
+    sharing = "different shared pool"
     if summary["sharing"]:
         sharing += f" for {counted(summary['sharing'], 'container')}"
     if not summary["changed"]:
-        return f"Only the shared pool differs: {sharing}; {counted(summary['pods'], 'pod')} as before"
+        return f"Only the shared pool differs: {sharing}; {counted(summary['pods'], 'pod')} unchanged"
     found = []
     if summary["verdicts"]:
         found.append(counted(summary["verdicts"], "verdict"))
     if summary["containers"]:
-        found.append(f"what is held by {counted(summary['containers'], 'container')}")
+        found.append(f"resources of {counted(summary['containers'], 'container')}")
     if moved := summary.get("claims", 0):
-        found.append(f"what is held by {counted(moved, 'claim')}")
+        found.append(f"resources of {counted(moved, 'claim')}")
     found += [sharing] if pool else []
     return f"Pods that differ: {summary['changed']} of {summary['pods']} ({', '.join(found)})"

@@ -47,7 +47,7 @@ def blocks(document: PodsShow, *, wide: bool) -> Iterator[Block]:
 def _releases(document: PodsShow) -> str:
     kubelet, server = document["kubelet"]["version"], document["apiServer"]["version"]
     memory = document["node"]["memory"]
-    node = f", {memory['quantity']} of memory" if memory else ", memory of the node not known"
+    node = f", {memory['quantity']} of memory" if memory else ", node memory unknown"
     return f"API server {server}, kubelet {kubelet}, cgroup v{document['cgroupVersion']}{node}"
 
 

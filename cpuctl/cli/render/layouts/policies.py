@@ -31,8 +31,8 @@ def _row(policy: Policy, *, wide: bool) -> tuple[Cell, ...]:
 
 _ALIGNMENTS = {
     "hint": "on the NUMA nodes that the Topology Manager has chosen",
-    "equal": "on any NUMA nodes that the Topology Manager holds as good",
-    "cpu": "on those that the CPU Manager prefers, where there are none that all managers prefer",
+    "equal": "on any NUMA nodes that the Topology Manager considers equally good",
+    "cpu": "on those that the CPU Manager prefers, if no nodes are preferred by all managers",
 }
 
 
@@ -49,6 +49,6 @@ def description_blocks(document: PolicyDescription, *, wide: bool) -> Iterator[B
     )
     cells = tuple((Cell(word), Cell(text)) for word, text in rows)
     yield Table((Column("POLICY"), Column(policy["name"])), cells)
-    yield Lines.of(*(document["doc"] or "It says nothing of itself.").splitlines())
+    yield Lines.of(*(document["doc"] or "No description.").splitlines())
     if document["text"]:
         yield Lines.of(*document["text"].rstrip("\n").splitlines())

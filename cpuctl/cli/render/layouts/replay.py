@@ -48,7 +48,7 @@ def _cells(entry: Entry) -> tuple[Cell, ...]:
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _COLORS = ("green", "cyan", "magenta", "blue")
-_LEGEND = "A own, a to be given up, ! another's own and still in its cgroup, . shared"
+_LEGEND = "A exclusive, a to be released, ! exclusive to another but still in its cgroup, . shared"
 
 
 def end_blocks(document: Replay, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
@@ -98,7 +98,7 @@ def _stretch(span: Span, owners: Mapping[str, tuple[str, str]]) -> Stretch:
 def _slis(slis: Slis) -> Table:
     """Show the three indicators that KEP-6122 names."""
     rows = [
-        ("from the decision until the volume tells", slis["notification"]),
+        ("from the decision until the volume shows it", slis["notification"]),
         ("from the end of the delay until the CPU set is applied", slis["application"]),
     ]
     cells = [
@@ -111,7 +111,7 @@ def _slis(slis: Slis) -> Table:
         for text, sli in rows
     ]
     late = slis["lateNotifications"]
-    late_cells = (Cell("told only after it was applied"), Cell(str(late), "red" if late else ""))
+    late_cells = (Cell("shown only after it was applied"), Cell(str(late), "red" if late else ""))
     columns = (Column("SCALE-DOWNS"), Column("COUNT", "right"), Column("SHORTEST"), Column("LONGEST"))
     return Table(columns, (*cells, (*late_cells, Cell("-"), Cell("-"))))
 

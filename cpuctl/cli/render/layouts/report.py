@@ -34,7 +34,7 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
     if lines := tuple(_refused(document)):
         yield Lines(lines)
     lines = tuple(
-        Cell(f"not known: {PARTS[each['part']]}: {each['what']}", "yellow") for each in document["unknown"]
+        Cell(f"unknown: {PARTS[each['part']]}: {each['what']}", "yellow") for each in document["unknown"]
     )
     if lines:
         yield Lines(lines)

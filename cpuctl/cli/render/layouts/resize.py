@@ -54,9 +54,9 @@ def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:
 
 def _allocator(allocator: Allocator) -> str:
     if not allocator["available"]:
-        return f"Exclusive CPUs stay as they are: {allocator['whyNot']}"
+        return f"Exclusive CPUs do not change: {allocator['whyNot']}"
     reading = _READINGS[allocator["semantics"]]
-    return f"Exclusive CPUs follow: {allocator['source']} {allocator['standing']}, {reading}"
+    return f"Exclusive CPUs change: {allocator['source']} {allocator['standing']}, {reading}"
 
 
 def _pod(pod: ResizedPod, cores: Sequence[Core], *, wide: bool) -> Iterator[Block]:
@@ -125,7 +125,7 @@ def _follows(pod: ResizedPod) -> Iterator[Cell]:
         cpus = container["cpus"]
         if cpus is not None and cpus["givenUpAfter"]:
             after = cpus["givenUpAfter"]
-            yield Cell(f"{container['name']} keeps CPUs {cpus['lost']} for {after} at least (KEP-6122)")
+            yield Cell(f"{container['name']} keeps CPUs {cpus['lost']} for at least {after} (KEP-6122)")
 
 
 def _sharing(pod: ResizedPod) -> Iterator[Cell]:
@@ -289,10 +289,10 @@ def _hint_row(hint_round: HintRound) -> tuple[Cell, ...]:
 
 
 _MARKS = {
-    "*": ("promised at admission", "bold green"),
+    "*": ("guaranteed at admission", "bold green"),
     "=": ("kept", "green"),
-    "+": ("comes", "cyan"),
-    "-": ("goes", "red"),
+    "+": ("added", "cyan"),
+    "-": ("removed", "red"),
 }
 _FOREIGN = ("", "dim")
 

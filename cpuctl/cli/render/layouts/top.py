@@ -56,7 +56,7 @@ def blocks(document: Top, *, wide: bool) -> Iterator[Block]:
         yield _cpus(document["cpus"])
     if document["unknown"]:
         yield Lines(
-            tuple(Cell(f"not known: {each['what']}: {each['why']}", "dim") for each in document["unknown"])
+            tuple(Cell(f"unknown: {each['what']}: {each['why']}", "dim") for each in document["unknown"])
         )
 
 

@@ -90,7 +90,7 @@ def _value(cpu: CPU, label: KubeletLabel | None, column: ColumnName) -> object:
     if of_kubelet := KUBELET_COLUMNS.get(column):
         return label[of_kubelet] if label else None
     value = cpu[CPU_COLUMNS[column]]
-    return f"{value}, a guess" if column == "TYPE" and cpu["typeGuessed"] else value
+    return f"{value} (guess)" if column == "TYPE" and cpu["typeGuessed"] else value
 
 
 def _shown(value: object) -> str:
@@ -355,7 +355,7 @@ def devices_blocks(document: PCIDevices, *, wide: bool) -> Iterator[Block]:  # n
     )
     yield Table(tuple(Column(name, "right" if name == "NODE" else "left") for name in _NAMES), rows)
     yield Lines.of(
-        "Resources are what usual plugins register: check the names. -o yaml writes a draft for --devices."
+        "Resource names are those of common plugins; check them. Use -o yaml for a draft of --devices."
     )
 
 

@@ -55,13 +55,13 @@ def _repeat_line(repeat: Repeat) -> str:
     fitted, stop = repeat["fitted"], repeat["stop"]
     if fitted is None:
         because = f": {stop['pod']}: {rejection_text(stop)}" if stop else ""
-        return f"Copies: how many of all pods fit cannot be said{because}"
+        return f"Copies: unknown how many of all pods fit{because}"
     line = "1 copy of all pods fits" if fitted == 1 else f"{fitted or 'no'} copies of all pods fit"
     if stop:
         which = "next" if fitted else "first"
-        return f"Copies: {line}; the {which} is stopped by {stop['pod']}: {rejection_text(stop)}"
+        return f"Copies: {line}; the {which} one stops at {stop['pod']}: {rejection_text(stop)}"
     if repeat["bound"]:
-        return f"Copies: {line}; more than {counted(repeat['bound'], 'pod')} are not tried"
+        return f"Copies: {line}; more than {counted(repeat['bound'], 'pod')} were not tried"
     return f"Copies: {line}"
 
 
@@ -76,7 +76,7 @@ def _copies(capacity: Capacity, why: Why) -> Table:
     ]
     if capacity["kindsLeftOut"]:
         rows.append((Cell(f"{counted(capacity['kindsLeftOut'], 'more kind')} of pods"), Cell("-"), Cell("-")))
-    return Table((Column("POD"), Column("MORE FIT", "right"), Column("THE NEXT ONE")), tuple(rows))
+    return Table((Column("POD"), Column("MORE COPIES", "right"), Column("STOPPED BY")), tuple(rows))
 
 
 def _largest(capacity: Capacity, why: Why) -> Table:
@@ -108,7 +108,7 @@ def _elements(capacity: Capacity, *, wide: bool) -> Table:
         Column("NODE"),
         *([Column("L3", "right")] if with_caches else []),
         Column("FREE", "right"),
-        Column("LARGEST REQUEST INSIDE", "right"),
+        Column("LARGEST REQUEST", "right"),
         Column("FREE CPUS"),
     )
     return Table(columns, tuple(_element(*row, with_caches=with_caches) for row in rows))
@@ -123,7 +123,7 @@ def _fragmentation(fragmentation: Fragmentation) -> Table:
     columns = (
         Column("FRAGMENTATION"),
         Column("LOST", "right"),
-        Column("CPUS TOGETHER", "right"),
+        Column("UNFRAGMENTED", "right"),
         Column("POSSIBLE", "right"),
     )
     figures = ((words, fragmentation[level]) for level, words in _LEVELS.items())
@@ -134,7 +134,7 @@ def _fragmentation(fragmentation: Fragmentation) -> Table:
 
 
 def _remedies(capacity: Capacity, why: Why) -> Table:
-    columns = (Column("REJECTED"), Column("IS ADMITTED"), Column("POD"), Column("CPUS"), Column("THEN"))
+    columns = (Column("REJECTED"), Column("ADMITTED"), Column("POD"), Column("CPUS"), Column("THEN"))
     rows = [row for remedy in capacity["refused"] for row in _remedy(remedy, why)]
     return Table(columns, tuple(rows))
 
@@ -158,12 +158,12 @@ def _action(remedy: Remedy | NoRemedy, why: Why) -> str:
     gets = f", on CPUs {remedy['cpus']}" if remedy["cpus"] else ""
     match remedy["remedy"]:
         case "nothing":
-            return f"as the node is now{gets}"
+            return f"on the node as it is{gets}"
         case "moves":
             return f"if {counted(len(leaving), 'pod')} {'moves' if one else 'move'}{gets}{proof}"
         case "evictions":
-            return f"if {counted(len(leaving), 'pod')} {'goes' if one else 'go'}{gets}{proof}"
+            return f"if {counted(len(leaving), 'pod')} {'is removed' if one else 'are removed'}{gets}{proof}"
         case "impossible":
-            return f"never: without any other pod, too, {why(remedy)}"
+            return f"never, even without other pods: {why(remedy)}"
         case _:
-            return f"unknown: not if up to {counted(remedy['excluded'], 'pod')} go"
+            return f"unknown: not with up to {counted(remedy['excluded'], 'pod')} removed"

@@ -25,7 +25,7 @@ def file_line(file: answers.StateFile, *, wide: bool) -> Cell:
     """Say in one line what a file is and whether its checksums are right; wide says who writes its format."""
     by = f" (kubelet {file['writtenBy']})" if wide and file["writtenBy"] else ""
     parts = [
-        f"format {file['format']}{by}" if file["format"] else "no known format",
+        f"format {file['format']}{by}" if file["format"] else "unknown format",
         *(_checksum(each) for each in file["checksums"]),
         *([f"policy {file['policy'] or 'none named'}"] if file["policy"] is not None else []),
         *(["the copy for older kubelets differs"] if file["embeddedDiffers"] else []),
@@ -37,7 +37,7 @@ def file_line(file: answers.StateFile, *, wide: bool) -> Cell:
 
 def _checksum(checksum: answers.Checksum) -> str:
     if checksum["ok"]:
-        return f"{checksum['name']} right"
+        return f"{checksum['name']} correct"
     found = f"{checksum['name']} {checksum['written']}"
     # Many a kubelet does not look at a checksum that is 0.
     return f"{found}{' WRONG' if checksum['written'] else ''}, should be {checksum['right']}"

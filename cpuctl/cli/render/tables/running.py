@@ -83,7 +83,7 @@ def top_heading(document: Top) -> str:
     """Report which node this is, and of when."""
     node, policy = document["node"] or "node", document["cpuManagerPolicy"]
     groups = f"cgroup v{document['cgroupVersion']}" if document["cgroupVersion"] else "no control groups"
-    known = f"CPU Manager policy {policy}" if policy else "no state of a CPU Manager"
+    known = f"CPU Manager policy {policy}" if policy else "no CPU Manager state"
     return (
         f"{node}, {document['time'][11:19]} UTC, {document['seconds']:.1f} s: "
         f"{counted(len(document['cpus']), 'CPU')}, {groups}, {known}"

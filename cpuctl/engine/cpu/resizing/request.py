@@ -79,7 +79,7 @@ def status_while_waiting(pod: StoredPod, state: CPUManagerState) -> Status | Non
 
 
 def below_baseline(requested: Quantity, allocated: Quantity, promised: int, container: str) -> Rejected:
-    """Refuse to take CPUs that were promised at admission."""
+    """Refuse to take CPUs that were guaranteed at admission."""
     return Rejected(
         reason=ResizeReason.PROHIBITED,
         message=(
@@ -125,7 +125,7 @@ def _inconsistent(why: str, amounts: tuple[Quantity, Quantity], container: str) 
 
 
 def no_baseline(uid: str, container: str) -> Rejected:
-    """Refuse where the CPUs promised at admission are not known."""
+    """Refuse where the CPUs guaranteed at admission are not known."""
     return Rejected(
         reason=ResizeReason.NO_BASELINE,
         message=(

@@ -273,7 +273,7 @@ def test_what_cannot_be_put_back_is_exit_6(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(os, "rename", rename)
     with pytest.raises(
-        NotRestoredError, match="the new file is in place, and the old one cannot be put back"
+        NotRestoredError, match="the new file is in place, and the old one cannot be restored"
     ) as raised:
         save_states(str(tmp_path), {FILES[0]: "new"}, force=True)
     backup = Path(raised.value.hint.removeprefix("its old content is in "))

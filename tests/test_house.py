@@ -247,6 +247,9 @@ def _caught(handler: ast.ExceptHandler) -> set[str]:
 # Plain words
 
 STILTED = {
+    r"\bas things are\b": "now",
+    r"\bsettings as they are\b": "current settings",
+    r"\b[Nn]othing wrong was found\b": "no problems found",
     r"\bis no name that\b": "is an unknown value",
     r"\btakes? the place of\b": "overrides, replaces",
     r"\bnot requested by others\b": "free",

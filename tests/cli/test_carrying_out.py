@@ -134,7 +134,7 @@ def test_what_cannot_be_reached_is_told() -> None:
     folded = balloons(long, PLAN).replace("\n# ", " ")
     assert f'Name too long for an annotation, left out: "a/b/{"c" * 60}"' in folded
     assert "move 'shop' 'web'" in crictl(ODD, PLAN)
-    assert "Has no UID yet" in systemd(ODD, PLAN)
+    assert "No UID yet" in systemd(ODD, PLAN)
 
 
 def test_where_no_kubelet_starts_nothing_is_written(cpuctl: Cpuctl) -> None:

@@ -329,7 +329,7 @@ USAGE = {
     "no amounts": (("--set", "db"), "expected a container and its amounts, found 'db'"),
     "another resource": (("--set", "db:gpu=1"), "expected cpu=... or memory=..., found 'gpu=1'"),
     "twice": (("--set", "db:cpu=1,cpu=2"), "cpu is set twice"),
-    "no amount": (("--set", "db:cpu=/"), "expected an amount behind 'cpu=/'"),
+    "no amount": (("--set", "db:cpu=/"), "expected an amount after 'cpu=/'"),
     "no quantity": (("--set", "db:cpu=many"), 'expected a quantity, found "many"'),
     "negative": (("--set", "db:cpu=-1"), "expected an amount of at least 0, found -1"),
     "nobody": (("--set", "dp:cpu=1"), "there is no pod 'dp'"),
@@ -378,5 +378,5 @@ def test_a_policy_chooses_for_pods_that_are_admitted_and_has_no_say_in_resizes(c
     assert "no kubelet does this" in cpuctl("resize", *words).out
     gate = ("--kubelet-version", "1.38", "--feature-gates", "InPlacePodVerticalScalingExclusiveCPUs=true")
     refused = cpuctl("resize", *words, *gate)
-    assert (refused.code, "a policy has no say in resizes" in refused.err) == (2, True)
+    assert (refused.code, "policies cannot decide on resizes" in refused.err) == (2, True)
     assert cpuctl("resize", *words, "--write-state", "here").code == 2

@@ -262,7 +262,7 @@ def test_b9_no_cpus_reserved(ask: Ask) -> None:
     assert result.code == 3
     (fix,) = (line for line in result.out.splitlines() if line.startswith("  fix: "))
     for way in (
-        "reservedSystemCPUs: ",
+        "set reservedSystemCPUs ",
         "kubeReserved: {cpu",
         "systemReserved: {cpu",
         "cpuctl config reserve",

@@ -91,7 +91,9 @@ def explain_pod(
             if replay.rearranged:
                 uid = replay.admissions[place].pod.uid
                 place = [pod.uid for pod in quiet.pods].index(uid)
-            alone = replay.position == place == 0  # so that no pod before it is missing
+            alone = (
+                not replay.rearranged and replay.position == place == 0
+            )  # so that no pod before it is missing
             replay = (
                 replace(replay, scenario=quiet)
                 if alone

@@ -257,7 +257,7 @@ def test_a_configuration_is_no_machine(tmp_path: Path, cpuctl: Cpuctl) -> None:
     result = cpuctl("config", "check", str(file))
     assert (result.code, result.out) == (4, "")
     assert "is a kubelet configuration, not a machine\n" in result.err
-    assert "cpuctl config check --kubelet-config FILE" in result.err
+    assert f"cpuctl config check --kubelet-config {file}" in result.err
 
 
 def test_a_node_that_changes_does_not_come_from_standard_input(cpuctl: Cpuctl) -> None:

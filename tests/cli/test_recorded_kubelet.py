@@ -418,7 +418,7 @@ def test_state_files_that_only_root_may_read_are_named(
 
 def test_a_machine_without_state_files_is_named(archive: str, cpuctl: Cpuctl) -> None:
     unseen = document(cpuctl("config", "check", "-m", archive, "-o", "json"))["notLookedAt"][0]["what"]
-    assert unseen == f"state files, {archive} has none (see cpuctl checkpoint verify STATE)"
+    assert unseen == f"state files: {archive} has none (see cpuctl checkpoint verify STATE)"
 
 
 @pytest.mark.parametrize("words", [("config", "check"), ("plan", "-T", "web=1/1,1Gi")])

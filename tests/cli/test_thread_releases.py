@@ -198,7 +198,11 @@ THREADS: Mapping[str, Thread] = {
         ("replay", "t.yaml"), "1.28", "keeps CPUs 1-3 until another", "", {"t.yaml": timeline("1.28", *GONE)}
     ),
     "C13, later": Thread(
-        ("replay", "t.yaml"), "1.32", "shared again", "until another", {"t.yaml": timeline("1.32", *GONE)}
+        ("replay", "t.yaml"),
+        "1.32",
+        "returned to the shared pool",
+        "until another",
+        {"t.yaml": timeline("1.32", *GONE)},
     ),
     "C14": Thread(BETA, "1.31", "Topology Manager Policy Beta-level Options not", "", {"k.yaml": CLOSEST}),
     "C14, later": Thread(BETA, "1.33", "topology manager policy beta-level options", "", {"k.yaml": CLOSEST}),

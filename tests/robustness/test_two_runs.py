@@ -332,7 +332,7 @@ def test_a_reader_that_has_gone_hears_that_files_are_written(state: Path, tmp_pa
     code, error = gone(tmp_path, *REPAIR, "-o", form)
     assert code == 6
     assert "files were written, but the answer cannot be written" in error
-    assert "the old ones are state/cpu_manager_state." in error
+    assert "backups: state/cpu_manager_state." in error
 
 
 def test_a_recording_that_is_written_is_said_to_a_reader_that_has_gone(tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_a_recording_that_is_written_is_said_to_a_reader_that_has_gone(tmp_path:
     for form in ("table", "json"):
         code, error = gone(tmp_path, "capture", "-q", "--root", "root", "-o", form, f"{form}.tar")
         assert code == 6, error
-        assert f"hint: look at {form}.tar" in error
+        assert f"hint: check {form}.tar" in error
         assert (tmp_path / f"{form}.tar").exists()
 
 

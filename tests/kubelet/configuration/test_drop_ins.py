@@ -108,6 +108,10 @@ def test_directories_may_be_nested_deeply(tmp_path: Path) -> None:
         tmp_path.joinpath(*["d"] * depth).mkdir(parents=True)
     (deepest / "a.conf").write_text(f"{HEAD}maxPods: 7")
     assert load(tmp_path).config.max_pods == 7
+    (deepest / "a.conf").unlink()
+    while deepest != tmp_path:  # what cleans up after tests goes down by recursion
+        deepest.rmdir()
+        deepest = deepest.parent
 
 
 def test_mappings_merge_and_lists_replace(tmp_path: Path) -> None:

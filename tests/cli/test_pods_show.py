@@ -238,7 +238,7 @@ def test_gates_that_nobody_starts_with_are_told(pods: Pods) -> None:
     result = pods(*words, "--apiserver-feature-gates", "Strange=true")
     assert result.code == 0
     assert "warning: kubelet 1.36 would not start with these gates: InPlacePodLevel" in result.err
-    assert "warning: an API server 1.36 would not start with these gates: unrecognized" in result.err
+    assert "warning: API server 1.36 would not start with these gates: unrecognized" in result.err
 
 
 def test_a_plan_applies_limit_ranges_and_quotas(pods: Pods, cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ MISUSE = [
     (
         ("show", "-T", "a=1", "--memory", "1Gi", "-m", "synthetic:2c"),
         2,
-        "error: --memory: -m names a machine",
+        "error: --memory: -m selects a machine",
     ),
     (("show", "-T", "a=1", "--oci-runtime", "kata-3"), 2, "error: --oci-runtime: expected runc or crun"),
     (("show", "-T", "a=1", "--cgroup-version", "3"), 2, "error: --cgroup-version: expected 1 or 2"),

@@ -102,7 +102,7 @@ _cpuctl_commands() {
             ;;
         'nri')
             verbs=(
-                'run:Run as a plug-in of containerd or CRI-O that sets CPUs of containers.'
+                'run:Run as a plugin of containerd or CRI-O that sets CPUs of containers.'
             )
             ;;
         'dra')
@@ -154,7 +154,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
-                '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '(--policy)'--policy='[What if\: let a policy (plugin) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--order)'--order='[Order of the pods\: given, priority (highest first), qos (Guaranteed, Burstable, BestEffort), or largest-first (by exclusive CPUs, then memory).]:ORDER:(given priority qos largest-first)' \
                 '(--repeat)'--repeat='[Plan the pods N times; copies are called NAME-2 and so on. max\: as many times as all of them fit.]:N|max:(max)' \
                 '(--capacity)'--capacity'[Also show what else fits\: copies, the largest requests, how fragmented free CPUs are, and which pods to move to make room for rejected ones.]' \
@@ -164,7 +164,7 @@ _cpuctl_run() {
                 '(--write-state)'--write-state='[Write the resulting state files to DIR.]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
-                '(-o --output)'{-o+,--output=}'[Output format\: table, wide, json, yaml; prom\: the kubelet'\''s metrics; nrt\: the NodeResourceTopology that an exporter would publish; nri\: what an NRI plug-in would answer the container runtime. To carry out the plan\: memory-qos and balloons (for NRI plug-ins), crictl (a script), systemd (drop-ins).]:FORMAT:(table wide json yaml prom nrt nri memory-qos balloons crictl systemd)' \
+                '(-o --output)'{-o+,--output=}'[Output format\: table, wide, json, yaml; prom\: the kubelet'\''s metrics; nrt\: the NodeResourceTopology that an exporter would publish; nri\: what an NRI plugin would answer the container runtime. To carry out the plan\: memory-qos and balloons (for NRI plugins), crictl (a script), systemd (drop-ins).]:FORMAT:(table wide json yaml prom nrt nri memory-qos balloons crictl systemd)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -194,7 +194,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
-                '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '(--policy)'--policy='[What if\: let a policy (plugin) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -259,7 +259,7 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '*'--set='[New resources, also memory=N; N sets request and limit, N/M sets them separately.]:POD[/CONTAINER]\:cpu=N: _cpuctl_ask resize' \
                 '*'--edited='[Manifests of running pods with new resources.]:PODS:_files' \
-                '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '(--policy)'--policy='[What if\: let a policy (plugin) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--resize-semantics)'--resize-semantics='[Preview as in the KEP, or as in its reference implementation.]:kep|reference:(kep reference)' \
                 '(--preview)'--preview'[Use the gate'\''s allocator as if it were released, for any kubelet version.]' \
                 '(--write-state)'--write-state='[Write the resulting state files to DIR.]:DIR:_files -/' \
@@ -362,10 +362,10 @@ _cpuctl_run() {
                 '(--follow)'--follow'[Print events as they happen.]' \
                 '(--speed)'--speed='[Speed of time with --follow, e.g. 10x.]:FACTOR: ' \
                 '(--new)'--new'[Print a commented example of a timeline.]' \
-                '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '(--policy)'--policy='[What if\: let a policy (plugin) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--svg)'--svg='[Also draw CPUs over time as SVG; - is stdout, without the answer.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one entry per line, nri is what an NRI plug-in would answer the container runtime, event by event.]:table|wide|json|yaml|jsonl|nri:(table wide json yaml jsonl nri)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one entry per line, nri is what an NRI plugin would answer the container runtime, event by event.]:table|wide|json|yaml|jsonl|nri:(table wide json yaml jsonl nri)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -874,8 +874,8 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--policy)'--policy='[Assign CPUs when containers are created\: static (the kubelet'\''s), another NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--state-file)'--state-file='[File in which a policy keeps its assignments between runs.]:FILE:_files' \
-                '(--socket)'--socket='[The runtime'\''s socket for plug-ins.]:PATH:_files' \
-                '(--index)'--index='[Two digits\: runtimes call plug-ins in order of their index.]:NN: ' \
+                '(--socket)'--socket='[The runtime'\''s socket for plugins.]:PATH:_files' \
+                '(--index)'--index='[Two digits\: runtimes call plugins in order of their index.]:NN: ' \
                 '(--dry-run)'--dry-run'[Only log the answers; containers stay unchanged.]' \
                 '(-o --output)'{-o+,--output=}'[log\: lines on stderr; jsonl\: also every answer on stdout, one JSON object per line.]:log|jsonl:(log jsonl)' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -1041,11 +1041,11 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
-                '(--scheduler-plugin)'--scheduler-plugin='[Add a scheduler plug-in, noderesourcetopologymatch, with its options.]:NAME[,...]: ' \
+                '(--scheduler-plugin)'--scheduler-plugin='[Add a scheduler plugin, noderesourcetopologymatch, with its options.]:NAME[,...]: ' \
                 '*'--drain='[Drain this node\: its pods, except static and DaemonSet pods, are planned on other nodes first.]:NODE: ' \
                 '*'--without='[Ignore this node and everything that runs on it.]:NODE: ' \
                 '(--repeat)'--repeat='[Plan the pods N times; max\: as many times as all of them are admitted. DaemonSets count once.]:N|max:(max)' \
-                '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '(--policy)'--policy='[What if\: let a policy (plugin) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
                 '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \

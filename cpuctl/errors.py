@@ -70,7 +70,7 @@ class InputError(CpuctlError):
 
 
 class PolicyError(CpuctlError):
-    """A policy (a plug-in) fails, takes too long, or answers with what it may not."""
+    """A policy (a plugin) fails, takes too long, or answers with what it may not."""
 
     exit_code = 4
 

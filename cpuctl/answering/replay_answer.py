@@ -147,7 +147,7 @@ def _span(span: Span) -> answers.Span:
     }
 
 
-# What a plug-in of the Node Resource Interface would answer over a timeline (schema: ``nrireplay``).
+# What a plugin of the Node Resource Interface would answer over a timeline (schema: ``nrireplay``).
 
 
 def nri_replay_document(simulation: Simulation, sources: Sources) -> NRIReplay:

@@ -233,10 +233,10 @@ FleetOutcome = PendingPod | AdmittedPod | ScheduledPod | Refusal
 
 
 class FilteredByPlugin(TypedDict):
-    """Nodes that only the plug-in filters out."""
+    """Nodes that only the plugin filters out."""
 
     message: str
-    """The plug-in's message, as in pod events."""
+    """The plugin's message, as in pod events."""
     container: str
     """The container with too few resources; empty for the pod as a whole."""
     resource: str
@@ -244,7 +244,7 @@ class FilteredByPlugin(TypedDict):
 
 
 class WronglyFiltered(TypedDict):
-    """Nodes that the plug-in filters although their kubelets would admit the pod."""
+    """Nodes that the plugin filters although their kubelets would admit the pod."""
 
     count: Count
     nodes: list[str]
@@ -258,12 +258,12 @@ class PluginVerdict(TypedDict):
     filtered: list[FilteredByPlugin]
     wronglyFiltered: WronglyFiltered | None
     wronglyPassed: str
-    """Why the plug-in accepts a node whose kubelet rejects the pod; empty if it does not."""
+    """Why the plugin accepts a node whose kubelet rejects the pod; empty if it does not."""
 
 
 class PluginPart(TypedDict, total=False):
     plugin: PluginVerdict
-    """Only with the scheduler's plug-in."""
+    """Only with the scheduler's plugin."""
 
 
 class FitsPart(TypedDict, total=False):
@@ -330,9 +330,9 @@ class FleetPlanSummary(TypedDict):
     scheduled: Count
     """Sent to nodes without a recording: only the scheduler's decision."""
     wronglyFiltered: Count
-    """Pods for which the plug-in filters out a node whose kubelet would admit them."""
+    """Pods for which the plugin filters out a node whose kubelet would admit them."""
     wronglyPassed: Count
-    """Pods for which the plug-in accepts a node whose kubelet rejects them."""
+    """Pods for which the plugin accepts a node whose kubelet rejects them."""
     wouldNotStart: Count
     """Nodes that are not ready because their kubelets would not start; they get no pods."""
     startUndetermined: Count

@@ -1,4 +1,4 @@
-"""The answer of ``-o nri``: what a plug-in of the Node Resource Interface would say of containers.
+"""The answer of ``-o nri``: what a plugin of the Node Resource Interface would say of containers.
 
 Members of ``linux`` have the names of the NRI protocol, in
 snake_case.
@@ -48,7 +48,7 @@ class NRIUpdate(TypedDict):
 
 
 class NRIAnswer(TypedDict):
-    """What a plug-in answers when the runtime is about to create a container."""
+    """What a plugin answers when the runtime is about to create a container."""
 
     event: Literal["CREATE_CONTAINER"]
     match: NRIMatch
@@ -63,7 +63,7 @@ NRIOutcome = Literal["Answered", "DryRun", "Late", "Failed"]
 
 @final
 class NRIEvent(TypedDict):
-    """What a running plug-in (``cpuctl nri run -o jsonl``) answered, or sent by itself."""
+    """What a running plugin (``cpuctl nri run -o jsonl``) answered, or sent by itself."""
 
     apiVersion: ApiVersion
     kind: Literal["NRIEvent"]
@@ -83,7 +83,7 @@ class NRIEvent(TypedDict):
 
 @final
 class NRIPlan(TypedDict):
-    """What a plug-in of the Node Resource Interface would answer for a plan, container by container."""
+    """What a plugin of the Node Resource Interface would answer for a plan, container by container."""
 
     apiVersion: ApiVersion
     kind: Literal["NRIPlan"]
@@ -94,12 +94,12 @@ class NRIPlan(TypedDict):
 
 
 class NRICall(TypedDict):
-    """What a plug-in answers when a container is created or stopped, or requests by itself."""
+    """What a plugin answers when a container is created or stopped, or requests by itself."""
 
     at: Duration
     nanoseconds: Count
     event: Literal["CREATE_CONTAINER", "STOP_CONTAINER", "UPDATE_CONTAINERS"]
-    """The last is an unsolicited call of the plug-in, not about a single container."""
+    """The last is an unsolicited call of the plugin, not about a single container."""
     match: NotRequired[NRIMatch]
     adjust: NotRequired[NRIAdjustment]
     """For a container that is created; empty if it is unchanged."""
@@ -108,7 +108,7 @@ class NRICall(TypedDict):
 
 @final
 class NRIReplay(About):
-    """What a plug-in of the Node Resource Interface would answer over a timeline, event by event."""
+    """What a plugin of the Node Resource Interface would answer over a timeline, event by event."""
 
     apiVersion: ApiVersion
     kind: Literal["NRIReplay"]

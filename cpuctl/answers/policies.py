@@ -1,4 +1,4 @@
-"""What-if policies (plug-ins) that choose CPUs instead of the kubelet."""
+"""What-if policies (plugins) that choose CPUs instead of the kubelet."""
 
 from __future__ import annotations
 

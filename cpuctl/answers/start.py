@@ -59,7 +59,7 @@ Start = Started | StartRefused | KubeletFault | Undetermined
 
 
 class PolicyInPlace(TypedDict):
-    """A what-if policy (plug-in) that decides instead of the kubelet."""
+    """A what-if policy (plugin) that decides instead of the kubelet."""
 
     name: str
     origin: Literal["shipped", "installed", "file", "program"]

@@ -1,4 +1,4 @@
-"""``cpuctl nri``: a plug-in of the container runtime."""
+"""``cpuctl nri``: a plugin of the container runtime."""
 
 import os
 import re
@@ -74,11 +74,11 @@ StateFileOption = Annotated[
 ]
 SocketOption = Annotated[
     str,
-    typer.Option("--socket", metavar="PATH", help="The runtime's socket for plug-ins."),
+    typer.Option("--socket", metavar="PATH", help="The runtime's socket for plugins."),
 ]
 IndexOption = Annotated[
     str,
-    typer.Option("--index", metavar="NN", help="Two digits: runtimes call plug-ins in order of their index."),
+    typer.Option("--index", metavar="NN", help="Two digits: runtimes call plugins in order of their index."),
 ]
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Only log the answers; containers stay unchanged.")
@@ -93,7 +93,7 @@ EventsOutputOption = Annotated[
     ),
 ]
 
-RUN_HELP = """Run as a plug-in of containerd or CRI-O that sets CPUs of containers.
+RUN_HELP = """Run as a plugin of containerd or CRI-O that sets CPUs of containers.
 
 Registers on the runtime's socket (NRI) and answers when a container is created: with the CPUs and memory
 nodes from a plan, by namespace, pod and container; or, with a policy, with CPUs that are free then, as the
@@ -107,7 +107,7 @@ logged. It uses the kubelet's settings (reserved CPUs, options, topology and mem
 cpuManagerPolicy.
 
 The runtime never waits: a container that is not decided within a tenth of its timeout is passed unchanged,
-which is logged, and corrected as soon as possible. When the plug-in ends, containers keep their CPUs.
+which is logged, and corrected as soon as possible. When the plugin ends, containers keep their CPUs.
 
 The kubelet's own static policy writes CPU sets as well: use one or the other on a node. Needs root, and
 protobuf: pip install 'cpuctl[nri]'.
@@ -124,7 +124,7 @@ Examples:
   sudo cpuctl nri run --policy koordinator,bind=spread --index 90
 
 Exit codes: 0 ended by SIGTERM, SIGINT or SIGHUP, 2 usage, 4 unusable input, or the plan is for another
-machine, 5 not root, no runtime listens, or the state file is in use by another plug-in.
+machine, 5 not root, no runtime listens, or the state file is in use by another plugin.
 """
 
 
@@ -191,7 +191,7 @@ def _refuse_clash(plan: str, inputs: "PolicyInputs", index: str) -> None:
 
 @contextmanager
 def _ended_by_signals(plugin: "Plugin") -> Iterator[None]:
-    """Let signals end the plug-in, which waits for the runtime most of the time, at the next moment."""
+    """Let signals end the plugin, which waits for the runtime most of the time, at the next moment."""
     from cpuctl.cli.process import held_back
 
     with held_back(then=plugin.stop):
@@ -206,7 +206,7 @@ class _Journal:
     """Writes lines to stderr, with their level where the journal reads them, and answers to stdout.
 
     It writes in a thread of its own, and without the locks of Python's streams: a pager that nobody turns, or
-    a terminal that has been halted, keeps neither the runtime waiting nor the plug-in from leaving.
+    a terminal that has been halted, keeps neither the runtime waiting nor the plugin from leaving.
     """
 
     def __init__(self, output: EventOutput) -> None:
@@ -261,7 +261,7 @@ class _Journal:
                 while line:
                     line = line[os.write(stream.fileno(), line) :]
             except OSError as error:
-                # Whoever has gone must not take the plug-in along.
+                # Whoever has gone must not take the plugin along.
                 if stream is sys.stdout and self._writes_events:
                     self._writes_events = False
                     self.say(Level.WARNING, f"answers can no longer be written: {os_reason(error)}")

@@ -14,7 +14,7 @@ PolicyOption = Annotated[
     typer.Option(
         option_names.POLICY,
         metavar="POLICY",
-        help="What if: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies "
+        help="What if: let a policy (plugin) choose CPUs instead of the kubelet. NAME (see cpuctl policies "
         "list) or FILE.py:CLASS, with ,OPTION=VALUE for its options.",
     ),
 ]

@@ -73,9 +73,9 @@ FOR_RUNTIMES = frozenset(
 )
 """The forms that others carry a plan out with."""
 _WRITERS: Mapping[str, str] = {
-    PlanOutput.NRI: "the plug-in",
-    PlanOutput.MEMORY_QOS: "the plug-in",
-    PlanOutput.BALLOONS: "the plug-in",
+    PlanOutput.NRI: "the plugin",
+    PlanOutput.MEMORY_QOS: "the plugin",
+    PlanOutput.BALLOONS: "the plugin",
     PlanOutput.CRICTL: "such a script",
 }
 """Who of these writes CPU sets, as the kubelet's static policy does."""
@@ -87,8 +87,8 @@ PlanOutputOption = Annotated[
         "--output",
         metavar="FORMAT",
         help="Output format: table, wide, json, yaml; prom: the kubelet's metrics; nrt: the "
-        "NodeResourceTopology that an exporter would publish; nri: what an NRI plug-in would answer the "
-        "container runtime. To carry out the plan: memory-qos and balloons (for NRI plug-ins), crictl (a "
+        "NodeResourceTopology that an exporter would publish; nri: what an NRI plugin would answer the "
+        "container runtime. To carry out the plan: memory-qos and balloons (for NRI plugins), crictl (a "
         "script), systemd (drop-ins).",
         rich_help_panel=OUTPUT,
     ),

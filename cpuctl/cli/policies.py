@@ -8,7 +8,7 @@ from cpuctl.cli.app import verb_group
 from cpuctl.cli.options import ForceOption, NoColorOption, OutputOption, QuietOption
 from cpuctl.cli.output import Output, Style, emit, remember_written
 
-HELP = """What-if policies (plug-ins) that choose CPUs instead of the kubelet.
+HELP = """What-if policies (plugins) that choose CPUs instead of the kubelet.
 
 Try one with cpuctl plan --policy NAME. No kubelet has these policies."""
 

@@ -64,7 +64,7 @@ A kubelet's log (journalctl -u kubelet, as text or with -o json, or the kubelet'
 too: with -f, -m and --kubelet-config, the same pods are decided again, and every difference from what the
 kubelet did is reported. Pods without a manifest are skipped and listed.
 
-So is the log of the NRI plug-in "logger", with a container runtime's requests: a pod without a manifest is
+So is the log of the NRI plugin "logger", with a container runtime's requests: a pod without a manifest is
 derived from the resources of its containers, and what cannot be derived is listed.
 
 Pods may have resource claims: list ResourceClaims etc. among the timeline's pods; --driver-args are the flags
@@ -72,7 +72,7 @@ of the driver dra.cpu.
 
 Delayed scale-down (KEP-6122) and resizing exclusive CPUs (KEP-5554) are previews: no release has them.
 
-With --policy, a policy (plug-in) chooses CPUs instead of every kubelet of the timeline.
+With --policy, a policy (plugin) chooses CPUs instead of every kubelet of the timeline.
 
 Examples:
 
@@ -96,7 +96,7 @@ TimelineArgument = Annotated[
     typer.Argument(
         metavar="[TIMELINE]",
         help="The timeline, YAML or JSON (schema: cpuctl schema timeline), or a log: a kubelet's, or that "
-        "of NRI's plug-in logger.",
+        "of NRI's plugin logger.",
     ),
 ]
 MachineOption = Annotated[
@@ -132,7 +132,7 @@ OutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format; jsonl is one entry per line, nri is what an NRI plug-in would "
+        help="Output format; jsonl is one entry per line, nri is what an NRI plugin would "
         "answer the container runtime, event by event.",
         rich_help_panel=OUTPUT,
     ),

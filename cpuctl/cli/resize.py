@@ -51,7 +51,7 @@ No kubelet release resizes exclusive CPUs yet. The allocator that KEP-5554 propo
 gate. Where the reference implementation differs from the KEP, the KEP is followed and the difference is
 shown.
 
-With --policy, a policy (plug-in) chooses the CPUs of pods that are admitted first. It does not take part in
+With --policy, a policy (plugin) chooses the CPUs of pods that are admitted first. It does not take part in
 resizes: if exclusive CPUs would have to change, that is an error.
 
 Examples:

@@ -70,7 +70,7 @@ SCHEDULING = (
             Text("cannot align {kind:word} container"),
         ),
         meaning="according to the NodeResourceTopology object, no NUMA node has everything that the pod "
-        "or container requests (scheduler plug-in NodeResourceTopologyMatch); the kubelet itself may "
+        "or container requests (scheduler plugin NodeResourceTopologyMatch); the kubelet itself may "
         "decide differently",
         fix="request no more than one NUMA node has free, and check that the object is up to date",
         commands=(_PLUGIN, "cpuctl fleet check RECORDINGS --check nrt --nrt OBJECTS"),
@@ -79,7 +79,7 @@ SCHEDULING = (
         code="topology-data-stale",
         speaker=Speaker.SCHEDULER,
         texts=(Text("invalid node topology data"),),
-        meaning="the scheduler plug-in NodeResourceTopologyMatch has found pods on the node that are not "
+        meaning="the scheduler plugin NodeResourceTopologyMatch has found pods on the node that are not "
         "in its cache (bound by another scheduler), and waits for a NodeResourceTopology "
         "object whose fingerprint matches the pods on the node",
         fix="check that the exporter runs on the node and writes fingerprints, and let a single scheduler "

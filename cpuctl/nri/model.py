@@ -1,4 +1,4 @@
-"""What a plug-in hears of pods and containers, and what it says of their CPUs and memory nodes."""
+"""What a plugin hears of pods and containers, and what it says of their CPUs and memory nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Event(IntEnum):
-    """What a plug-in may be told of, by the number that the protocol gives it."""
+    """What a plugin may be told of, by the number that the protocol gives it."""
 
     RUN_POD_SANDBOX = 1
     STOP_POD_SANDBOX = 2
@@ -37,7 +37,7 @@ HEARD = (
     Event.STOP_CONTAINER,
     Event.REMOVE_CONTAINER,
 )
-"""What a plug-in for CPUs wants to be told."""
+"""What a plugin for CPUs wants to be told."""
 
 SHARES = 1024
 """What a whole CPU stands for in a container's shares."""
@@ -102,7 +102,7 @@ class Update(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a plug-in says: of the container that comes (None: nothing), and of others.
+    """What a plugin says: of the container that comes (None: nothing), and of others.
 
     ``own`` says whether the CPUs of the one that comes are its own. ``notes`` are for the log.
     """

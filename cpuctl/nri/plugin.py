@@ -1,7 +1,7 @@
-"""The plug-in: registers, hears of containers, and answers in time or lets them pass.
+"""The plugin: registers, hears of containers, and answers in time or lets them pass.
 
 Rule: ``pkg/api/api.proto``, ``pkg/stub`` and ``pkg/adaptation`` of containerd/nri 8ec8b28. The runtime waits
-for one answer at a time, and closes a plug-in that is too slow; releases before 0.11 tell most events by
+for one answer at a time, and closes a plugin that is too slow; releases before 0.11 tell most events by
 ``StateChange``.
 """
 
@@ -78,7 +78,7 @@ class Journal(Protocol):
 
 
 class Identity(NamedTuple):
-    """How a plug-in introduces itself: plug-ins are asked in the order of their two-digit indices."""
+    """How a plugin introduces itself: plugins are asked in the order of their two-digit indices."""
 
     name: str = "cpuctl"
     priority: str = "10"
@@ -86,7 +86,7 @@ class Identity(NamedTuple):
 
 
 class Plugin:
-    """One plug-in, from one connection to the next; what it knows is in its reconciler.
+    """One plugin, from one connection to the next; what it knows is in its reconciler.
 
     The reconciler works in a thread of its own: this one must answer the runtime, whatever that takes.
     """

@@ -1,4 +1,4 @@
-"""The socket between runtime and plug-in: frames, the fields of messages, and calls in both directions.
+"""The socket between runtime and plugin: frames, the fields of messages, and calls in both directions.
 
 Rule: ``request.proto`` and ``PROTOCOL.md`` of containerd/ttrpc 4b166fb: one stream a call, odd and rising;
 codes are those of gRPC.
@@ -135,7 +135,7 @@ def _taken(buffer: bytearray, header_length: int, length: int) -> bytes | None:
     return payload
 
 
-# The messages of ttRPC and of NRI that a plug-in for CPUs needs, as descriptors for protobuf.
+# The messages of ttRPC and of NRI that a plugin for CPUs needs, as descriptors for protobuf.
 #
 # Rule: ``pkg/api/api.proto`` of containerd/nri 8ec8b28, ``request.proto`` of containerd/ttrpc 4b166fb: names,
 # numbers and types of fields. What is left out here is skipped when it comes, and never sent.
@@ -249,7 +249,7 @@ class Reply(NamedTuple):
 
 
 class Caller:
-    """The plug-in's end of a socket. OSError and FramingError end it: there is no way back."""
+    """The plugin's end of a socket. OSError and FramingError end it: there is no way back."""
 
     def __init__(self, end: socket.socket) -> None:
         self.end = end

@@ -53,7 +53,7 @@ class Reconciler:
         if place.cpus is not None and container.setting.cpus:
             notes.append(
                 f"{container.full_name} is created with CPUs {container.setting.cpus} set by someone else: "
-                "use either the kubelet's static policy or this plug-in on a node, not both"
+                "use either the kubelet's static policy or this plugin on a node, not both"
             )
         return Answer(container, adjust, place.own, tuple(self._differences()), tuple(notes))
 

@@ -2,7 +2,7 @@
 
 What is varied: policy and options of the CPU Manager, policy, scope and options of the Topology Manager,
 policy of the Memory Manager with the reservation that it needs, and the reserved CPUs; where that is wished
-policies (plug-ins) that no kubelet has. Options that a release does not take, or not together, are left out
+policies (plugins) that no kubelet has. Options that a release does not take, or not together, are left out
 by the rule by which the kubelet refuses them. Two settings come to the same where the engine's rules leave
 no difference on this machine with these pods; every such rule stands in ``Equivalence``.
 """
@@ -59,7 +59,7 @@ class LeftOut(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Settings to try: a configuration, in words what it changes, and a policy (plug-in), if any.
+    """Settings to try: a configuration, in words what it changes, and a policy (plugin), if any.
 
     ``options`` are the switches of the CPU Manager that are on, ``closest`` is that of the Topology Manager.
     """

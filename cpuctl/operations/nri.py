@@ -1,4 +1,4 @@
-"""Carrying a plan out as a plug-in of a container runtime: read, connect, serve, and connect again."""
+"""Carrying a plan out as a plugin of a container runtime: read, connect, serve, and connect again."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def refuse_others_than_root(path: str) -> None:
 
 
 def serve(plugin: Plugin, journal: Journal, connecting: Connecting) -> None:
-    """Serve a runtime until the plug-in is told to stop, and the runtime after it where it restarts.
+    """Serve a runtime until the plugin is told to stop, and the runtime after it where it restarts.
 
     Raise NodeAccessError where nobody listens at first; later it waits for somebody who does.
     """
@@ -150,7 +150,7 @@ def serve(plugin: Plugin, journal: Journal, connecting: Connecting) -> None:
 
 def _connected(path: str) -> socket.socket:
     end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # A runtime that hangs takes nothing any more: signals must end the plug-in even so.
+    # A runtime that hangs takes nothing any more: signals must end the plugin even so.
     end.settimeout(_HUNG_AFTER)
     try:
         end.connect(path)

@@ -142,7 +142,7 @@ def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
     kubelet = load_kubelet(inputs.kubelet, sources, machine=source).kubelet
     if kubelet.config.cpu_manager_policy == _STATIC and sources.origin("kubeletConfiguration") != "given":
         sources.warnings.append(
-            "the kubelet's static policy also writes CPU sets: use either it or the plug-in"
+            "the kubelet's static policy also writes CPU sets: use either it or the plugin"
         )
     kubelet = replace(kubelet, config=replace(kubelet.config, cpu_manager_policy=_STATIC))
     store = StateFile(inputs.state_file, kubelet, dry_run=inputs.dry_run)

@@ -251,11 +251,11 @@ def _warn_of_gaps(history: LoggedHistory, sources: Sources) -> None:
         sources.warnings.append(f"the log does not mention {few(history.unseen)}")
 
 
-_REQUESTS_HINT = "run the logger plug-in with -events all"
+_REQUESTS_HINT = "run the logger plugin with -events all"
 
 
 def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sources) -> Timeline:
-    """Read what a runtime was asked, as a plug-in wrote it; what is not known is a warning among *sources*.
+    """Read what a runtime was asked, as a plugin wrote it; what is not known is a warning among *sources*.
 
     Raise InputError for a log that tells of no pod, and for what cannot be read in it.
     """

@@ -1,7 +1,7 @@
 """The defaults that the API server writes into a pod's resources, one step after the other.
 
 Up to 1.36 all of them are applied whenever a pod is read from a request or from storage; from 1.37 on,
-those of pod-level resources when it is stored, after admission plug-ins such as LimitRanger (pull request
+those of pod-level resources when it is stored, after admission plugins such as LimitRanger (pull request
 140514). The steps are named, so that every amount can tell where it comes from.
 
 Rule: ``pkg/apis/core/v1/defaults.go`` of 1.36.
@@ -52,7 +52,7 @@ def decoding_steps(rules: ServerRules) -> tuple[Step, ...]:
 
 
 def storing_steps(rules: ServerRules) -> tuple[Step, ...]:
-    """Return the defaults that are applied when a pod is stored, after admission plug-ins."""
+    """Return the defaults that are applied when a pod is stored, after admission plugins."""
     return _pod_level_steps(rules) if rules.defaults_pod_level_last else ()
 
 

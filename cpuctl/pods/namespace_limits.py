@@ -1,7 +1,7 @@
 """What limits the pods of a namespace: LimitRange and ResourceQuota, as the API server admits by them.
 
 Rules: ``plugin/pkg/admission/limitranger``, which looks at pods that are created, and at resizes by the
-subresource; ``pkg/quota/v1/evaluator/core/pods.go`` and its plug-in. Texts are the API server's. Where it
+subresource; ``pkg/quota/v1/evaluator/core/pods.go`` and its plugin. Texts are the API server's. Where it
 walks a map in random order, or names any one of several exceeded quotas, all are told here, by name. For the
 objects: ``pkg/apis/core/v1/defaults.go`` and ``pkg/apis/core/validation``.
 """

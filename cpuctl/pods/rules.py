@@ -70,7 +70,7 @@ class ServerRules(Record):
 
     @property
     def defaults_pod_level_last(self) -> bool:
-        """Whether pod-level defaults come after admission plug-ins (pull request 140514), not before."""
+        """Whether pod-level defaults come after admission plugins (pull request 140514), not before."""
         return self.minor >= _DEFAULTS_IN_STRATEGY_SINCE
 
 

@@ -1,1 +1,1 @@
-"""Policies for CPU allocation as plug-ins: how they are asked, and some to try. No kubelet has them."""
+"""Policies for CPU allocation as plugins: how they are asked, and some to try. No kubelet has them."""

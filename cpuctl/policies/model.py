@@ -1,6 +1,6 @@
 """What a policy is, and what it sees: values that nobody can change.
 
-Rule: the plug-in model for the CPU Manager (per pod, after binding: sort, filter, make room, score CPUs,
+Rule: the plugin model for the CPU Manager (per pod, after binding: sort, filter, make room, score CPUs,
 select sets, score sets, allocate), which upstream never built. Signatures, and how scores are added up, are
 cpuctl's own; ``docs/policies.md`` tells them.
 """

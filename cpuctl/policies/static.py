@@ -1,4 +1,4 @@
-"""The kubelet's own static policy, told in the steps of a plug-in: proof that they are enough for it.
+"""The kubelet's own static policy, told in the steps of a plugin: proof that they are enough for it.
 
 Rule: kubelet v1.36 ``cpu_assignment.go``. It gives what the engine's faster pickers give, packed, spread or
 distributed over NUMA nodes, aligned to uncore caches or not; how many CPUs each NUMA node gives when they are

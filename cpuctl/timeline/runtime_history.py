@@ -273,7 +273,7 @@ class _HistoryWriter:
         return kinds[name] is ContainerKind.INIT
 
     def _synchronize(self, request: RuntimeRequest, running: Sequence[tuple[str, Value]]) -> None:
-        """Let containers run that did so when the plug-in came, at first on the CPUs that they had."""
+        """Let containers run that did so when the plugin came, at first on the CPUs that they had."""
         beginning = not self.moments
         newest = {self.reading.pods[uid].name: uid for uid, _ in running}
         self.replaced.update(uid for uid, _ in running if uid not in newest.values())

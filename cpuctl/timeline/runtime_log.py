@@ -1,4 +1,4 @@
-"""What the plug-in ``logger`` of the Node Resource Interface writes of a runtime's requests, as events.
+"""What the plugin ``logger`` of the Node Resource Interface writes of a runtime's requests, as events.
 
 Rule: ``plugins/logger`` of containerd/nri 8ec8b28: every object of a request is YAML, a line of it in each
 line of the log, behind the request's name. The log is logrus' text: ``time="..." level=info msg="..."``, or

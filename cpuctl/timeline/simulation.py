@@ -34,7 +34,7 @@ class Simulation:
     """A world and what has been found in it so far.
 
     ``checked`` counts expectations, ``settled`` the entries whose consequences have been drawn. ``calls``
-    collects what a plug-in of the runtime would answer, where that is wanted.
+    collects what a plugin of the runtime would answer, where that is wanted.
     """
 
     def __init__(self, timeline: Timeline, calls: RuntimeCalls | None = None) -> None:

@@ -146,7 +146,7 @@ def test_a_fleet_is_published_as_a_list(cpuctl: Cpuctl) -> None:
 def objects(tmp_path: Path, cpuctl: Cpuctl) -> Path:
     """Write objects of a node with small NUMA nodes and of one with large ones, as ``kubectl get`` does.
 
-    Their Nodes tell the same, so that the plug-in alone chooses.
+    Their Nodes tell the same, so that the plugin alone chooses.
     """
     items, nodes = [], []
     for name, machine in (
@@ -259,7 +259,7 @@ def test_objects_come_from_stdin_and_stand_among_others(objects: Path, cpuctl: C
     piped = cpuctl("fleet", "plan", "--nodes", str(objects / "all.json"), "--nrt", "-", *words, stdin=text)
     assert (piped.code, piped.out.splitlines()[0].split()) == (
         0,
-        ["POD", "NODE", "OUTCOME", "CPUS", "PLUG-IN"],
+        ["POD", "NODE", "OUTCOME", "CPUS", "PLUGIN"],
     )
     assert piped.out.splitlines()[1].endswith("passes all")
     assert "no recordings: only the scheduler's decision, no kubelet was asked" in piped.out

@@ -1,4 +1,4 @@
-"""``plan -o nri`` and ``replay -o nri``: what a plug-in would answer, container by container."""
+"""``plan -o nri`` and ``replay -o nri``: what a plugin would answer, container by container."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Recorded picks of CPUs, asked of the policy ``static`` by way of the steps of a plug-in.
+"""Recorded picks of CPUs, asked of the policy ``static`` by way of the steps of a plugin.
 
-Here the plug-in answers in this process; ``tests/policies`` asks one in a process of its own.
+Here the plugin answers in this process; ``tests/policies`` asks one in a process of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.conformance.operations import pick_answer
 from tests.conformance.runner import Tally, run_cases
 from tests.policies.asking import InThisProcess, choose, in_place
 
-PICK, THROUGH = "takeByTopology", "takeByTopology through the plug-in"
+PICK, THROUGH = "takeByTopology", "takeByTopology through the plugin"
 
 
 class AsRecorded(Static):
@@ -46,7 +46,7 @@ def rules_of(case: Json) -> Rules:
 
 
 def take_by_policy(case: Json) -> Json:
-    """Pick CPUs from a free set through the plug-in."""
+    """Pick CPUs from a free set through the plugin."""
     topology = CPUTopology.discover(machine_info(case["machine"]))
     rules = rules_of(case)
     asked = in_place(InThisProcess(AsRecorded(rules), as_kubelet=True), topology, {}, as_kubelet=True)
@@ -57,7 +57,7 @@ def take_by_policy(case: Json) -> Json:
 
 
 def run_through_policies(files: Iterable[CorpusFile], step: int = 1) -> Tally:
-    """Run every recorded pick through the plug-in, or one in so many."""
+    """Run every recorded pick through the plugin, or one in so many."""
     recorded = (each for file in files for each in file.recorded())
     picks = (each for each in recorded if each.operation == PICK)
     renamed = (Recorded({**each.case, "op": THROUGH}, each.expect, each.markers) for each in picks)

@@ -97,7 +97,7 @@ def test_zones_of_one_name_are_told() -> None:
 
 @pytest.mark.parametrize(("limit", "found"), [("16", True), ("8", False), ("1", False)])
 def test_how_many_numa_nodes_a_kubelet_allows_is_compared_where_it_is_told(limit: str, found: bool) -> None:
-    """The plug-in takes 8 for what it cannot read."""
+    """The plugin takes 8 for what it cannot read."""
     now = published_by(TWO["n1"], arguments=SINGLE)
     told = now._replace(attributes=(*now.attributes, ("topologyManagerMaxNUMANodes", limit)))
     compared = PublishedNodes({"n1": told}).compare(kubelet(SINGLE), TWO["n1"], "n1")

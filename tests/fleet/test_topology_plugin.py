@@ -46,7 +46,7 @@ def planned(
     plugin: str = PLUGIN,
     **words: Any,
 ) -> tuple[Any, Sources]:
-    """Plan with the plug-in; without a fleet, on what objects tell alone."""
+    """Plan with the plugin; without a fleet, on what objects tell alone."""
     inputs = FleetPlanInputs(
         kubelet=kubelet(arguments), templates=templates, plugin=PluginOptions.parse(plugin), **words
     )

@@ -60,7 +60,7 @@ def run_synthetic(data: bytes) -> None:
 
 
 def run_frames(data: bytes) -> None:
-    """Whatever a runtime sends on the plug-in's socket is read, or refused as what is no frame."""
+    """Whatever a runtime sends on the plugin's socket is read, or refused as what is no frame."""
     pieces, readers = PieceReader(), {1: MessageReader(), 2: MessageReader()}
     half = len(data) // 2
     with suppress(FramingError):

@@ -24,7 +24,7 @@ CRI = "/run/containerd/containerd.sock"
 NRI = Path("/var/run/nri/nri.sock")
 IMAGE = "docker.io/library/guest:1"
 TIMEOUT = 10.0
-"""Seconds that the runtime waits for a plug-in: everything is slow under emulation."""
+"""Seconds that the runtime waits for a plugin: everything is slow under emulation."""
 CONFIG = f"""\
 version = 2
 [plugins."io.containerd.grpc.v1.cri"]

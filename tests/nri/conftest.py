@@ -1,4 +1,4 @@
-"""A plug-in that serves a fake runtime in a thread, and what it has said."""
+"""A plugin that serves a fake runtime in a thread, and what it has said."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _soon(holds: Callable[[], bool], seconds: float = 5) -> bool:
 
 @dataclass
 class Heard:
-    """What a plug-in has said."""
+    """What a plugin has said."""
 
     lines: list[tuple[Level, str]] = field(default_factory=list)
     events: list[tuple[str, Answer, NRIOutcome]] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Heard:
 
 @dataclass
 class Scene:
-    """A runtime with its plug-in."""
+    """A runtime with its plugin."""
 
     runtime: FakeRuntime
     heard: Heard
@@ -68,7 +68,7 @@ Play = Callable[..., Scene]
 
 @pytest.fixture
 def play(tmp_path: Path) -> Iterator[Play]:
-    """Start plug-ins, each with a runtime of its own or with one that is there, and end them."""
+    """Start plugins, each with a runtime of its own or with one that is there, and end them."""
     with ExitStack() as stack:
 
         def start(placer: Placer, runtime: FakeRuntime | None = None, **settings: Any) -> Scene:

@@ -69,7 +69,7 @@ def pod(name: str, namespace: str = "default", parent: str = "", number: int = 0
 
 @dataclass
 class FakeRuntime:
-    """Listens on *path*; ``connected`` is one plug-in at a time."""
+    """Listens on *path*; ``connected`` is one plugin at a time."""
 
     path: Path
     timeout_ms: int = 20_000
@@ -92,7 +92,7 @@ class FakeRuntime:
         self.events = 0
 
     def accept(self) -> None:
-        """Let a plug-in connect; register, configure and synchronize it."""
+        """Let a plugin connect; register, configure and synchronize it."""
         self.close()
         self.end, _ = self._listener.accept()
         self.end.settimeout(20)
@@ -140,7 +140,7 @@ class FakeRuntime:
         self.path.unlink(missing_ok=True)
 
     def call(self, method: str, request: Any, response: str, service: str = PLUGIN_SERVICE) -> Any:
-        """Call the plug-in, and serve its own calls meanwhile; raise RuntimeError with its refusal."""
+        """Call the plugin, and serve its own calls meanwhile; raise RuntimeError with its refusal."""
         whole = self.exchange(method, request.SerializeToString(), service)
         if whole.status.code:
             raise RuntimeError(f"{whole.status.code}: {whole.status.message}")
@@ -158,7 +158,7 @@ class FakeRuntime:
         return pack_piece(ConnectionNumber.PLUGIN, pack_message(message))
 
     def reply(self) -> Any:
-        """Wait for the answer to the last call; as in a real one, the plug-in's own calls wait meanwhile."""
+        """Wait for the answer to the last call; as in a real one, the plugin's own calls wait meanwhile."""
         while self._stream not in self._replies:
             self._pump()
         return self._replies.pop(self._stream)
@@ -168,7 +168,7 @@ class FakeRuntime:
         self.end.sendall(data)
 
     def serve(self, seconds: float = 0.3) -> None:
-        """Take what the plug-in says by itself, until it says nothing for a while."""
+        """Take what the plugin says by itself, until it says nothing for a while."""
         assert self.end is not None
         self.end.settimeout(seconds)
         try:
@@ -193,7 +193,7 @@ class FakeRuntime:
                     self._held.append(message)
 
     def asked(self) -> None:
-        """Wait until the plug-in asks for something by itself, which is not done yet."""
+        """Wait until the plugin asks for something by itself, which is not done yet."""
         while not self._held:
             self._pump()
 
@@ -232,7 +232,7 @@ class FakeRuntime:
         return sandbox
 
     def create(self, sandbox: Any, name: str, number: int = 0, **resources: Any) -> Running:
-        """Create and start a container as the plug-in wants it."""
+        """Create and start a container as the plugin wants it."""
         self.run_pod(sandbox)
         new = Running(f"{sandbox.id}-{name}-{number}", name, sandbox, **resources)
         request = messages()["ContainerEvent"](pod=sandbox, container=new.message())
@@ -254,7 +254,7 @@ class FakeRuntime:
             del self.containers[each.id]
 
     def update(self, each: Running, cpus: str) -> None:
-        """Update a container as the kubelet asks for it, unless the plug-in wants otherwise."""
+        """Update a container as the kubelet asks for it, unless the plugin wants otherwise."""
         request = messages()["UpdateContainerRequest"](pod=each.pod, container=each.message())
         request.linux_resources.cpu.cpus = cpus
         response = self.call("UpdateContainer", request, "UpdatesResponse")

@@ -298,7 +298,7 @@ def test_many_containers_that_are_there_already_are_saved_at_once(places: Places
 
 
 class Allocations(RuleBasedStateMachine):
-    """Containers on 64 CPUs and 8 nodes; the plug-in is killed before or after it has saved."""
+    """Containers on 64 CPUs and 8 nodes; the plugin is killed before or after it has saved."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -55,7 +55,7 @@ class Containers(RuleBasedStateMachine):
         self.numbers = count()
 
     def heard(self, answer: Answer, *, lost: bool = False) -> None:
-        """Apply an answer, or lose it and let the plug-in make up for that."""
+        """Apply an answer, or lose it and let the plugin make up for that."""
         if not lost:
             self.apply(answer)
             return

@@ -1,4 +1,4 @@
-"""A plug-in against a runtime that speaks the real protocol from the other side."""
+"""A plugin against a runtime that speaks the real protocol from the other side."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_whoever_else_chooses_cpus_is_overruled_and_named(play: Play) -> None:
 
 
 def test_what_a_container_comes_with_is_not_set_again(play: Play) -> None:
-    """A second plug-in with the same plan, started by mistake, keeps no container from being created."""
+    """A second plugin with the same plan, started by mistake, keeps no container from being created."""
     scene = play(PlannedPlaces(PLAN))
     adjusts = []
     for given in (("2-5", "0"), ("2-5", ""), ("0-7", "0")):
@@ -174,7 +174,7 @@ def test_a_slow_decision_lets_the_container_pass_and_puts_it_right_later(play: P
     placer.seconds = 0.5
     begun = time.monotonic()
     app = scene.runtime.create(pod("web", "shop"), "app")
-    assert time.monotonic() - begun < 0.45, "the runtime waits no longer than its plug-in may take"
+    assert time.monotonic() - begun < 0.45, "the runtime waits no longer than its plugin may take"
     assert app.cpus == ""
     scene.runtime.serve(1.0)
     assert (app.cpus, log.cpus) == ("2-5", "0-1,6-15")

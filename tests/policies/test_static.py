@@ -1,4 +1,4 @@
-"""The kubelet's policy in the steps of a plug-in gives what the kubelet and the engine's pickers give."""
+"""The kubelet's policy in the steps of a plugin gives what the kubelet and the engine's pickers give."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ MACHINES = ("2s2n8c2t,l3=4,mem=32Gi", "2s8n32c2t,l3=4,mem=64Gi", "1s1n6c1t,mem=8
 
 
 def lives(machine: MachineSource, chance: Random, worker: Worker | None) -> list[Admission]:
-    """Admit and remove pods by chance, with the plug-in or without."""
+    """Admit and remove pods by chance, with the plugin or without."""
     options, topology_policy = chance.choice(OPTIONS), chance.choice(["none", "best-effort", "restricted"])
     scope = chance.choice(["container", "pod"])
     if "align-by-socket" in options and topology_policy == "none":

@@ -1,6 +1,6 @@
-"""Plan, publish, read, filter: the plug-in's decision on an object beside the kubelet's on the node itself.
+"""Plan, publish, read, filter: the plugin's decision on an object beside the kubelet's on the node itself.
 
-Whatever differs has to be one of ``DIFFERENCES``; where none of these applies, the plug-in's model is exact.
+Whatever differs has to be one of ``DIFFERENCES``; where none of these applies, the plugin's model is exact.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ SETTINGS = (
 
 
 class Case(NamedTuple):
-    """A pod on a node as it is: what the plug-in says of the object, what the kubelet says of the pod."""
+    """A pod on a node as it is: what the plugin says of the object, what the kubelet says of the pod."""
 
     machine: str
     numa_nodes: tuple[int, ...]
@@ -118,7 +118,7 @@ class Case(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the plug-in lets the pod pass where the kubelet admits it, and only there."""
+        """Whether the plugin lets the pod pass where the kubelet admits it, and only there."""
         return bool(self.message) is not isinstance(self.verdict, Admitted)
 
     @property
@@ -129,7 +129,7 @@ class Case(NamedTuple):
     def __str__(self) -> str:
         said = self.message or "passes"
         return (
-            f"{self.machine} {self.setting} {self.pod.name}: plug-in {said}, kubelet {self.verdict}; "
+            f"{self.machine} {self.setting} {self.pod.name}: plugin {said}, kubelet {self.verdict}; "
             f"CPUs: {self.node.cpu.state.assignments}"
         )
 
@@ -158,7 +158,7 @@ def cases(name: str, planning: Planning, settings: Iterable[Setting] = SETTINGS)
             for pod in shapes(node, setting):
                 stored = stored_pod(pod, rules_of_pods(kubelet))
                 if filter_reasons(PodNeeds.of(stored), seen, load):
-                    continue  # the scheduler never sends it here, with the plug-in or without
+                    continue  # the scheduler never sends it here, with the plugin or without
                 refusal = plugin_refusal(TopologyRequest.of(stored), topology, seen.allocatable)
                 verdict = node.copy().admit(stored).verdict
                 if not isinstance(verdict, Admitted | Rejected):
@@ -312,7 +312,7 @@ def shapes(node: Node, setting: Setting) -> Iterator[Pod]:
         yield pod("devices-burstable", replace(shared, resources=replace(shared.resources, limits=limits)))
 
 
-# Where plug-in and kubelet differ
+# Where plugin and kubelet differ
 
 Applies = Callable[[Case], bool]
 
@@ -352,7 +352,7 @@ PASSES: dict[str, Applies] = {
     "CPUs of whole pods": lambda case: bool(case.node.cpu.state.pod_entries),
     "sparse NUMA nodes": _sparse,
 }
-"""Why the plug-in may let a pod pass that the kubelet rejects."""
+"""Why the plugin may let a pod pass that the kubelet rejects."""
 
 
 def _lacking(case: Case) -> bool:
@@ -371,10 +371,10 @@ FILTERS: dict[str, Applies] = {
     "fractions of CPUs": _asks_fraction,
     "sparse NUMA nodes": _sparse,
 }
-"""Why the plug-in may filter a node whose kubelet admits the pod."""
+"""Why the plugin may filter a node whose kubelet admits the pod."""
 
 
 def explanations(case: Case) -> list[str]:
-    """Name what may be why plug-in and kubelet differ on a pod."""
+    """Name what may be why plugin and kubelet differ on a pod."""
     known = FILTERS if case.message else PASSES
     return [name for name, applies in known.items() if applies(case)]

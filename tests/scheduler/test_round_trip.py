@@ -1,4 +1,4 @@
-"""What the plug-in decides on published objects is what kubelets decide, but for differences with a name."""
+"""What the plugin decides on published objects is what kubelets decide, but for differences with a name."""
 
 from __future__ import annotations
 

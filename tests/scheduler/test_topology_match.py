@@ -1,4 +1,4 @@
-"""The plug-in NodeResourceTopologyMatch: every case of its public tables, and what they leave open."""
+"""The plugin NodeResourceTopologyMatch: every case of its public tables, and what they leave open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs of a runtime's requests for tests, as the plug-in ``logger`` writes them."""
+"""Logs of a runtime's requests for tests, as the plugin ``logger`` writes them."""
 
 from __future__ import annotations
 

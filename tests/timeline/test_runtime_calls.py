@@ -1,4 +1,4 @@
-"""What a runtime's plug-in would say over the shipped timelines, against what their kubelets decide."""
+"""What a runtime's plugin would say over the shipped timelines, against what their kubelets decide."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_the_kubelet_asked_for_what_the_engine_decides(tmp_path: Path) -> None:
 
 
 def test_what_a_real_runtime_was_asked(tmp_path: Path) -> None:
-    """Recorded by nri-logger 0.6.1 with containerd 1.7.24, whose containers a plug-in gave CPUs by a plan.
+    """Recorded by nri-logger 0.6.1 with containerd 1.7.24, whose containers a plugin gave CPUs by a plan.
 
     Requests of which a replay takes nothing are left out (PostCreateContainer and its like).
     """

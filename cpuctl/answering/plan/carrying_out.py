@@ -96,7 +96,7 @@ def _annotated(annotations: Mapping[tuple[str, str], Mapping[str, str]]) -> Iter
 
 
 def memory_qos(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa: ARG001  # all have this shape
-    """Write annotations for the plug-in memory-qos, which puts values into a container's cgroup."""
+    """Write annotations for the plugin memory-qos, which puts values into a container's cgroup."""
     new = [each for each in containers if not each.runs]
     annotations: dict[tuple[str, str], dict[str, str]] = {}
     for each in new:
@@ -105,7 +105,7 @@ def memory_qos(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa
             if value:
                 found[f"{file}.{_QOS_SUFFIX}/{each.name}"] = value
     header = _comment(
-        "Annotations for the NRI plug-in memory-qos, to be added to the manifests (of workloads, to the "
+        "Annotations for the NRI plugin memory-qos, to be added to the manifests (of workloads, to the "
         "template's metadata) before pods are created. Its configuration must list the files, otherwise "
         "every container with such an annotation fails to be created:",
         "unifiedannotations: [cpuset.cpus, cpuset.mems]",
@@ -145,7 +145,7 @@ def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
         "spec": spec,
     }
     header = _comment(
-        "A BalloonsPolicy for the NRI plug-in balloons, and the annotations that send containers into their "
+        "A BalloonsPolicy for the NRI plugin balloons, and the annotations that send containers into their "
         "balloons, to be added to the manifests before pods are created. For a single node, name "
         "it node.NAME instead of default.",
         "Limits: it guides placement but cannot name CPUs: each balloon has the planned size and is "

@@ -1,4 +1,4 @@
-"""What a plug-in of the Node Resource Interface would answer for a plan (schema: ``cpuctl schema nriplan``).
+"""What a plugin of the Node Resource Interface would answer for a plan (schema: ``cpuctl schema nriplan``).
 
 Rule: ``pkg/api/api.proto`` of containerd/nri 8ec8b28: the answer to CreateContainer adjusts the container
 that comes, and updates others. What is absent, and an empty set, is left as it is.
@@ -111,7 +111,7 @@ def linux_answer(cpus: str, mems: str = "") -> NRILinux:
     return {"resources": {"cpu": {**({"cpus": cpus} if cpus else {}), **({"mems": mems} if mems else {})}}}
 
 
-# What a plug-in of a container runtime has answered, as plain data and as a line of a log.
+# What a plugin of a container runtime has answered, as plain data and as a line of a log.
 
 
 _FEW = 4

@@ -51,7 +51,7 @@ audit (as cpuctl audit). Findings that differ only in names and numbers are show
 What was not recorded of a node is listed as not checked. --pods names the owners of CPUs and memory for state
 and audit, and shows which pods are gone.
 
-With --nrt, also checks nrt: whether the NodeResourceTopology of each node, which the scheduler's plug-in
+With --nrt, also checks nrt: whether the NodeResourceTopology of each node, which the scheduler's plugin
 uses, is correct. Policies, zones and amounts are compared with what an exporter would publish for the
 recording, and the fingerprint with the running pods (--pods).
 

@@ -66,7 +66,7 @@ rejects them, are then listed first. Options follow the name, separated by comma
 the reserve cache, which subtracts a pod's requests from every zone of its node. With --nrt and --nodes but no
 recordings, only the scheduler decides.
 
-With --policy, a policy (plug-in) chooses CPUs instead of all kubelets. The scheduler sets the order of pods;
+With --policy, a policy (plugin) chooses CPUs instead of all kubelets. The scheduler sets the order of pods;
 a policy that evicts pods is an error.
 
 A plan covers all nodes together: an interrupted one cannot be resumed.
@@ -124,7 +124,7 @@ PluginOption = Annotated[
     typer.Option(
         "--scheduler-plugin",
         metavar="NAME[,...]",
-        help="Add a scheduler plug-in, noderesourcetopologymatch, with its options.",
+        help="Add a scheduler plugin, noderesourcetopologymatch, with its options.",
     ),
 ]
 

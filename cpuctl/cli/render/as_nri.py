@@ -1,4 +1,4 @@
-"""What a plug-in of the Node Resource Interface would answer, as runtimes' own tools write it: JSON."""
+"""What a plugin of the Node Resource Interface would answer, as runtimes' own tools write it: JSON."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What an API server refuses of a resize before any kubelet hears of it.
 
-Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on the admission plug-in
+Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on the admission plugin
 ``PodResizeValidator``. Texts are the API server's; where it has no word for it, they are ours.
 """
 
@@ -123,7 +123,7 @@ class _Review(Record):
         return invalid_parts(self.new, self.server.rules)
 
     def _unadmitted(self) -> Iterator[str]:
-        """Ask the admission plug-ins; quotas come last."""
+        """Ask the admission plugins; quotas come last."""
         refused = (*self._beyond_limit_ranges(), *self._too_large())
         yield from refused
         if self.server.namespaces is not None:
@@ -225,11 +225,11 @@ class _Review(Record):
             yield _forbidden(field_path.child("limits").key("memory"), why)
 
     def _too_large(self) -> Iterator[str]:
-        """Compare with the whole node, as an admission plug-in does that runs after validation."""
+        """Compare with the whole node, as an admission plugin does that runs after validation."""
         server = self.server
         if server.allocatable is None or not server.release.leaves_resize_capacity_to_server:
             return
-        new = self.new._replace(counted_claims=())  # the plug-in looks at the spec
+        new = self.new._replace(counted_claims=())  # the plugin looks at the spec
         requests = pod_requests(new, pod_level=server.pod_level_resources)
         cpu, memory = requests.get("cpu", _NOTHING).milli_value, requests.get("memory", _NOTHING).value
         short = [

@@ -377,7 +377,7 @@ def check_restart(pod: Pod, spec: FieldPath) -> Iterator[Finding]:
 
 
 def _check_overhead(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:
-    """Check overhead, which only the runtime class may set (admission plug-in ``RuntimeClass``)."""
+    """Check overhead, which only the runtime class may set (admission plugin ``RuntimeClass``)."""
     field_path = draft.spec.child("overhead")
     amounts = ResourceRequirements(limits=pod.overhead)
     for finding in check_requirements(amounts, field_path, partial(container_resource, rules), rules):
@@ -386,7 +386,7 @@ def _check_overhead(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[F
         yield finding.at(finding.place._replace(path=path))
     if pod.overhead and not draft.runtime_class and not draft.stored and not pod.static:
         why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        fix = "remove it: the RuntimeClass admission plug-in sets it"
+        fix = "remove it: the RuntimeClass admission plugin sets it"
         yield field_path.warning("overhead-without-runtime-class", why, by=Component.API_SERVER, fix=fix)
 
 

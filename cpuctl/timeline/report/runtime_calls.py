@@ -1,6 +1,6 @@
-"""What a runtime would ask a plug-in while a timeline is played, and what the plug-in would answer.
+"""What a runtime would ask a plugin while a timeline is played, and what the plugin would answer.
 
-Rule: ``pkg/api/api.proto`` of containerd/nri 8ec8b28: a plug-in answers when a container is created or
+Rule: ``pkg/api/api.proto`` of containerd/nri 8ec8b28: a plugin answers when a container is created or
 stopped, and may update containers of its own accord. Here it knows what the kubelet's managers decide, and
 tells it at once: a kubelet that writes CPU sets itself does so with the next pass of its loop.
 """
@@ -18,7 +18,7 @@ from cpuctl.timeline.world.world import PodLife, World
 
 
 class RuntimeEvent(StrEnum):
-    """What a plug-in speaks of: a request of the runtime, or (the last) a call of its own."""
+    """What a plugin speaks of: a request of the runtime, or (the last) a call of its own."""
 
     CREATE = "CREATE_CONTAINER"
     STOP = "STOP_CONTAINER"

@@ -76,7 +76,7 @@ def _refusal(pod: FleetPod | DaemonShare) -> Refusal:
 
 
 def _differs(pod: FleetPod) -> str:
-    """Say where the scheduler's plug-in and kubelets differ."""
+    """Say where the scheduler's plugin and kubelets differ."""
     plugin = pod.get("plugin")
     if plugin is None:
         return ""
@@ -128,7 +128,7 @@ def _daemon_set(daemon_set: FleetDaemonSet) -> Iterator[Cell]:
 
 def _table(pods: Sequence[FleetPod]) -> Table:
     with_plugin = any("plugin" in pod for pod in pods)
-    names = ("POD", "NODE", "OUTCOME", "CPUS", *(("PLUG-IN",) if with_plugin else ()))
+    names = ("POD", "NODE", "OUTCOME", "CPUS", *(("PLUGIN",) if with_plugin else ()))
     return Table(tuple(map(Column, names)), tuple(_row(pod)[: len(names)] for pod in pods))
 
 

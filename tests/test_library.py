@@ -370,7 +370,7 @@ def test_a_resize_that_is_refused_leaves_the_node_as_it_was(
     assert node.admit(web).admitted
     assert node.admit(other).admitted
     before = node.explain(web)
-    with pytest.raises(cpuctl.UsageError, match="a policy has no say in resizes"):
+    with pytest.raises(cpuctl.UsageError, match="policies cannot decide on resizes"):
         node.resize(web.with_resources("web", cpu="6"))
     assert node.explain(web) == before
 

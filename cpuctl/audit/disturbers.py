@@ -310,7 +310,7 @@ def _whose(snapshot: NodeSnapshot, uid: str, siblings: CPUSet) -> str:
         whose.append(f"reserved ({reserved})")
     if pool := (siblings & (snapshot.shared_pool or CPUSet())) - snapshot.configured.reserved:
         whose.append(f"in the shared pool ({pool})")
-    return ", ".join(whose) or "nobody's"
+    return ", ".join(whose) or "unassigned"
 
 
 def _no_parts_of_cores(snapshot: NodeSnapshot) -> str:

@@ -64,7 +64,7 @@ def _manifest(text: str) -> Cursor | None:
     root = Cursor.at_root(document)
     layout = root.required("layoutVersion")
     if layout.text() != LAYOUT_VERSION:
-        raise layout.expected(LAYOUT_VERSION, hint="use the cpuctl version that recorded it")
+        raise layout.expected(LAYOUT_VERSION, hint="use the release of cpuctl that recorded it")
     return root
 
 

@@ -170,8 +170,8 @@ def _need(
     label = f"{parent}/{request.name}" if parent else request.name
     if request.unsupported:
         raise SelectorUnknownError(
-            f"request {label} of claim {claim.full_name} has {request.unsupported}, which cpuctl does not "
-            "support"
+            f"request {label} of claim {claim.full_name} has {request.unsupported}, which is not supported "
+            "by cpuctl"
         )
     if (device_class := inventory.classes.get(request.class_name)) is None:
         why = f"could not retrieve device class {request.class_name}: not found"

@@ -326,9 +326,7 @@ def _warn_of_unknown(history: RuntimeHistory, sources: Sources) -> None:
 
     if history.running:
         pods = counted(history.running, "pod")
-        sources.warnings.append(
-            f"{pods} were already running when the log begins, on CPUs that the replay keeps"
-        )
+        sources.warnings.append(f"{pods} already running when the log begins: the replay keeps their CPUs")
     for names, text in (
         (history.made, "derived from the containers' settings, without devices and pod-level resources"),
         (history.without_memory, "Burstable, with unknown memory requests, assumed to be none"),

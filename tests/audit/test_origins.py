@@ -187,7 +187,7 @@ def test_only_cpus_are_read_of_units() -> None:
 
 
 def test_a_recording_that_is_none_is_refused() -> None:
-    with pytest.raises(InputError, match="no setting"):
+    with pytest.raises(InputError, match="not a setting"):
         settings({CPU_SETTINGS: '{"unit": 1}\n'})
 
 

@@ -252,7 +252,7 @@ SHOWN: Mapping[str, Shown] = {
         pod("  resources: {}\n", SMALL), "QoS class BestEffort", "QoS class Burstable"
     ),
     "defaults_pod_level_last": facts(
-        RANGE + pod(LEVEL_LIMITS, ""), "the pod-level limit, as no request", "the containers' requests added"
+        RANGE + pod(LEVEL_LIMITS, ""), "from the pod-level limit", "the sum of the containers' requests"
     ),
     "defaults_pod_level_limits": facts(
         pod(LEVEL_REQUESTS, BOTH), "spec.resources has no cpu limit", "QoS class Guaranteed"
@@ -399,7 +399,7 @@ SHOWN: Mapping[str, Shown] = {
     "orders_pending_resizes": resize("a:cpu=3", "", "Tried again in this order", "-T", "b=6/6,1Gi", *RESIZES),
     "delays_scale_down": Shown(("replay", "t.yaml"), "", "10s a - resize is complete", {"t.yaml": TIMELINE}),
     "restores_pod_level_memory": Shown(
-        PLANNED_AGAIN, "5Gi of memory (NUMA node 0) belong to nobody", "", divided(FIVE), ONCE
+        PLANNED_AGAIN, "5Gi of memory (NUMA node 0) are then lost", "", divided(FIVE), ONCE
     ),
     "pod_scope_memory_hints_after_restart": Shown(
         ("explain", "p", *AGAIN, "--state", "s", "--pods", "p.yaml"),

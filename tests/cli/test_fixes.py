@@ -171,7 +171,7 @@ CHANGES: dict[str, Callable[..., None]] = {
     r"remove (\w+) from featureGates$": _without_gate,
     r"remove it$": _without_gate,
     r"leave out (.+)$": _without_each,
-    r"(\w+Policy): (\w+)": _with_policy,
+    r"(?:set )?(\w+Policy): (\w+)": _with_policy,
     r"(featureGates): \{(\w+): true\}$": lambda config, gates, gate: config.setdefault(gates, {}).update(
         {gate: True}
     ),

@@ -74,7 +74,7 @@ ROWS = re.findall(r"^\| `(.+)` \| `(cpuctl .+)` \|$", FIRST, re.MULTILINE)
 
 
 def test_the_how_to_begins_with_messages() -> None:
-    assert FIRST.startswith("I have this message\n")
+    assert FIRST.startswith("Look up a message\n")
     assert len(ROWS) == 12
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -192,7 +193,10 @@ def test_what_is_wrong_is_found_in_the_tools_own_file(cpuctl: Cpuctl, tmp_path: 
     words = ("-m", "synthetic:1s1n8c2t", "--kubelet-config", name, "-q")
     result = cpuctl("config", "check", *words, columns=400, cwd=tmp_path)
     assert result.code == 3
-    assert f"error: {place}: " in result.out
+    found = re.fullmatch(r"(.*:\d+): (.*)", place)
+    assert found
+    assert f"  where: {found[1]}" in result.out
+    assert found[2] in result.out
 
 
 def test_what_the_tool_adds_has_no_line(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ NOT_HERE = (
     # These need a flag, control groups of version 1 or another machine, and are done in test_fixes.py.
     "list the reserved CPUs in reservedSystemCPUs",
     "set failCgroupV1: false",
-    "topologyManagerPolicy: none, or",
+    "set topologyManagerPolicy: none, or",
     # A kubelet has an endpoint unless somebody takes it away, and that is to be left out then.
     "set containerRuntimeEndpoint",
 )

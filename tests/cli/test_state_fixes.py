@@ -272,13 +272,13 @@ class Node:
         elif step == "drain the node and delete the file":
             self.pods()
             (self.directory / self.state / first_file(finding)).unlink()
-        elif step == "remove what has no place from the node":
+        elif step == "remove the pods that do not fit from the node":
             for each in self.ask(VERIFY)["findings"]:
                 if each["code"] == "memory-misfit":
                     self._without(each["podUID"])
-        elif policy := re.fullmatch(r"configure the policy (\w+)", step):
+        elif policy := re.fullmatch(r"configure policy (\w+)", step):
             self._tell(r"--cpu-manager-policy=\w+", f"--cpu-manager-policy={policy[1]}")
-        elif gate := re.fullmatch(r"switch (\w+) on", step):
+        elif gate := re.fullmatch(r"enable (\w+)", step):
             self._tell("$", f" --feature-gates={gate[1]}=true")
         elif step == "remove a pod that has exclusive CPUs from the node":
             self._without(next(iter((self.situation.cpu or CPU_STATE).entries)))
@@ -321,7 +321,7 @@ def first_file(finding: Any) -> str:
 def ways(fix: str) -> Iterator[list[str]]:
     """Take apart what is proposed: one way or the other, each step by step; reasons are nobody's to do."""
     for way in re.split(r", or (?=cpuctl |drain )", re.sub(r"^\w+ first: ", "", fix)):
-        yield re.split(r", then ", re.sub(r": (who is right|cpuctl cannot).*", "", way))
+        yield re.split(r", then ", re.sub(r": (which entry is correct|cpuctl cannot).*", "", way))
 
 
 def found_in(situation: Situation, asks: tuple[str, ...], directory: Path, cpuctl: Cpuctl) -> list[Any]:
@@ -361,7 +361,7 @@ def test_nothing_is_proposed_that_is_not_run(tmp_path: Path, cpuctl: Cpuctl) -> 
 
 def bare(fix: str) -> tuple[str, str]:
     """Take the options that were given out of a command, which may have asked for the pods among them."""
-    found = re.fullmatch(r"(.*?)( state -m .*?)?(: who is .*)?", fix)
+    found = re.fullmatch(r"(.*?)( state -m .*?)?(: which entry .*)?", fix)
     assert found
     begun, told, rest = found.groups()
     pods = " --pods FILE" if "--pods" in (told or "") else ""

@@ -87,7 +87,7 @@ def test_a_resize_tells_files_at_once_and_variables_later(cpuctl: Cpuctl, pods: 
     )
     assert before == {"CPUS": "4", "LOG": "150", "cpus": "4", "own": "1-4", "shared": ""}
     assert after == {"CPUS": "4", "LOG": "150", "cpus": "6", "own": "1-6", "shared": ""}
-    assert told(cpuctl, *words, member="note")["CPUS"].startswith("variables stay as they are")
+    assert told(cpuctl, *words, member="note")["CPUS"].startswith("variables stay unchanged")
 
 
 def test_a_file_tells_what_is_not_granted(cpuctl: Cpuctl, pods: str) -> None:

@@ -70,7 +70,7 @@ def test_undetermined_answers_are_counted_by_their_reason() -> None:
     }
     tally = run_cases([Recorded(case, {})])
     (why,) = tally.undetermined
-    assert "depends on the order in which it iterates over a map" in why
+    assert "depends on the iteration order of a map" in why
     assert (tally.failed, tally.undetermined.total()) == (1, 1)
 
 

@@ -173,7 +173,7 @@ def refused_by_commands(listed: list[dict[str, Any]], folder: Path) -> dict[str,
         "resize": {
             each["name"]
             for each in resized
-            if (each["message"] or "").startswith("the pod itself is never stored")
+            if (each["message"] or "").startswith("the API server rejects the pod itself")
         },
         "replay": {
             entry["text"].partition(" is rejected")[0].removeprefix("default/")

@@ -276,7 +276,7 @@ def test_what_cannot_be_put_back_is_exit_6(tmp_path: Path, monkeypatch: pytest.M
         NotRestoredError, match="the new file is in place, and the old one cannot be restored"
     ) as raised:
         save_states(str(tmp_path), {FILES[0]: "new"}, force=True)
-    backup = Path(raised.value.hint.removeprefix("its old content is in "))
+    backup = Path(raised.value.hint.removeprefix("the old content is in "))
     assert backup.read_text() == "mine"
 
 

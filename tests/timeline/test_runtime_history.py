@@ -136,7 +136,7 @@ def test_what_ran_already_keeps_its_cpus(tmp_path: Path) -> None:
         "default/web/app": "0-2,4-6",  # until the next pass of the CPU Manager
         "default/job/main": "1,5",
     }
-    assert any("2 pods already ran when the log begins" in each for each in sources.warnings)
+    assert any("2 pods already running when the log begins" in each for each in sources.warnings)
 
 
 def test_a_container_that_ends_before_another_comes_is_an_init_container(tmp_path: Path) -> None:
@@ -191,7 +191,9 @@ def test_a_pod_that_is_replaced_by_force_is_gone_when_the_other_comes(
     else:
         assert kinds == [*comes, EntryKind.REMOVED, *comes]
     assert containers_view(simulation.world)["default/db/main"]["cgroup"] == "1,5"
-    made = "derived from the containers' settings, without devices and pod-level resources: default/db; -f"
+    made = (
+        "derived from the containers' settings, without devices and pod-level resources: default/db; use -f"
+    )
     assert made in "\n".join(sources.warnings)
 
 

@@ -276,7 +276,7 @@ def _overlaps_in_pods(subject: CPUSubject) -> Iterator[StateFinding]:
                 StatePlace(CPU_FILE, *held.owner),
                 f"CPUs {both} of {subject.owners.name(*held.owner)} are also held by "
                 f"another container of the pod, which {_UNSEEN}",
-                fix=f"{REMOVE}: which one is right is unknown",
+                fix=f"{REMOVE}: which entry is correct is unknown",
             )
         taken[held.uid] = taken.get(held.uid, CPUSet()) | held.cpus
 

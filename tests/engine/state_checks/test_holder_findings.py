@@ -158,7 +158,7 @@ def inside(which: str, name: str) -> StateFinding:
         code="held-twice",
         message=f"CPUs {which} of shop/{DB}/{name} are also held by another container of the pod, which the "
         "kubelet does not notice",
-        fix=f"remove this pod from the node, then {REPAIR} --pods FILE: which one is right is unknown",
+        fix=f"remove this pod from the node, then {REPAIR} --pods FILE: which entry is correct is unknown",
         pod_uid=DB,
         container=name,
     )

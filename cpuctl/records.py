@@ -10,8 +10,8 @@ else:
 
     def replace(record, /, **changes):  # noqa: ANN001, ANN003, ANN201
         """Return a record with the same content but for *changes*; raise TypeError for what it has not."""
-        content = {name: getattr(record, name) for name in record._fields}  # nothing that follows from it
-        return type(record)(**{**content, **changes})
+        content = map(vars(record).__getitem__, record._fields)  # nothing that follows from it
+        return type(record)(*content, **changes)
 
 
 @dataclass_transform(frozen_default=True)

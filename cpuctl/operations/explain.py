@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -84,21 +84,10 @@ def explain_pod(
         # assumed, if one is: all others come to the same start.
         kubelet = replace(replay.scenario.kubelet, released=True)
         quiet = replace(replay.scenario, start=partial(planning.start, sources=Sources()), kubelet=kubelet)
-        if choice:
+        if choice or len(quiet.pods) == 1:
             replay = replace(replay, scenario=quiet)
         else:
-            place = _first_refused(replay.admissions)
-            if replay.rearranged:
-                uid = replay.admissions[place].pod.uid
-                place = [pod.uid for pod in quiet.pods].index(uid)
-            alone = (
-                not replay.rearranged and replay.position == place == 0
-            )  # so that no pod before it is missing
-            replay = (
-                replace(replay, scenario=quiet)
-                if alone
-                else replay_scenario(replace(quiet, position=place), runs)
-            )
+            replay = replay_scenario(replace(quiet, position=_first_refused(replay)), runs)
     if not isinstance(replay, Replay):
         return replay
     pod, stale = replay.scenario.pod, _memory_state_is_stale(planning)
@@ -217,15 +206,18 @@ def _scenario(planning: Planning, choice: PodChoice, *, together: bool) -> Scena
     )
 
 
-def _first_refused(admissions: Sequence[Admission]) -> int:
-    """Find the first pod that is not admitted, or the only one."""
+def _first_refused(replay: Replay) -> int:
+    """Find the first of several pods that is not admitted: its place among the pods as they were given."""
     from cpuctl.engine.outcome import Admitted
     from cpuctl.inputs.pods import few_names
 
+    admissions = replay.admissions
     refused = (place for place, each in enumerate(admissions) if not isinstance(each.verdict, Admitted))
     place = next(refused, None)
-    if place is None and len(admissions) > 1:
+    if place is None:
         message = f"all {len(admissions)} pods are admitted: nothing to explain"
         names = few_names(each.pod.full_name for each in admissions)
         raise UsageError(message, hint=f"choose one to explain: {names}")
-    return place or 0
+    if replay.rearranged:
+        return [pod.uid for pod in replay.scenario.pods].index(admissions[place].pod.uid)
+    return place

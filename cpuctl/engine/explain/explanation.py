@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.known_defects import KnownDefect, known_defects
+from cpuctl.engine.explain.known_defects import KnownDefect, known_defects, release_notes
 from cpuctl.engine.explain.offers import Round, round_of
 from cpuctl.engine.explain.scenario import Replay
 from cpuctl.engine.memory.state import nodes_of
@@ -134,7 +134,7 @@ def explain(replay: Replay, tick: Callable[[], None] = lambda: None) -> Explanat
         node=node,
         shares=node_shares(node, pod),
         holders=tuple(holders(node, pod, {each.uid: each.full_name for each in replay.scenario.pods})),
-        defects=(*known_defects(replay, decision, rounds), *_departures(replay), *_releases(replay)),
+        defects=(*known_defects(replay, decision, rounds), *_departures(replay), *release_notes(replay)),
         searches=() if admitted and not unaligned else _searches(replay, decision, tick),
     )
 
@@ -146,12 +146,6 @@ def _departures(replay: Replay) -> Iterator[KnownDefect]:
     from cpuctl.engine.explain.kep_departures import kep_departures
 
     return kep_departures(replay)
-
-
-def _releases(replay: Replay) -> Iterator[KnownDefect]:
-    from cpuctl.engine.explain.known_defects import release_notes
-
-    return release_notes(replay)
 
 
 def _unaligned(rounds: Sequence[Round], node: Node, pod: StoredPod) -> tuple[Decision, ...]:

@@ -160,5 +160,5 @@ def _numbers(state: MemoryStateFile) -> Iterator[tuple[tuple[int, str, str], int
         yield (number, "", "assignments"), node.number_of_assignments
         yield (number, "", "cells"), tuple(sorted(node.cells))
         for resource, table in node.memory_map.items():
-            for field, amount in vars(table).items():
-                yield (number, resource, field), amount
+            for field in table._fields:
+                yield (number, resource, field), getattr(table, field)

@@ -57,6 +57,14 @@ def amount_of(name: str, quantity: Quantity) -> int:
     return quantity.milli_value if name == "cpu" else quantity.value
 
 
+# How the default scheduler spreads the replicas of a controller over nodes and zones where no pod says how.
+#
+# Rule: ``PodTopologySpread`` with its default constraints (at most 3 more on a node than on another, at most
+# 5 more in a zone, both only wished for), ``pkg/scheduler/framework/plugins/podtopologyspread`` of 1.36.
+# Siblings are the pods of one ReplicaSet, ReplicationController or StatefulSet: a Service that selects one of
+# them selects all, and others are none of the controller's. Services that select pods without such a
+# controller, and constraints that pods have themselves, are not looked at.
+
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 _NAMED_SKEW, _ZONE_SKEW = 3, 5
 _BEST = 100

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.memory_state import write_memory_state
-from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
+from cpuctl.checkpoints.model import DRAIN, CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.records import replace
@@ -64,7 +64,7 @@ def migrate_cpu_state(
     if unknown:
         return NotMigrated(
             f"it is unknown which containers these ids belong to: {_some(unknown)}",
-            "pass the pods with their container ids (--pods), or drain the node and delete the file",
+            f"pass the pods with their container ids (--pods), or {DRAIN}",
         )
     state = _named(state, container_ids or {}, to)
     if not to.keeps_pods and (leftover := _held_by_pods_only(state)):

@@ -358,12 +358,9 @@ class NodeClaims(Copied):
             return ""
         if held.holder:
             # The driver ties a claim to the first container that starts with it.
-            mine = held.holder_uid == pod.uid
-            return (
-                ""
-                if mine
-                else f"claim {name} is already in use by {held.holder}: only one container can use a claim"
-            )
+            if held.holder_uid == pod.uid:
+                return ""
+            return f"claim {name} is already in use by {held.holder}: only one container can use a claim"
         prepared = self.driver.prepare(name, held.grants, held.claim.configs)
         self.held[outcome.key] = held._replace(
             prepared=prepared, holder=f"pod {pod.full_name}", holder_uid=pod.uid

@@ -64,9 +64,8 @@ ADMISSION = (
             ),
             Text("not enough cpus available to satisfy request", until=28),
         ),
-        meaning="fewer CPUs are free for exclusive use than the container requests: reserved "
-        "CPUs and "
-        f"CPUs of other Guaranteed containers are not free; {_LOOP}",
+        meaning="fewer CPUs are free for exclusive use than the container requests: reserved CPUs and CPUs "
+        f"of other Guaranteed containers are not free; {_LOOP}",
         fix="request fewer CPUs, or move a pod with exclusive CPUs to another node",
         commands=(EXPLAIN, "cpuctl checkpoint verify /var/lib/kubelet"),
     ),

@@ -199,9 +199,9 @@ def read_requests(
     for request in requests:
         uid, name = request.desired.uid, request.desired.full_name
         if uid not in running.node.active and uid not in running.never_stored:
-            why = running.outside.get(uid, f"{name} is not admitted here")
             from cpuctl.operations.command_lines import planning_command
 
+            why = running.outside.get(uid, f"{name} is not admitted here")
             hint = f"{planning_command(planning.inputs, ['explain', name])} shows why"
             raise InputError(f"{why}, so it cannot be resized", hint=hint)
     return requests

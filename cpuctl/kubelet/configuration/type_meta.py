@@ -28,7 +28,7 @@ HINT = "use the file that the kubelet reads (its --config flag), often /var/lib/
 
 _INSTEAD = {
     ("", "ConfigMap"): "this is a ConfigMap: use the KubeletConfiguration in its data (data.kubelet)",
-    ("", "Config"): ("this is a kubeconfig: use the file that the kubelet's --config flag names"),
+    ("", "Config"): "this is a kubeconfig: use the file that the kubelet's --config flag names",
     ("kubelet.config.k8s.io", "CredentialProviderConfig"): (
         "this is for --image-credential-provider-config: use the file that the kubelet's --config flag names"
     ),

@@ -5,13 +5,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from cpuctl.kubelet.version import effective_patch
 
-Evidence: TypeAlias = Literal[
-    "verified",
-    "documented",
-    "preview",
-]
+Evidence: TypeAlias = Literal["verified", "documented", "preview"]
 """How a difference is known: from recorded answers, from documents and source, or only announced."""
-
 
 Area: TypeAlias = Literal[
     "configuration",

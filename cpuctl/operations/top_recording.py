@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, UsageError, unreadable, unwritable
 from cpuctl.phrases import byte_text, counted
+from cpuctl.schemas import schema_text
 from cpuctl.schemas.quick_check import Check, quick_check
 
 if TYPE_CHECKING:
@@ -132,13 +133,11 @@ def _objection(document: Top) -> str:
     """Say what is wrong with a moment that was refused: the schema itself knows, and takes its time."""
     from jsonschema import Draft202012Validator
 
-    from cpuctl.schemas import schema_text
-
-    validator = Draft202012Validator(json.loads(schema_text(_SCHEMA)))
-    for error in validator.iter_errors(document):
-        place = error.json_path.removeprefix("$").removeprefix(".")
-        return f"{place}: {error.message[:200]}" if place else error.message[:200]
-    return "a number is out of range"
+    error = next(Draft202012Validator(json.loads(schema_text(_SCHEMA))).iter_errors(document), None)
+    if error is None:
+        return "a number is out of range"
+    place = error.json_path.removeprefix("$").removeprefix(".")
+    return f"{place}: {error.message[:200]}" if place else error.message[:200]
 
 
 def read_recording(name: str) -> Recording:
@@ -146,8 +145,6 @@ def read_recording(name: str) -> Recording:
 
     Raise InputError for a file that is none.
     """
-    from cpuctl.schemas import schema_text
-
     try:
         with open(name, "rb") as file:  # noqa: PTH123  # a text that may be empty
             lines, remarks = _read(file, name)
@@ -212,7 +209,10 @@ class _Text:
                 yield _ReadLine(b"".join((*parts, part)) if length <= _LONGEST_LINE else b"", length)
                 parts, length = [], 0
             length += len(rest)
-            parts = [*parts, rest] if length <= _LONGEST_LINE else []
+            if length <= _LONGEST_LINE:
+                parts.append(rest)
+            else:
+                parts.clear()
             if length > _MOST_PASSED_OVER:
                 yield _ReadLine(b"", length)
                 return

@@ -17,13 +17,7 @@ MOST = (1 << 53) - 1
 """The greatest number: whole ones beyond cannot be told apart where they are floats (RFC 8259, section 6)."""
 
 _EXPLAINING = {"$schema", "$id", "$defs", "title", "description"}
-_TYPES: Mapping[str, type] = {
-    "string": str,
-    "boolean": bool,
-    "null": type(None),
-    "array": list,
-    "object": dict,
-}
+_TYPES: Mapping[str, type] = {"string": str, "boolean": bool, "null": type(None)}
 
 
 def quick_check(schema: Mapping[str, Any]) -> Check:

@@ -104,10 +104,6 @@ def watched(*events: dict[str, Any]) -> Watched:
 FOUND, RESOLVED = event(104, "Found", finding=STRAY), event(215, "Resolved", finding=STRAY)
 
 
-def wrong(*events: dict[str, Any]) -> list[str]:
-    return [text for text in watched(*events).wrong() if "stray" in text or ":" not in text[:12]]
-
-
 @pytest.mark.parametrize(
     ("events", "expected"),
     [

@@ -18,7 +18,8 @@ SAMPLED, NOTICED, SETTLED, FULL = 2.5, 3.0, 10.0, 60.0
 """Seconds, as docs/watch.md has them: a sample and the pause behind it, the longest pause behind notices,
 --settle, and the --full of this session.
 """
-_PER_PLACE = {"foreign-processes", "interrupt", "quota-on-exclusive", "memory-spill", "cpuset-differs"}
+PER_PLACE = ("foreign-processes", "interrupt", "quota-on-exclusive", "memory-spill", "cpuset-differs")
+"""Findings that are compared with what they are about; of others it counts that there is one."""
 _BY_MEMORY = "memory-spill"
 _KERNEL_THREADS = "kernel-threads"
 AROUND = 60.0, 30.0
@@ -239,7 +240,7 @@ def told(finding: Mapping[str, Any], found: Round) -> bool:
         threads = found.kernel_threads()
         return all(threads.get(name, frozenset()) & found.exclusive for name in names if " " not in name)
     facts = {about for each, about in found.facts() if each == code}
-    return bool(facts & abouts(finding)) if code in _PER_PLACE else bool(facts)
+    return bool(facts & abouts(finding)) if code in PER_PLACE else bool(facts)
 
 
 def abouts(finding: Mapping[str, Any]) -> set[str]:

@@ -217,8 +217,8 @@ def interrupts(found: Round) -> Counters:
     return counters
 
 
-def of_groups(file: str, *names: str, divisor: float = 1.0, above: bool = False) -> Counting:
-    """Make a function that reads one number of the file of each Guaranteed container's group.
+def of_groups(name: str, divisor: float = 1.0, *, above: bool = False) -> Counting:
+    """Make a function that reads one number of the cpu.stat of each Guaranteed container's group.
 
     *above*: or of its pod's, where that is more.
     """
@@ -226,12 +226,12 @@ def of_groups(file: str, *names: str, divisor: float = 1.0, above: bool = False)
     def read(found: Round) -> Counters:
         counters: Counters = {}
         for path in containers(found):
-            copied = found.copy(file, path)
+            copied = found.copy("cpu.stat", path)
             if copied is None:
                 continue
-            value = pairs(copied[1]).get(names[0], 0.0)
+            value = pairs(copied[1]).get(name, 0.0)
             if above:
-                value = max(value, pairs(found.text(file, path.rpartition("/")[0])).get(names[0], 0.0))
+                value = max(value, pairs(found.text("cpu.stat", path.rpartition("/")[0])).get(name, 0.0))
             counters[path] = (copied[0], {"": value / divisor})
         return counters
 

@@ -158,9 +158,9 @@ def _foreign(tid: int, key: str) -> Callable[[Any], Mapping[str, float | None]]:
 def quantities(stray: int, victim: str) -> list[Quantity]:
     """List what is compared; *stray* is the thread that runs on CPUs of *victim*, a container's group."""
     groups, threads, containers = kernel.of_groups, kernel.of_threads, _of_containers
-    used = groups("cpu.stat", "usage_usec", divisor=1e6)
-    throttled = groups("cpu.stat", "throttled_usec", divisor=1e6, above=True)
-    periods = groups("cpu.stat", "nr_throttled", above=True)
+    used = groups("usage_usec", 1e6)
+    throttled = groups("throttled_usec", 1e6, above=True)
+    periods = groups("nr_throttled", above=True)
     return [
         Quantity("load of CPUs", "CPUs", _of_cpus("busy"), kernel.busy, 0.05),
         Quantity("used by containers", "CPUs", containers("used"), used, 0.05),

@@ -8,22 +8,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.guest.live_session.events import abouts, can_tell, told
+from tests.guest.live_session.events import PER_PLACE, abouts, can_tell, told
 from tests.guest.live_session.kernel import Round, cpus_of
 
-_COMPARED = (
-    "foreign-processes",
-    "interrupt",
-    "quota-on-exclusive",
-    "memory-spill",
-    "cpuset-differs",
-    "cpus-offline",
-    "interrupts-allowed",
-    "interrupts-default",
-    "kernel-work",
-)
+_COMPARED = (*PER_PLACE, "cpus-offline", "interrupts-allowed", "interrupts-default", "kernel-work")
 _STATE = "/var/lib/kubelet/cpu_manager_state"
-_WITHOUT_PLACE = _COMPARED[5:]
 
 
 class Reported(NamedTuple):
@@ -52,7 +41,7 @@ class Reported(NamedTuple):
             made[code] = any(_same_facts(code, mine, each) for each in rounds)
         for finding in findings:
             if finding["code"] not in _COMPARED:
-                made[f"{finding['code']} ({finding['subject']})"] = self.any(told_of, finding)
+                made[f"{finding['code']} ({finding['subject']})"] = self.any(told, finding)
         return made
 
     def _holders(self) -> bool:
@@ -81,16 +70,11 @@ class Reported(NamedTuple):
 HEADING = ("report", "findings", "as the kernel's files")
 
 
-def told_of(finding: Mapping[str, Any], found: Round) -> bool:
-    """Return whether another finding is so."""
-    return told(finding, found)
-
-
 def _same_facts(code: str, findings: Sequence[Mapping[str, Any]], found: Round) -> bool:
     facts = {about for each, about in found.facts() if each == code}
-    if code in _WITHOUT_PLACE:
-        return bool(facts) == bool(findings)
-    return facts == set().union(*(abouts(each) for each in findings))
+    if code in PER_PLACE:
+        return facts == set().union(*(abouts(each) for each in findings))
+    return bool(facts) == bool(findings)
 
 
 def _same_online(machine: Any, found: Round) -> bool:

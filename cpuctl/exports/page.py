@@ -57,6 +57,7 @@ def _value(value: Value) -> str:
 
 
 Tone = Literal["", "good", "warn", "bad", "unknown"]
+SEVERITY_TONES: Mapping[str, Tone] = {"error": "bad", "warning": "warn", "note": ""}
 
 
 class StyledText(NamedTuple):

@@ -6,7 +6,7 @@ One file that needs no network. Without the script all of it is there, only noth
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -16,10 +16,10 @@ from cpuctl.exports.page import (
     BASE_STYLE,
     MARKS,
     POLICY,
+    SEVERITY_TONES,
     Markup,
     Part,
     StyledText,
-    Tone,
     element,
     footer,
     html_document,
@@ -90,7 +90,6 @@ class Unknowns(NamedTuple):
 
 Item = Part | Facts | Fold | CPUMap | Unknowns
 
-_SEVERITY_TONES: Mapping[str, Tone] = {"error": "bad", "warning": "warn", "note": ""}
 _HINT = "Point at a CPU, or move through the map with the arrow keys; Enter shows its pod alone."
 
 
@@ -286,7 +285,7 @@ def _fold(fold: Fold) -> Markup:
 
 
 def _fact(fact: Fact) -> Markup:
-    tone = _SEVERITY_TONES[fact.severity]
+    tone = SEVERITY_TONES[fact.severity]
     head = [
         element("span", {"class": tone}, styled_markup(StyledText(fact.severity, tone))),
         text(" "),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from cpuctl.diagnostics import SEVERITIES
 from cpuctl.exports.answer_text import pod_name
 from cpuctl.exports.outcomes import is_served, pod_counts_text
-from cpuctl.exports.page import StyledText, Tone
+from cpuctl.exports.page import SEVERITY_TONES, StyledText, Tone
 from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ _STARTS: Final[Mapping[str, str]] = {
     "Undetermined": "unknown whether the kubelet would start",
 }
 _WORST: Final[tuple[Tone, ...]] = ("bad", "unknown", "warn", "good", "")
-_TONES: Final[Mapping[str, Tone]] = {"error": "bad", "warning": "warn", "note": ""}
 
 
 class PlacedFinding(NamedTuple):
@@ -161,7 +160,7 @@ def _machine(topology: Topology) -> StyledText:
     severities = [each["severity"] for each in topology["findings"]]
     if severities:
         text += f"; {counted(len(severities), 'finding')}"
-    return StyledText(text, _worst(_TONES[each] for each in severities))
+    return StyledText(text, _worst(SEVERITY_TONES[each] for each in severities))
 
 
 def _configuration(report: Report) -> StyledText:

@@ -30,7 +30,6 @@ from audit_node import (  # type: ignore[import-not-found]  # beside it in the g
     Node,
     cpuctl,
     cpus_of,
-    listed,
     mend,
     put,
     set_up,
@@ -143,7 +142,6 @@ class Session:
         state, _ = state_files("/state")
         self.own = cpus_of(state["entries"][SERVER.uid]["server"])
         self.others = cpus_of(state["entries"][FORWARDER.uid]["forwarder"])
-        self.main = dict(node.processes)
         self.holder = self.hold_memory()
         self.running: dict[str, list[subprocess.Popen[bytes]]] = {}
         self.reports: list[dict[str, Any]] = []
@@ -334,12 +332,9 @@ def main(minutes: float) -> None:
     codes = {"watch": session.watch.end(), "top": session.screen.end()}
     observer.terminate()
     told = {
-        "minutes": minutes,
         "moments": done,
         "reports": session.reports,
         "codes": codes,
-        "server": {"cpus": listed(session.own), "pid": session.main["server"]},
-        "forwarder": {"cpus": listed(session.others), "pid": session.main["forwarder"]},
     }
     (OUT / "session.json").write_text(json.dumps(told), encoding="utf-8")
     for started in session.running.values():

@@ -46,6 +46,8 @@ def compare(out: Path) -> Compared:
     spells = rates.read_spells(out / "top.jsonl.gz")
     wrong = [f"{each['name']}: {each['error']}" for each in moments.values() if each["error"]]
     wrong += [f"{name} has ended with {code}" for name, code in session["codes"].items() if code]
+    ended = {each["name"]: each["code"] for each in session["reports"]}
+    wrong += [f"report {name} has ended with {code}" for name, code in ended.items() if code not in (0, 3)]
 
     seconds = spells[-1].end - spells[0].begin
     lines = [f"top: {len(spells)} moments of {seconds:.0f} s, {len(rounds)} rounds of the kernel's files", ""]

@@ -110,7 +110,7 @@ def test_a_message_that_nobody_knows_has_a_next_step_too(cpuctl: Cpuctl) -> None
         "cpuctl config check; cpuctl checkpoint verify",
     ]
     known = cpuctl("explain", "-q", "--message", "checkpoint is corrupted", columns=80)
-    assert (known.code, "Ask otherwise" in known.out) == (0, False)
+    assert (known.code, "Try instead" in known.out) == (0, False)
 
 
 def test_a_misspelt_file_is_one_error_with_the_file_that_was_meant(cpuctl: Cpuctl) -> None:

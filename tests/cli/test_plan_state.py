@@ -98,7 +98,7 @@ def test_manifests_name_the_same_pods_every_time(cpuctl: Cpuctl, tmp_path: Path)
     plan(cpuctl, "-f", str(pod), "--write-state", str(tmp_path))
     result = plan(cpuctl, "-T", "b=2/2,1Gi", "--state", str(tmp_path), "--pods", str(pod))
     assert cpus(result) == ["2,6"]
-    assert "do not run here" not in result.err
+    assert "not running here" not in result.err
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_a_mirror_pod_owns_what_its_static_pod_holds(cpuctl: Cpuctl, tmp_path: P
     running = kubectl_list(tmp_path, mirror)
     result = plan(cpuctl, "-T", "b=2/2,1Gi", "--state", str(state), "--pods", running)
     assert cpus(result) == ["2,6"]
-    assert "do not run here" not in result.err
+    assert "not running here" not in result.err
 
 
 def test_the_pods_of_one_node_are_asked_for(cpuctl: Cpuctl, tmp_path: Path) -> None:

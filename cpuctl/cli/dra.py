@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from cpuctl import option_names
-from cpuctl.cli.app import verb_group
+from cpuctl.cli.app import EXIT_NO, verb_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -122,8 +122,6 @@ def slices(
         items = list(resource_slices(driver.machine, driver.settings, driver.node))
         emit({"apiVersion": "v1", "kind": "List", "items": items}, style)
 
-
-EXIT_NO = 3
 
 ALLOCATE_HELP = """Dry-run ResourceClaims: which devices and CPUs pods get.
 

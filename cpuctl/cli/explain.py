@@ -87,8 +87,9 @@ def explain(
     style = Style(output, color=not no_color, quiet=quiet)
     inputs = planning_inputs(context, policy)
     if message and inputs.events:
-        message_and_events = "tells of pods, and does not go with --message"
-        raise UsageError(message_and_events, where="--events", hint="use one of them")
+        raise UsageError(
+            "tells of pods, and does not go with --message", where="--events", hint="use one of them"
+        )
     if message:
         found = _found_messages(message, inputs, pod, style)
         emit(found, style)

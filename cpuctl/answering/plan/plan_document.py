@@ -86,7 +86,9 @@ def planned_document(
 
     from cpuctl.answering.metrics import metrics_answer
 
-    following: answers.FollowingPart = {"explain": explain} if explain else _next(planner.planning, plan)
+    following: answers.FollowingPart = (
+        {"explain": explain} if explain else _next(planner.planning, plan, plan.node)
+    )
     parts: answers.PlanParts = {
         **_driver(plan.node),
         "metrics": metrics_answer(plan.node),
@@ -100,12 +102,11 @@ def planned_document(
     return document
 
 
-def _next(planning: Planning, plan: Plan) -> answers.FollowingPart:
+def _next(planning: Planning, plan: Plan, node: Node) -> answers.FollowingPart:
     """Name the command for pods that ask for what nobody described, or that the policy gives no CPUs."""
     from cpuctl.pods.model import QosClass
 
-    node, command = plan.node, ""
-    assert isinstance(node, Node)
+    command = ""
     if any(isinstance(each.verdict, Undetermined) for each in plan.admissions):
         from cpuctl.operations.command_lines import assuming_command
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.parts import found, graded
+from cpuctl.answering.parts import found, graded, set_answer
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import Cache, Machine, NumaNode
 
@@ -49,8 +49,8 @@ def _summary(machine: Machine) -> answers.Summary:
         "cpus": len(machine.online),
         "online": str(machine.online),
         "offline": str(machine.offline),
-        "present": _optional_list(machine.present),
-        "possible": _optional_list(machine.possible),
+        "present": set_answer(machine.present),
+        "possible": set_answer(machine.possible),
         "isolated": str(machine.isolated),
         "nohzFull": str(machine.nohz_full),
         "cores": len(machine.cores) if machine.cores_known else None,
@@ -58,8 +58,8 @@ def _summary(machine: Machine) -> answers.Summary:
         "sockets": len(machine.sockets) or None,
         "numaNodes": len(machine.numa_nodes) if machine.numa_known else None,
         "l3Caches": len(machine.l3_groups) if machine.caches_known else None,
-        "performanceCPUs": _optional_list(machine.core_kinds.performance or None),
-        "efficiencyCPUs": _optional_list(machine.core_kinds.efficiency or None),
+        "performanceCPUs": set_answer(machine.core_kinds.performance or None),
+        "efficiencyCPUs": set_answer(machine.core_kinds.efficiency or None),
         "coreKindsGuessed": machine.core_kinds.guessed,
         "memoryBytes": machine.memory_bytes,
         "hugepages": _hugepages(machine.hugepages),
@@ -168,10 +168,6 @@ def _numbers(groups: Iterable[CPUSet]) -> dict[int, int]:
 
 def _lowest(cpus: CPUSet) -> int:
     return cpus.lowest
-
-
-def _optional_list(cpus: CPUSet | None) -> str | None:
-    return None if cpus is None else str(cpus)
 
 
 def pci_document(devices: Iterable[PCIDevice]) -> PCIDevices:

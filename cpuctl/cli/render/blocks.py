@@ -32,9 +32,14 @@ class Lines(NamedTuple):
         return cls(tuple(Cell(text) for text in texts))
 
 
-def next_line(what: str, command: str) -> Lines:
+def next_cell(what: str, command: str) -> Cell:
     """Say what to type next, and what for: an answer's last line."""
-    return Lines.of(f"Next, {what}: {command}")
+    return Cell(f"Next, {what}: {command}")
+
+
+def next_line(what: str, command: str) -> Lines:
+    """Say that in a block of its own."""
+    return Lines((next_cell(what, command),))
 
 
 class Table(NamedTuple):

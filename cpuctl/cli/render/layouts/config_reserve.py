@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.findings import CONFIGURATION, finding_lines
 from cpuctl.cli.render.tables.start import fix_cells, setting_text, settings_to_fix
 from cpuctl.exports.outcomes import start_word
@@ -53,7 +53,7 @@ def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
         yield from (Cell(f"  {setting_text(place)}") for place in places)
         yield from fix_cells(start)
     if command := refusal.get("next"):
-        yield Cell(f"Next, {'what to change' if start else 'to reserve CPUs alone'}: {command}")
+        yield next_cell("what to change" if start else "to reserve CPUs alone", command)
 
 
 def _choices(proposal: Proposal, who: str) -> Iterator[Cell]:

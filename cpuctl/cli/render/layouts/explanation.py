@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         Suggestion,
     )
 
-if TYPE_CHECKING:
     ShareCount = Literal["cpus", "reserved", "own", "held", "free"]
 
 _SHARES: Final = ("cpus", "reserved", "own", "held", "free")

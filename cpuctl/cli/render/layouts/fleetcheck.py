@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Literal
 
-from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
 from cpuctl.cli.render.findings import STYLES, counts_text
 from cpuctl.cli.render.layouts.fleetlist import error_text
 from cpuctl.phrases import counted, few
@@ -81,4 +81,4 @@ def _closing(document: FleetCheck) -> Iterator[Cell]:
     if not document["complete"]:
         yield Cell("Interrupted: some nodes are missing.", "yellow")
     if document["unchecked"] and not document["findings"]:
-        yield Cell("Next, on each node that was partly checked: sudo cpuctl capture NODE.tar.gz")
+        yield next_cell("on each node that was partly checked", "sudo cpuctl capture NODE.tar.gz")

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
 
-if TYPE_CHECKING:
-
     class AnyFinding(Graded, Found):
         """What every finding has."""
 
@@ -59,7 +57,6 @@ _NOT_LOADED = "everything: the kubelet cannot load its configuration"
 _ASSUMED = "the kubelet's configuration: none is recorded, its defaults are assumed"
 _ENDS_BEFORE = "the kubelet exits before it reads its state files"
 _NO_STATE = "state files: none are recorded"
-_WORST_FIRST = ("error", "warning", "note")
 
 
 def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName, ...]:
@@ -135,7 +132,7 @@ class NodeChecker(KubeletFiles):
                 "warning": severities.count("warning"),
                 "note": severities.count("note"),
             },
-            "findings": sorted(findings, key=lambda each: _WORST_FIRST.index(each["severity"])),
+            "findings": sorted(findings, key=lambda each: SEVERITIES.index(each["severity"])),
             "unchecked": [
                 {**each, "missing": _without_source(each["missing"], source)}
                 for one in found

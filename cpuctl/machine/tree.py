@@ -76,7 +76,7 @@ class MemoryTree:
     """Texts by path, and where links lead; an entry whose text is None is listed by name alone.
 
     Links are resolved as in a directory on disk: absolute ones begin at the top, none leads above it. *odd*
-    names what is not a regular file and no directory.
+    names what is neither a regular file nor a directory.
     """
 
     def __init__(

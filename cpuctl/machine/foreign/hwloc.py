@@ -282,6 +282,10 @@ def _figure(text: str | None, unit: int) -> int | None:
     return int(text) * unit if text and _NUMBER.fullmatch(text) and len(text) < 10 else None
 
 
+# XML as plain elements, with bounds: nothing is fetched, no entity is declared, nothing grows.
+#
+# The standard library's expat reads; ``xml.etree`` would expand what a document type declares.
+
 MAX_DEPTH = 200
 """Levels of elements: hwloc nests some fifteen, and bridges of PCI buses below."""
 MAX_ELEMENTS = 300_000

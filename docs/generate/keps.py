@@ -18,7 +18,7 @@ _HEAD = """# What of the KEPs cpuctl covers
 
 Section by section of the four documents: what it says that a component does, in our words, and the test that
 shows that cpuctl does it. Where releases do otherwise, cpuctl does as they do: see
-[where the kubelet departs from the KEPs](../keps.md). Sections and sentences with nothing to try say why.
+[where the kubelet differs from the KEPs](../keps.md). Sections and sentences with nothing to try say why.
 """
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 LONGEST_FUNCTION, LONGEST_FILE = 60, 500
@@ -48,13 +51,31 @@ CHOICES = {"Shell"}
 
 @cache
 def modules() -> dict[str, ast.Module]:
+    """Parse each once. All trees stay: a search for garbage finds none, and takes longer than to parse."""
     files = sorted((ROOT / "cpuctl").rglob("*.py"))
-    return {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in files}
+    gc.disable()
+    try:
+        return {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in files}
+    finally:
+        gc.enable()
+
+
+@cache
+def nodes() -> dict[str, list[ast.AST]]:
+    return {path: [*ast.walk(module)] for path, module in modules().items()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget() -> Iterator[None]:
+    """Leave no million of objects to whatever test comes next."""
+    yield
+    for kept in (nodes, modules):
+        kept.cache_clear()
 
 
 def functions() -> Iterator[tuple[str, Function]]:
-    for path, module in modules().items():
-        for node in ast.walk(module):
+    for path, each in nodes().items():
+        for node in each:
             if isinstance(node, Function):
                 yield f"{path}:{node.lineno} {node.name}", node
 
@@ -72,9 +93,9 @@ def test_files_are_short() -> None:
     """A table may be as long as what it lists."""
     long = {
         path: length
-        for path, module in modules().items()
+        for path in modules()
         if (length := len((ROOT / path).read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
-        and any(isinstance(node, Function | ast.ClassDef) for node in ast.walk(module))
+        and any(isinstance(node, Function | ast.ClassDef) for node in nodes()[path])
     }
     assert long == {}
 
@@ -82,9 +103,9 @@ def test_files_are_short() -> None:
 # Circles
 
 
-def imported(module: ast.Module, known: set[str]) -> Iterator[str]:
+def imported(module: list[ast.AST], known: set[str]) -> Iterator[str]:
     """Yield the modules that one imports anywhere, even inside a function."""
-    for node in ast.walk(module):
+    for node in module:
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
@@ -94,7 +115,7 @@ def imported(module: ast.Module, known: set[str]) -> Iterator[str]:
 def test_no_modules_import_each_other_in_a_circle() -> None:
     by_name = {
         ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__"): module
-        for path, module in modules().items()
+        for path, module in nodes().items()
     }
     left = {name: set(imported(module, set(by_name))) & set(by_name) for name, module in by_name.items()}
     while standing := {name for name, needed in left.items() if not needed & left.keys()}:
@@ -105,10 +126,10 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 # Nothing dead
 
 
-def names_read(tree: ast.AST) -> Counter[str]:
+def names_read(tree: Iterable[ast.AST]) -> Counter[str]:
     """Count names that are read, and texts that are names: tables and ``getattr`` know them so."""
     found: Counter[str] = Counter()
-    for node in ast.walk(tree):
+    for node in tree:
         match node:
             case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()):
                 found[name] += 1
@@ -136,9 +157,9 @@ def definitions(body: list[ast.stmt], path: str) -> Iterator[Definition]:
         place = f"{path}:{node.lineno}"
         match node:
             case ast.FunctionDef(name=name, decorator_list=decorators) if not is_command(decorators):
-                yield Definition(name, place, names_read(node)[name])
+                yield Definition(name, place, names_read(ast.walk(node))[name])
             case ast.ClassDef(name=name, body=inner):
-                yield Definition(name, place, names_read(node)[name])
+                yield Definition(name, place, names_read(ast.walk(node))[name])
                 if name not in CHOICES:
                     yield from definitions(inner, path)
             case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
@@ -154,7 +175,7 @@ def is_command(decorators: list[ast.expr]) -> bool:
 def test_whatever_is_defined_is_read_somewhere() -> None:
     """By name only: of two definitions of one name it is enough that one is read."""
     read: Counter[str] = Counter()
-    for module in modules().values():
+    for module in nodes().values():
         read.update(names_read(module))
     dead = [
         f"{each.place} {each.name}"
@@ -231,9 +252,9 @@ def test_only_a_kubelets_own_error_texts_become_its_words() -> None:
     """``GoError`` carries them; the text of any other exception is ours, or Python's."""
     quoting = {
         f"{path}:{node.lineno}"
-        for path, module in modules().items()
+        for path, module in nodes().items()
         if path.startswith(KUBELETS_WORDS) and path not in OWN_WORDS
-        for node in ast.walk(module)
+        for node in module
         if (isinstance(node, ast.ExceptHandler) and node.name and {"ValueError", "Exception"} & _caught(node))
         or (isinstance(node, ast.Raise) and node.exc and ast.unparse(node.exc).startswith("ValueError("))
     }
@@ -280,15 +301,15 @@ STILTED = {
 
 def shown_texts() -> Iterator[tuple[str, str]]:
     """Yield all texts of the program but docstrings, each with its place."""
-    for path, module in modules().items():
+    for path, module in nodes().items():
         docstrings = {
             id(node.value)
-            for parent in ast.walk(module)
+            for parent in module
             if isinstance(parent, ast.Module | ast.ClassDef | Function)
             for node in parent.body
             if isinstance(node, ast.Expr)
         }
-        for node in ast.walk(module):
+        for node in module:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
                 yield f"{path}:{node.lineno}", " ".join(node.value.split())
 
@@ -305,10 +326,8 @@ def test_messages_are_in_plain_words() -> None:
 
 def test_docstrings_begin_with_usual_verbs() -> None:
     found = [
-        f"{path}:{function.lineno} {function.name}"
-        for path, module in modules().items()
-        for function in ast.walk(module)
-        if isinstance(function, Function)
+        place
+        for place, function in functions()
         if re.match(r"Tell (?:whether|what|how|which|where|why|of)\b", ast.get_docstring(function) or "")
     ]
     assert found == [], "return, report or check"

@@ -135,7 +135,9 @@ def test_every_departure_is_pointed_to_or_says_why_not() -> None:
     }
     named.discard("")  # the page itself
     assert named == {
-        anchor for anchor, text in anchors.items() if not re.search(r"No\s+answer\s+points\s+here, because ", text)
+        anchor
+        for anchor, text in anchors.items()
+        if not re.search(r"No\s+answer\s+points\s+here, because ", text)
     }
     told_elsewhere = {departures.CGROUP_V1, departures.RESTARTS, departures.ROLLBACK}
     assert {line.partition("#")[2] for line in {*POINTING, *told_elsewhere}} == named

@@ -81,19 +81,13 @@ async def _drawn(number: int, keys: Sequence[str], size: tuple[int, int]) -> str
         return re.sub(r"@font-face {.*?}", "", app.export_screenshot(title="cpuctl top"), flags=re.DOTALL)
 
 
-def _findings(page: Path) -> int:
-    """Count what the report of a page has found: the one with most is drawn."""
-    document = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
-    return len(document["audit"]["findings"])
-
-
 def draw(out: Path) -> None:
     """Draw everything anew from a session."""
     number = keep(out)
     for name, (keys, size) in TOP.items():
         svg = asyncio.run(_drawn(number, keys, size))
         (SCREENS / f"{name}.svg").write_text(svg, encoding="utf-8")
-    page = max(sorted(out.glob("report-*.html")), key=_findings)
+    page = out / "report-strays.html"  # while a stray thread ran and an interrupt came, with their fixes
     with tempfile.TemporaryDirectory() as folder, driven(Path(folder)) as browser:
         browser.open(page.resolve(), *PAGE)
         shot = browser.cdp("Page.captureScreenshot", {"format": "png"})

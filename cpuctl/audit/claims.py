@@ -57,8 +57,7 @@ def _beside_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Ite
             severity=Severity.WARNING,
             code="claims-reserved",
             place=NodePart(prepared.path),
-            message=f"claims have {named(reserved)}, which the kubelet reserves: the driver reserves "
-            "different ones",
+            message=f"claims have {named(reserved)}, which the kubelet reserves: the driver reserves others",
             expected=f"--reserved-cpus {snapshot.configured.reserved}",
             detected=str(reserved),
         )

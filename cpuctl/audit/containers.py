@@ -196,7 +196,7 @@ def _conflicts(snapshot: NodeSnapshot, observed: ObservedContainer, extra: CPUSe
     parts = [f"those of {disturbed}"] if disturbed else []
     if reserved := extra & snapshot.configured.reserved:
         parts.append(f"the reserved {named(reserved)}")
-    return f", {' and '.join(parts)} among them" if parts else ""
+    return f", including {' and '.join(parts)}" if parts else ""
 
 
 def _configured_text(group: Cgroup) -> str:

@@ -114,7 +114,7 @@ def _group_of(path: str) -> _Group:
         top = f"/{parts[1]}" if len(parts) > 1 else "/"
         return _Group(top, f"cgroup {top}", "host")
     if role.level is Level.HELPER:
-        return _Group("", "monitors of containers (conmon)", "conmon")
+        return _Group("", "container monitors (conmon)", "conmon")
     return _Group(path, f"cgroup {path}", "pod")
 
 

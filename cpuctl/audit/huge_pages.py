@@ -161,7 +161,7 @@ def _takers(snapshot: NodeSnapshot, page: Page) -> dict[str, int]:
 
 def _whose(snapshot: NodeSnapshot, takers: dict[str, int]) -> str:
     if not takers:
-        return "it is unknown who has the rest"
+        return "who uses the rest is unknown"
     names = [f"{snapshot.pod_name(uid)} ({_bytes(size)})" for uid, size in takers.items()]
     return f"{some_of(names)} {'have' if len(takers) > 1 else 'has'} taken pages"
 
@@ -192,7 +192,7 @@ def _differing(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _other_number(node: int, resource: str, saved: int, there: int, surplus: int) -> Finding:
-    extra = f", {surplus} of them surplus pages that disappear with their user" if surplus else ""
+    extra = f", {surplus} of them surplus pages, which are freed when no longer used" if surplus else ""
     directory = f"/sys/devices/system/node/node{node}/hugepages/hugepages-{page_bytes(resource) >> 10}kB"
     return Finding(
         severity=Severity.ERROR,

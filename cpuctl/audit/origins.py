@@ -51,7 +51,7 @@ def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet |
         return ""
     owners = list(dict.fromkeys(_equals(snapshot, observed, cpus)))
     if owners:
-        return f"; {cpus} is what {' and '.join(owners[:_MOST])} {'have' if len(owners) > 1 else 'has'}"
+        return f"; {cpus} matches {' and '.join(owners[:_MOST])}"
     gaps = list(_not_recorded(snapshot))
     return f"; not recorded, but a possible reason: {' and '.join(gaps)}" if gaps else ""
 
@@ -123,7 +123,7 @@ def check_agents(snapshot: NodeSnapshot) -> Iterator[Finding]:
         severity=Severity.WARNING,
         code="agents-contend",
         place=NodePart("node"),
-        message=f"{_listed(contending)} beside a CPU Manager whose policy is {state.policy_name}: they "
+        message=f"{_listed(contending)} next to a CPU Manager with policy {state.policy_name}: they "
         "overwrite each other's settings",
         expected="one of them",
         detected=", ".join(contending),

@@ -99,7 +99,7 @@ def _of_whom(snapshot: NodeSnapshot, path: str, lost: CPUSet) -> str:
         parts.append(f"those of {holders}")
     if shared := lost & (snapshot.shared_pool or CPUSet()):
         parts.append(f"{named(shared)} of the shared pool")
-    return f", {' and '.join(parts)} among them" if parts else ""
+    return f", including {' and '.join(parts)}" if parts else ""
 
 
 def _place(snapshot: NodeSnapshot, path: str) -> NodePart:

@@ -236,7 +236,9 @@ class Applier:
         """Return what a file holds, None where its group has gone; raise OSError where only the file has."""
         found = self.files.read(change.group, change.name)
         if found is None and self.files.has(change.group):
-            raise OSError(errno.ENOTSUP, f"the cgroup no longer has {change.name}: its controller is off")
+            raise OSError(
+                errno.ENOTSUP, f"the cgroup no longer has {change.name}: its controller is disabled"
+            )
         return found
 
     def _in_force(self, change: ValueChange) -> str | None:
@@ -355,7 +357,7 @@ class _Watch:
             try:
                 if (found := self.applier.changed_by_others(change)) is not None:
                     return (
-                        f"{where}: someone else, perhaps the kubelet, has written {found!r}: it is not "
+                        f"{where}: another process, perhaps the kubelet, has written {found!r}: it is not "
                         "overwritten"
                     )
                 if (found := self.applier.not_in_force(change)) is not None:

@@ -182,7 +182,7 @@ def _require_lists(groups: Mapping[str, Cgroup], desired: Iterable[DesiredGroup]
     for one in desired:
         group = groups.get(one.path)
         if group and ((one.cpus and group.cpuset.cpus is None) or (one.mems and group.cpuset.mems is None)):
-            raise ValueError(f"{one.path} has no cpuset: the cpuset controller is off above it")
+            raise ValueError(f"{one.path} has no cpuset: the cpuset controller is disabled above it")
 
 
 class _Lists(NamedTuple):

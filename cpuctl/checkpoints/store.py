@@ -211,7 +211,7 @@ def _confirm(path: Path, backup: Path, directory: int) -> None:
     try:
         sync_directory(directory)
     except OSError as error:
-        message = f"is written, but may not survive a power failure: {os_reason(error)}"
+        message = f"is written, but may be lost in a power failure: {os_reason(error)}"
         not_synced = NotSyncedError(message, where=str(path))
         not_synced.backup = backup
         raise not_synced from None

@@ -382,7 +382,7 @@ _SHOWN = 3
 _REMOVE = f"remove the pods that do not fit from the node, then {REPAIR_WITH_PODS}, or {DRAIN}"
 _REASONS = {
     None: "the totals do not match the entries",
-    DriftKind.BENIGN: "the machine's memory differs only by what a reboot changes",
+    DriftKind.BENIGN: "the machine's memory differs only by as much as a reboot can change it",
     DriftKind.REAL: "the machine's memory or its reservations have changed",
 }
 

@@ -65,7 +65,7 @@ def fleet_svg(document: PicturedFleet, title: str) -> Markup:
     blocks = list(_blocks(document))
     size = _NAMED if len(nodes) <= _MOST_NAMED else _SMALL
     states = {state for node in nodes for state in _states(node)}
-    notes = [] if size.name else ["Point at a strip to see which node it is."]
+    notes = [] if size.name else ["Hover over a strip to see which node it is."]
     if not document["complete"]:
         notes.append("Some nodes are missing: the run was interrupted.")
     blocks_text = (f"{block.title}: {few([node['node'] for node in block.nodes])}." for block in blocks)

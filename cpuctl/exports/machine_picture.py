@@ -358,13 +358,13 @@ def _more_owners(facts: MachineFacts) -> Iterator[str]:
     more = facts.owners[MOST_OWNERS:]
     if more:
         which = f"{counted(len(more), 'more owner')}, {more[0].mark} to {more[-1].mark}"
-        yield f"and {which}: point at a CPU for its owner"
+        yield f"and {which}: hover over a CPU to see its owner"
 
 
 def notes_of(facts: MachineFacts) -> Iterator[str]:
     """Explain the signs beside colours and letters, as far as they are there."""
     if any(cpu.row.get("shared") for cpu in facts.cpus if cpu.use is CPUUse.RESERVED):
-        yield "R: the reserved CPUs are part of the shared pool, too"
+        yield "R: the reserved CPUs are also part of the shared pool"
     if disputed := [cpu.number for cpu in facts.cpus if cpu.disputed]:
         many = counted(len(disputed), "CPU")
         yield f"+: {many} exclusive to several owners, or exclusive and shared or reserved"

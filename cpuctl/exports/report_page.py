@@ -90,7 +90,7 @@ class Unknowns(NamedTuple):
 
 Item = Part | Facts | Fold | CPUMap | Unknowns
 
-_HINT = "Point at a CPU, or move through the map with the arrow keys; Enter shows its pod alone."
+_HINT = "Hover over a CPU or use the arrow keys; press Enter to show only its pod."
 
 
 class Chapter(NamedTuple):
@@ -183,9 +183,9 @@ def report_page(head: Head, cards: Sequence[Card], chapters: Sequence[Chapter], 
         verdict_markup(head.verdict),
         *(element("p", {"class": "muted"}, element("bdi", {}, text(each))) for each in head.facts),
     )
-    nav = element("nav", {"aria-label": "Parts of the report"}, _cards(cards))
+    nav = element("nav", {"aria-label": "Sections of the report"}, _cards(cards))
     main = element("main", {"id": "main", "tabindex": -1}, joined(map(_chapter, chapters), "\n"))
-    skip = element("a", {"class": "skip", "href": "#main"}, text("Skip to the parts"))
+    skip = element("a", {"class": "skip", "href": "#main"}, text("Skip to the sections"))
     script = element("script", {}, Markup(SCRIPT))
     # This one script is known by its hash: no other runs, even if one got in through a name.
     digest = b64encode(sha256(SCRIPT.encode()).digest()).decode()
@@ -211,7 +211,7 @@ def _bar(alone: str) -> Markup:
         ]
     )
     folding = joined(
-        [_button("unfold", "Unfold all"), _button("fold", "Fold all"), _button("print", "Print")]
+        [_button("unfold", "Expand all"), _button("fold", "Collapse all"), _button("print", "Print")]
     )
     return element(
         "form",
@@ -384,7 +384,7 @@ SCRIPT = """'use strict';
     };
     const words = section.querySelector('h2').textContent;
     map.setAttribute('role', 'listbox');
-    map.setAttribute('aria-label', `${words}: CPUs by place, each with its owner`);
+    map.setAttribute('aria-label', `${words}: CPUs by location, each with its owner`);
     cells.forEach((each, place) => {
       each.setAttribute('role', 'option');
       each.setAttribute('aria-selected', 'false');
@@ -452,7 +452,7 @@ SCRIPT = """'use strict';
     each.tabIndex = 0;
     each.setAttribute('role', 'group');
     const title = fold ? fold.querySelector('h2').textContent : 'Table';
-    each.setAttribute('aria-label', `${title}, scrolled sideways`);
+    each.setAttribute('aria-label', `${title}, scroll sideways`);
   });
   addEventListener('resize', reach);
   addEventListener('toggle', reach, true);

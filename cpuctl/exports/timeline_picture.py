@@ -272,7 +272,7 @@ def _legend(facts: TimelineFacts) -> Iterator[LegendItem]:
 
 def _notes(facts: TimelineFacts) -> Iterator[str]:
     if (more := len(facts.marks) - _MOST_OWNERS) > 0:
-        yield f"and {counted(more, 'more container')}: point at a row for its owner"
+        yield f"and {counted(more, 'more container')}: hover over a row to see its owner"
 
 
 def _description(facts: TimelineFacts) -> str:

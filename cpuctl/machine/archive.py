@@ -260,7 +260,7 @@ def _with_targets(opened: Opened) -> _Tree:
         if not more or len(targets) >= _MOST_TARGETS:
             return tree
         targets |= more
-    raise InputError(f"a file of the kubelet is a link through {_MOST_READINGS} or more other links")
+    raise InputError(f"a kubelet file is a link through {_MOST_READINGS} or more other links")
 
 
 class _Tree:

@@ -184,8 +184,8 @@ def _core_types(machine: Machine) -> Iterator[MachineFinding]:
         yield note("core-types", "sys/devices/cpu_atom/cpus", message)
     elif machine.core_kinds.guessed:
         message = (
-            "maximum frequencies differ as between core types (efficiency cores: CPUs "
-            f"{machine.core_kinds.efficiency}): a guess, because the kernel does not report core types; "
+            "maximum frequencies suggest several core types (efficiency cores: CPUs "
+            f"{machine.core_kinds.efficiency}): a guess, as the kernel does not report core types; "
             "the kubelet does not distinguish them"
         )
         yield note("core-types-guessed", cpu_files(machine.online, "cpufreq/cpuinfo_max_freq"), message)

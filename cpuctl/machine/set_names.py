@@ -45,7 +45,7 @@ def _part(part: str, machine: Machine) -> CPUSet:
         return _numbers(part)
     members = named_sets(kind, machine)
     if members is None:
-        raise InputError(f"there is no set of CPUs called {part!r}", hint=_HINT)
+        raise InputError(f"unknown set of CPUs: {part!r}", hint=_HINT)
     if not _NUMBER.fullmatch(number) or int(number) not in members:
         known = _listed(members) or "none"
         raise InputError(f"this machine has no {part}: expected one of {kind}:{{{known}}}")

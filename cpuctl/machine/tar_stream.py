@@ -105,7 +105,7 @@ class TarMembers:
                 extended |= self._extended(kind, size)
                 continue
             if kind == b"S" or _SPARSE in extended:
-                raise ValueError("it holds sparse files: make it without tar's --sparse")
+                raise ValueError("it contains sparse files: create it without tar's --sparse")
             if "size" in extended:
                 size = _decimal(extended["size"])
             if kind not in _KINDS_WITHOUT_DATA:

@@ -164,7 +164,7 @@ def _with_options(plugin: Plugin, text: str) -> Plugin:
         if not (name and equals):
             raise UsageError(f"expected OPTION=VALUE, found {part!r}", where=where)
         if name in options:
-            raise UsageError(f"{name} is set twice", where=where, hint=f"write {name}={value} alone")
+            raise UsageError(f"{name} is set twice", where=where, hint=f"keep only {name}={value}")
         options[name] = value
     budget = options.pop(BUDGET, "")
     return plugin._replace(options=options, budget=_seconds(budget, plugin.name) if budget else None)

@@ -52,7 +52,7 @@ class Koordinator(Policy):
         taken |= self._leftovers(topology, free, taken, view.need - len(taken))
         cores = [topology.cores[topology.cpus[cpu].core] for cpu in taken]
         if self.required and full and any(core - taken for core in cores):
-            raise Refusal(f"there are no {view.need} CPUs in whole cores")
+            raise Refusal(f"fewer than {view.need} CPUs are free in whole cores")
         yield taken
 
     def _whole(self, view: View, free: CPUSet) -> CPUSet:

@@ -319,5 +319,5 @@ def _ending(status: int | None) -> str:
         return "closed its connection"
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        return f"was ended by {signal.Signals(number).name}"
-    return f"ended its process (exit status {os.WEXITSTATUS(status)})"
+        return f"was terminated by {signal.Signals(number).name}"
+    return f"exited (exit status {os.WEXITSTATUS(status)})"

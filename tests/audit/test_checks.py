@@ -98,7 +98,7 @@ def test_a_container_that_runs_on_reserved_and_exclusive_cpus_is_told_whose_they
     entries(node, WEB, front="2-3")
     node.cpuset(node.front, cpus="1-3,7")
     (finding,) = node.findings("cpusets")
-    assert "those of shop/database-0 and the reserved CPU 7 among them" in finding.message
+    assert "including those of shop/database-0 and the reserved CPU 7" in finding.message
 
 
 def test_a_sibling_that_another_pod_uses_breaks_the_promise_of_whole_cores() -> None:

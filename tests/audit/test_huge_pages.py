@@ -99,7 +99,7 @@ def test_pages_of_several_nodes_are_one_promise() -> None:
     node.files["sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages"] = "3\n"
     (finding,) = node.findings()
     assert (finding.expected, finding.detected) == ("16Mi free", "14Mi free")
-    assert "it is unknown who has the rest; 3 of the free pages of the machine are reserved" in (
+    assert "who uses the rest is unknown; 3 of the free pages of the machine are reserved" in (
         finding.message
     )
 
@@ -151,8 +151,8 @@ def test_surplus_pages_are_told_where_the_books_have_fewer() -> None:
     (finding,) = node.findings()
     assert finding.code == "huge-pages-differ"
     assert finding.message == (
-        "the Memory Manager's state has 8 pages and the kernel 9, 1 of them surplus pages that disappear "
-        "with their user: the kubelet would not start with it"
+        "the Memory Manager's state has 8 pages and the kernel 9, 1 of them surplus pages, which are freed "
+        "when no longer used: the kubelet would not start with it"
     )
 
 

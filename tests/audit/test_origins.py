@@ -66,27 +66,27 @@ CASES = [
     Case(
         "daemon-reload",
         by_daemon_reload,
-        "; 0,4 is what systemd's CPUAffinity=0 4 in /etc/systemd/system.conf and PID 1 and the system "
-        "(the reserved CPUs) have",
+        "; 0,4 matches systemd's CPUAffinity=0 4 in /etc/systemd/system.conf and PID 1 and the system "
+        "(the reserved CPUs)",
     ),
     Case(
         "AllowedCPUs of a slice",
         by_a_slice,
-        "; 2-3 is what kubepods.slice by systemd's AllowedCPUs=2-3 in "
-        "/etc/systemd/system/kubepods.slice.d/50-cpus.conf has",
+        "; 2-3 matches kubepods.slice by systemd's AllowedCPUs=2-3 in "
+        "/etc/systemd/system/kubepods.slice.d/50-cpus.conf",
     ),
     Case("AllowedCPUs of the scope", by_its_scope, "AllowedCPUs=6 in /run/systemd/transient/"),
-    Case("another pod's", by_a_neighbour, "; 2,6 is what shop/web-0/front has"),
+    Case("another pod's", by_a_neighbour, "; 2,6 matches shop/web-0/front"),
     Case(
         "a runtime update",
         lambda node: moved(node, POOL),
-        "; 0,2-4,6-7 is what the shared pool (written for containers without exclusive CPUs by a "
-        "runtime update) has",
+        "; 0,2-4,6-7 matches the shared pool (written for containers without exclusive CPUs by a "
+        "runtime update)",
     ),
     Case(
         "no list any more",
         lambda node: moved(node, "0-7", own=""),
-        "; 0-7 is what the whole machine and the group above it have",
+        "; 0-7 matches the whole machine and the group above it",
     ),
 ]
 
@@ -107,7 +107,7 @@ def test_what_is_left_over_is_told_too() -> None:
     node.cpuset(node.front)
     (finding,) = node.findings("cpusets")
     assert finding.code == "cpuset-left-over"
-    assert "; 2-3 is what kubepods.slice by systemd's AllowedCPUs=2-3 in" in finding.message
+    assert "; 2-3 matches kubepods.slice by systemd's AllowedCPUs=2-3 in" in finding.message
 
 
 def test_what_threads_have_is_told_too() -> None:
@@ -115,7 +115,7 @@ def test_what_threads_have_is_told_too() -> None:
     node.files[MANAGER] = "[Manager]\n#CPUAffinity=1\nCPUAffinity=0,4\n"
     node.process(91, "writer", node.server, "0,4", mems="0", of=90)
     finding, present = node.findings("threads")
-    assert "; 0,4 is what systemd's CPUAffinity=0,4" in finding.message
+    assert "; 0,4 matches systemd's CPUAffinity=0,4" in finding.message
     assert (present.code, str(present.severity), present.detected) == ("agents-present", "note", "systemd")
     assert "systemd sets for all programs CPUAffinity=0,4 (/etc/systemd/system.conf)" in present.message
 

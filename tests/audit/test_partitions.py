@@ -30,7 +30,7 @@ def test_a_partition_beside_the_kubelets_groups_is_told_as_the_reason() -> None:
     )
     assert partition.message == (
         "it is a partition, which kubelets never create: it has taken CPU 3 from / and all groups outside, "
-        "CPU 3 of the shared pool among them"
+        "including CPU 3 of the shared pool"
     )
 
 

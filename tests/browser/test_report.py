@@ -96,7 +96,7 @@ def test_pointing_at_a_cpu_shows_its_owner_and_all_that_this_has(pages: Path, wi
     assert window.run(LIT) == mine
     window.hover("h1")
     assert window.run(LIT) == []
-    assert window.run(SAID).startswith("Point at a CPU")
+    assert window.run(SAID).startswith("Hover over a CPU")
     assert window.log() == []
 
 
@@ -316,7 +316,7 @@ def test_a_list_that_scrolls_sideways_is_reached_by_keys(pages: Path, window: Dr
     found = window.run(wide)
     assert found
     assert all((index, role) == (0, "group") for index, role, _ in found)
-    assert [told for _, _, told in found if not told.endswith(", scrolled sideways")] == []
+    assert [told for _, _, told in found if not told.endswith(", scroll sideways")] == []
 
 
 def printed_text(pdf: Path) -> str:
@@ -336,8 +336,8 @@ def test_paper_has_what_is_folded_and_no_tools(script: bool, pages: Path, browse
     # From the explanation of a pod that is rejected, and from the last table of all.
     assert "runs of the engine" in text
     assert "kubeletArguments" in text
-    assert "Unfold all" not in text
-    assert "Point at a CPU" not in text
+    assert "Expand all" not in text
+    assert "Hover over a CPU" not in text
 
 
 def test_nothing_is_fetched_and_no_other_script_runs(pages: Path, window: Driver, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_group_that_has_lost_its_file_has_not_gone(tmp_path: Path) -> None:
     applied = applier(tmp_path).apply([change("b", "4", "6"), change("a", "0-3", "0")])
     assert steps(applied) == ["written /b", "failed /a", "restored /b"]
     assert applied.failure is not None
-    assert "its controller is off" in applied.failure.problem
+    assert "its controller is disabled" in applied.failure.problem
 
 
 class _Rival(GroupFiles):

@@ -155,7 +155,9 @@ def test_a_controller_that_is_turned_off_while_it_is_watched_undoes_everything(r
         (root / "a" / "cpuset.cpus").unlink(missing_ok=True)
 
     outcome = carried(root, seconds=2, pause=turn_off)
-    assert outcome.failure == "/a/cpuset.cpus: the cgroup no longer has cpuset.cpus: its controller is off"
+    assert (
+        outcome.failure == "/a/cpuset.cpus: the cgroup no longer has cpuset.cpus: its controller is disabled"
+    )
     assert [entry.change.group for entry in outcome.left_over] == ["/a"]
     assert (root / "b" / "cpuset.cpus").read_text() == "4-5\n"
 

@@ -232,7 +232,7 @@ def test_a_container_with_groups_below_gives_up_its_own_cpus_before_another_gets
 def test_a_group_without_the_controller_cannot_have_a_list() -> None:
     bare = group("/kubepods/a/app", "0-7", "0-7")
     here = tree(bare._replace(cpuset=CpusetValues()))
-    with pytest.raises(ValueError, match="/kubepods/a/app has no cpuset: the cpuset controller is off"):
+    with pytest.raises(ValueError, match="/kubepods/a/app has no cpuset: the cpuset controller is disabled"):
         written(here, a="2-3")
 
 

@@ -175,7 +175,7 @@ def test_a_disk_that_fails_at_last_is_told_of(path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(store, "sync_directory", fail)
     with pytest.raises(NodeAccessError) as raised:
         replace_state_file(path, OLD, NEW)
-    said = "is written, but may not survive a power failure: input/output error"
+    said = "is written, but may be lost in a power failure: input/output error"
     assert str(raised.value) == f"{path}: {said}"
     assert sorted(left(path).values()) == [NEW, OLD]
     assert path.read_bytes() == NEW

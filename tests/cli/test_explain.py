@@ -475,8 +475,8 @@ def test_memory_of_which_a_status_tells_nothing(cpuctl: Cpuctl, tmp_path: Path) 
     told = cpuctl("explain", "p", *words, "--kubelet-version", "1.34", columns=2000, cwd=tmp_path)
     assert "failed to get the default NUMA affinity" in told.out
     assert (
-        "status.allocatedResources, which has none, and the Static policy fails to allocate no memory"
-        in told.out
+        "status.allocatedResources, which has none, and the Static policy fails when there is no memory "
+        "to allocate" in told.out
     )
 
 

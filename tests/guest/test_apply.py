@@ -227,7 +227,7 @@ def test_a_kubelet_that_wants_others_is_not_fought_over(facts: Facts) -> None:
     """One that does not look, and one that writes the same, disturb nobody."""
     found = facts["competitor"]
     assert codes(found, "content", "restarted", "other") == [0, 0, 6]
-    assert "someone else, perhaps the kubelet, has written '0-2'" in found["other"]["failure"]
+    assert "another process, perhaps the kubelet, has written '0-2'" in found["other"]["failure"]
     assert found["left"] == ["0-2", "0-2"]
     assert sorted(found["other"]["changed"]) == sorted(found["rivals"])
     assert sorted(found["other"]["notRestored"]) == sorted(found["rivals"])
@@ -238,7 +238,7 @@ def test_a_rival_in_the_midst_of_the_writes_keeps_what_it_wrote(facts: Facts) ->
     found = facts["rival_in_between"]
     assert codes(found, "done", "toCome") == [6, 5]
     for run in found.values():
-        assert "someone else, perhaps the kubelet, has written '5'" in run["failure"]
+        assert "another process, perhaps the kubelet, has written '5'" in run["failure"]
         assert [now for _, now in run["changed"].values()] == ["5"]
         assert [*run["changed"]] == [run["rival"]]
     assert found["done"]["notRestored"] == [found["done"]["rival"]]

@@ -338,7 +338,7 @@ REFUSALS = [
     Refusal(
         "two recordings", tar_bytes({"a/sys/x": "", "b/sys/x": ""}), "contains several recordings (a, b)"
     ),
-    Refusal("sparse", SPARSE.tobuf() + GOOD, "it holds sparse files"),
+    Refusal("sparse", SPARSE.tobuf() + GOOD, "it contains sparse files"),
     Refusal("large file", GOOD, "sys/devices/system/cpu/online has 4 bytes", {"MAX_FILE_BYTES": 3}),
     Refusal("large in all", GOOD, "proc/meminfo has 15 bytes", {"MAX_KEPT_BYTES": 18}),
     Refusal("many members", GOOD, "it has more than 2 members", {"MAX_MEMBERS": 2}),
@@ -384,5 +384,5 @@ def test_a_missing_archive_is_an_error(tmp_path: Path) -> None:
 def test_a_chain_of_links_has_an_archive_read_only_a_few_times(tmp_path: Path) -> None:
     chain = [link(f"opt/{number}", f"/opt/{number + 1}", tarfile.SYMTYPE) for number in range(30)]
     first = link(f"{HOME}/config.yaml", "/opt/0", tarfile.SYMTYPE)
-    with pytest.raises(InputError, match="a file of the kubelet is a link through 8 or more other links"):
+    with pytest.raises(InputError, match="a kubelet file is a link through 8 or more other links"):
         read_archive(saved(tmp_path, with_members(first, *chain)))

@@ -164,8 +164,8 @@ CASES = [
             parse_synthetic("4c"),
             lambda cpu: cpu._replace(max_khz=3_900_000 if cpu.number < 2 else 2_808_000),
         ),
-        "maximum frequencies differ as between core types (efficiency cores: CPUs 2-3): a guess, "
-        "because the kernel does not report core types; the kubelet does not distinguish them",
+        "maximum frequencies suggest several core types (efficiency cores: CPUs 2-3): a guess, "
+        "as the kernel does not report core types; the kubelet does not distinguish them",
     ),
     Case(
         "frequencies of favoured cores",

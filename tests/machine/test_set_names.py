@@ -51,7 +51,7 @@ REFUSALS = [
     ("socket:7", MACHINE, "this machine has no socket:7: expected one of socket:{0-1}"),
     ("socket:7", with_package_ids(LARGE), f"expected one of socket:{{{LARGE},{LARGE + 1}}}"),
     ("node:0", parse_synthetic("0n4c"), "this machine has no node:0: expected one of node:{none}"),
-    ("disk:0", MACHINE, "there is no set of CPUs called 'disk:0'"),
+    ("disk:0", MACHINE, "unknown set of CPUs: 'disk:0'"),
     ("0xfff,1", MACHINE, "expected a CPU list, found '0xfff'"),
     ("0-", MACHINE, "expected a CPU list, found '0-'"),
 ]

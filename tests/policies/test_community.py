@@ -151,7 +151,7 @@ def test_koordinator_refuses_what_are_no_whole_cores() -> None:
     node = node_of("koordinator,required=true", "1s1n4c2t,mem=16Gi")
     verdict = node.admit(pod("odd", 3)).verdict
     assert isinstance(verdict, Rejected)
-    assert "policy koordinator: there are no 3 CPUs in whole cores" in verdict.message
+    assert "policy koordinator: fewer than 3 CPUs are free in whole cores" in verdict.message
     assert "bind: expected one of full, spread" in str(
         node_of("koordinator,bind=x", "1s1n4c2t,mem=4Gi").admit(pod("a", 1))
     )

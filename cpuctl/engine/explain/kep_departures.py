@@ -28,7 +28,7 @@ def kep_departures(replay: Replay) -> Iterator[KnownDefect]:
         )
     if _init_limits_beyond(pod):
         yield KnownDefect(
-            "an init container's limit is above the pod's, which KEP-2837 forbids: the API server only "
+            "an init container's limit is above the pod's, which KEP-2837 forbids, but the API server only "
             "checks app containers",
             f"KEP-2837, Proposed Validation & Defaulting Rules; {INIT_LIMITS}",
         )
@@ -53,8 +53,8 @@ def _managers(replay: Replay) -> Iterator[KnownDefect]:
     served = any(placed.exclusive for placed in replay.admission.placements)
     if served and not kubelet.gates.release.passes_over_pod_level_pods:
         yield KnownDefect(
-            "KEP-5526 says containers of such a pod get nothing exclusive without its gate: true since 1.34; "
-            "1.32 and 1.33 still serve them",
+            "KEP-5526 says containers of such a pod get nothing exclusive without its gate: true since "
+            "1.34, but 1.32 and 1.33 still give them exclusive resources",
             f"KEP-5526, Notes/Constraints/Caveats; {GATE_OFF}",
         )
     manager, gated = node.topology_manager, kubelet.gates.enabled("PodLevelResourceManagers")

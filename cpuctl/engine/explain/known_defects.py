@@ -44,18 +44,18 @@ _OF_RULE = {
     ),
     Rule.MASK_INEQUALITY: KnownDefect(
         "hints of several providers are preferred together only if their sets of NUMA nodes "
-        "are equal: a subset does not count",
+        "are equal: a subset is not enough",
         "kubernetes/kubernetes#128669",
     ),
     Rule.GROUP_RULE: KnownDefect(
-        "NUMA nodes that serve containers as a group serve none individually while one of these runs, "
-        "and a node that serves one individually joins no group",
+        "while containers use NUMA nodes as a group, none of these nodes is used individually, "
+        "and a node that is used individually joins no group",
         "KEP-1769",
     ),
     Rule.NO_OWN_RESOURCES: KnownDefect(
         "KEP-5526 allows Guaranteed pods with spec.resources to have containers without their own "
-        "resources in container scope; the CPU Manager lets them share, the Memory Manager serves either "
-        "every container or none",
+        "resources in container scope; the CPU Manager lets them share, the Memory Manager allocates memory "
+        "for every container or for none",
         f"KEP-5526, Container Scope; {STATIC_MEMORY}",
     ),
     Rule.NODE_FIT: KnownDefect(

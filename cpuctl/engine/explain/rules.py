@@ -341,7 +341,7 @@ def _of_memory(
     if request == {}:
         return Rule.NOTHING_ALLOCATED, (
             "this kubelet reads a running container's resources from status.allocatedResources, which has "
-            "none, and the Static policy fails to allocate no memory"
+            "none, and the Static policy fails when there is no memory to allocate"
         )
     tables = replay.after.memory.state.tables
     return blocked_allocation(failure, request or {}, affinity, tables)
@@ -354,8 +354,9 @@ def _no_own_resources(container: str, policy: str) -> str:
     instead = "a Topology Manager policy with scope pod" if no_policy else "topologyManagerScope pod"
     return (
         f"{how} the managers only look at containers, {container} has no cpu and memory requests equal to "
-        "its limits, and the Static policy fails to allocate no memory; KEP-5526 says such a container "
-        f"runs in the node's shared pool (workaround: {instead}, or give it its own requests equal to limits)"
+        "its limits, and the Static policy fails when there is no memory to allocate; KEP-5526 says such "
+        f"a container runs in the node's shared pool (workaround: {instead}, or "
+        "give it its own requests equal to limits)"
     )
 
 

@@ -23,6 +23,7 @@ from cpuctl.engine.state_checks.findings import (
     StateFinding,
     StatePlace,
 )
+from cpuctl.phrases import are, named
 from cpuctl.pods.model import ContainerKind
 from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE
@@ -167,8 +168,7 @@ def _also_shared(subject: CPUSubject) -> Iterator[StateFinding]:
                 severity,
                 "held-and-shared",
                 StatePlace(CPU_FILE, *held.owner),
-                f"CPUs {shared} are held by {subject.owners.name(*held.owner)} and are also in "
-                "the shared pool",
+                f"{are(shared)} held by {subject.owners.name(*held.owner)} and also in the shared pool",
                 fix=REPAIR,
             )
 
@@ -176,18 +176,18 @@ def _also_shared(subject: CPUSubject) -> Iterator[StateFinding]:
 def _unknown(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
     machine = CPUSet(policy.topology.cpus)
     if shared := subject.state.default_cpu_set - machine:
-        yield _no_such(f"CPUs {shared} of the shared pool", machine)
+        yield _no_such(shared, "the shared pool", machine)
     for held in subject.held:
         if gone := held.cpus - machine:
-            yield _no_such(f"CPUs {gone} of {subject.owners.name(*held.owner)}", machine)
+            yield _no_such(gone, subject.owners.name(*held.owner), machine)
 
 
-def _no_such(what: str, machine: CPUSet) -> StateFinding:
+def _no_such(gone: CPUSet, holder: str, machine: CPUSet) -> StateFinding:
     return StateFinding(
         Severity.ERROR,
         "no-such-cpus",
         _FILE,
-        f"{what} are not on this machine, or offline",
+        f"{named(gone)} of {holder} {'is' if len(gone) == 1 else 'are'} not on this machine, or offline",
         expected=f"some of {machine}",
         fix=REPAIR,
     )
@@ -204,7 +204,7 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates)
             Severity.ERROR,
             "pod-cpus-unread",
             _FILE,
-            f"CPUs {passed_over} are held by pods as a whole, but by none of their containers "
+            f"{are(passed_over)} held by pods as a whole, but by none of their containers "
             f"({subject.owners.names(owners)}), which this kubelet does not read ({ROLLBACK})",
             fix=REPAIR if gates.stage(_GATE) is None else f"enable {_GATE}, or {REPAIR}",
         )
@@ -213,8 +213,8 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates)
             Severity.ERROR,
             "unaccounted-cpus",
             _FILE,
-            f"CPUs {rest} are neither in the shared pool nor assigned: they are new on this machine, "
-            "or were lost from the file",
+            f"{are(rest)} neither in the shared pool nor assigned: "
+            "new on this machine, or lost from the file",
             fix=REPAIR,
         )
     strictly = CPUSet(policy.reserved) & subject.exclusive
@@ -223,7 +223,7 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates)
             Severity.ERROR,
             "reserved-held",
             _FILE,
-            f"CPUs {strictly} are reserved, but held by {subject.names_of(strictly)}",
+            f"{are(strictly)} reserved, but held by {subject.names_of(strictly)}",
             fix=REPAIR,
         )
 
@@ -249,7 +249,7 @@ def _overlaps_of_pods(subject: CPUSubject) -> Iterator[StateFinding]:
                 Severity.WARNING,
                 "held-twice",
                 StatePlace(CPU_FILE, uid),
-                f"CPUs {both} are held by more than one pod ({others}), which {_UNSEEN}",
+                f"{are(both)} held by more than one pod ({others}), which {_UNSEEN}",
                 fix=REPAIR,
             )
         taken |= cpus

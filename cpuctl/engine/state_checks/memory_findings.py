@@ -60,7 +60,7 @@ MOST_DRIFT = 128 << 20
 
 
 class DriftKind(StrEnum):
-    """What a difference means: a reboot does that, or somebody has changed something."""
+    """What a difference means: normal after a reboot, or somebody has changed something."""
 
     BENIGN = "benign"
     REAL = "real"
@@ -164,11 +164,11 @@ def _cause(resource: str, was: int | None, now: int | None) -> DriftCause:
 
 
 _MEANINGS = {
-    DriftCause.REBOOT: "a reboot does that",
+    DriftCause.REBOOT: "normal after a reboot",
     DriftCause.MEMORY: (
-        "more than a reboot changes: memory was added or removed, or the kernel reserves more or less of it"
+        "more than a reboot changes: memory was added or removed, or the kernel reserves another amount"
     ),
-    DriftCause.HUGE_PAGES: "the number of huge pages was changed",
+    DriftCause.HUGE_PAGES: "the number of huge pages has changed",
     DriftCause.RESERVED: "reservedMemory has changed",
 }
 
@@ -356,7 +356,7 @@ def _difference(change: DriftDifference, cause: DriftCause) -> str:
     what = {Amount.RESERVED: " reserved", Amount.ALLOCATABLE: " for pods"}.get(change.amount, "")
     if change.before is None or change.after is None:
         come = "has no" if change.after is None else "has"
-        return f"{node} {come} {change.resource}, unlike the file says: {_MEANINGS[cause]}"
+        return f"{node} {come} {change.resource}, unlike in the file: {_MEANINGS[cause]}"
     delta = change.after - change.before
     difference = f"{_size(abs(delta))} {'more' if delta > 0 else 'less'} {change.resource}{what}"
     return f"{node} has {difference} than the file says: {_MEANINGS[cause]}"

@@ -106,7 +106,7 @@ def _string(block: bytes, at: int) -> tuple[str, int]:
     length, begin = _integer(block, at, 7)
     end = begin + length
     if end > len(block):
-        raise ValueError("a header ends within a text")
+        raise ValueError("a header ends within a string")
     text = block[begin:end]
     return (_plain(text) if block[at] & 0x80 else text.decode("latin-1")), end
 
@@ -197,7 +197,7 @@ def _closed(error: OSError, path: str) -> CpuctlError:
     if isinstance(error, PermissionError):
         return NodeAccessError(f"cannot connect: {os_reason(error)}", where=path, hint="try again with sudo")
     if isinstance(error, ConnectionRefusedError):
-        return InputError("cannot connect: nothing listens", where=path, hint=_NO_KUBELET)
+        return InputError("cannot connect: nothing is listening", where=path, hint=_NO_KUBELET)
     return InputError(f"cannot connect: {os_reason(error)}", where=path, hint=_NO_KUBELET)
 
 
@@ -258,7 +258,7 @@ class _Call:
             case Kind.HEADERS | Kind.CONTINUATION if frame.stream == 1:
                 self.block += _block(frame)
                 if len(self.block) > _LARGEST_BLOCK:
-                    raise ValueError("headers do not end")
+                    raise ValueError("the headers are incomplete")
                 if frame.flags & _END_HEADERS:
                     self.headers |= decode_headers(bytes(self.block))
                     self.block.clear()

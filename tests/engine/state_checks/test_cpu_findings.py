@@ -6,6 +6,7 @@ import pytest
 
 from cpuctl.departures import ROLLBACK
 from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.phrases import are
 from cpuctl.records import replace
 from tests.support.state_files import CPU_STATE, DB, GONE, WEB, cpus
 from tests.support.verifying import STRICT, Case, cpu_error, cpu_warning, state
@@ -37,21 +38,21 @@ def only_reserved(pool: str) -> StateFinding:
 def unaccounted(which: str) -> StateFinding:
     return cpu_error(
         code="unaccounted-cpus",
-        message=f"CPUs {which} are neither in the shared pool nor assigned: they are new on this machine, "
-        "or were lost from the file",
+        message=f"{are(cpus(which))} neither in the shared pool nor assigned: new on this machine, "
+        "or lost from the file",
         fix=REPAIR,
     )
 
 
 def shared(which: str, who: str, uid: str, name: str) -> StateFinding:
-    message = f"CPUs {which} are held by {who} and are also in the shared pool"
+    message = f"{are(cpus(which))} held by {who} and also in the shared pool"
     return cpu_error(code="held-and-shared", message=message, fix=REPAIR, pod_uid=uid, container=name)
 
 
 def unknown(which: str) -> StateFinding:
     return cpu_error(
         code="no-such-cpus",
-        message=f"CPUs {which} are not on this machine, or offline",
+        message=f"{which} not on this machine, or offline",
         expected="some of 0-15",
         fix=REPAIR,
     )
@@ -67,7 +68,7 @@ def passed_over(which: str, who: str) -> tuple[StateFinding, StateFinding]:
         ),
         cpu_error(
             code="pod-cpus-unread",
-            message=f"CPUs {which} are held by pods as a whole, but by none of their containers ({who}), "
+            message=f"{are(cpus(which))} held by pods as a whole, but by none of their containers ({who}), "
             f"which this kubelet does not read ({ROLLBACK})",
             fix=f"enable PodLevelResourceManagers, or {REPAIR}",
         ),
@@ -135,7 +136,7 @@ CASES = [
     Case(
         "strictly reserved CPUs are held",
         state("3-4,6-7,11-12,14-15", entries={**ENTRIES, GONE: {"c": cpus("8")}}),
-        (cpu_error(code="reserved-held", message=f"CPUs 8 are reserved, but held by {GONE}/c", fix=REPAIR),),
+        (cpu_error(code="reserved-held", message=f"CPU 8 is reserved, but held by {GONE}/c", fix=REPAIR),),
         STRICT,
     ),
     Case(
@@ -149,7 +150,11 @@ CASES = [
     Case(
         "CPUs that are not there",
         state(f"{POOL},20", entries={**ENTRIES, GONE: {"c": cpus("21"), "d": cpus("21-22")}}),
-        (unknown("20 of the shared pool"), unknown(f"21 of {GONE}/c"), unknown(f"21-22 of {GONE}/d")),
+        (
+            unknown("CPU 20 of the shared pool is"),
+            unknown(f"CPU 21 of {GONE}/c is"),
+            unknown(f"CPUs 21-22 of {GONE}/d are"),
+        ),
     ),
     Case("CPUs that nobody has", state("0,3-4,6-8,11-12"), (unaccounted("14-15"),)),
     Case("a new CPU where nobody holds any", state("0-14", entries={}), (unaccounted("15"),)),

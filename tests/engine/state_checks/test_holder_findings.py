@@ -96,7 +96,7 @@ CASES = [
         (
             cpu_warning(
                 code="held-and-shared",
-                message=f"CPUs 4 are held by {GONE} and are also in the shared pool",
+                message=f"CPU 4 is held by {GONE} and also in the shared pool",
                 fix=REPAIR,
                 pod_uid=GONE,
             ),
@@ -205,5 +205,5 @@ def test_who_meets_is_named_as_often_as_it_is_told() -> None:
     twice = [each for each in verify(state("0,2-15", entries=many)).findings if each.code == "held-twice"]
     assert len(twice) == MOST_ALIKE + 1
     who = f"000/c, 001/c, 002/c and {MOST_ALIKE} more"
-    message = f"CPUs 1 are held by more than one pod ({who}), which the kubelet does not notice"
+    message = f"CPU 1 is held by more than one pod ({who}), which the kubelet does not notice"
     assert {each.message for each in twice[:-1]} == {message}

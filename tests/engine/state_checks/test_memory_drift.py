@@ -51,15 +51,15 @@ def told(message: str, detected: int | str = "", expected: int | str = "") -> St
 
 
 def benign(amount: str, detected: int) -> StateFinding:
-    message = f"NUMA node 1 has {amount} memory than the file says: a reboot does that"
+    message = f"NUMA node 1 has {amount} memory than the file says: normal after a reboot"
     return replace(
         told(f"{message}; the current value can be adopted safely", detected, 8 * GIB), code="memory-drift"
     )
 
 
 PLAIN = tables(8 * GIB, 8 * GIB)
-LARGE = "more than a reboot changes: memory was added or removed, or the kernel reserves more or less of it"
-PAGES = "the number of huge pages was changed"
+LARGE = "more than a reboot changes: memory was added or removed, or the kernel reserves another amount"
+PAGES = "the number of huge pages has changed"
 FEWER, MORE = tables(8 * GIB, 8 * GIB, pages=(0, 4)), tables(8 * GIB, 8 * GIB, pages=(0, 6))
 CASES = {
     "a reboot takes memory": (tables(8 * GIB, 8 * GIB + MIB), PLAIN, [benign("1Mi less", 8 * GIB + MIB)]),
@@ -95,7 +95,7 @@ CASES = {
         PLAIN,
         [
             told(
-                "NUMA node 0 has 1Mi less memory than the file says: a reboot does that",
+                "NUMA node 0 has 1Mi less memory than the file says: normal after a reboot",
                 8 * GIB + MIB,
                 8 * GIB,
             ),
@@ -112,8 +112,8 @@ CASES = {
         PLAIN,
         FEWER,
         [
-            told(f"NUMA node 0 has {HUGE}, unlike the file says: {PAGES}", "", 0),
-            told(f"NUMA node 1 has {HUGE}, unlike the file says: {PAGES}", "", 4 * PAGE),
+            told(f"NUMA node 0 has {HUGE}, unlike in the file: {PAGES}", "", 0),
+            told(f"NUMA node 1 has {HUGE}, unlike in the file: {PAGES}", "", 4 * PAGE),
             told(
                 f"NUMA node 1 has 8Mi less memory for pods than the file says: {PAGES}",
                 8 * GIB,
@@ -125,7 +125,7 @@ CASES = {
         tables(8 * GIB, pages=(4,)),
         tables(8 * GIB),
         [
-            told(f"NUMA node 0 has no {HUGE}, unlike the file says: {PAGES}", 4 * PAGE),
+            told(f"NUMA node 0 has no {HUGE}, unlike in the file: {PAGES}", 4 * PAGE),
             told(
                 f"NUMA node 0 has 8Mi more memory for pods than the file says: {PAGES}",
                 8 * GIB - 4 * PAGE,
@@ -195,7 +195,7 @@ CASES = {
         tables(8 * GIB, reserved={0: {"memory": 4 * PAGE}}),
         tables(8 * GIB, pages=(4,)),
         [
-            told(f"NUMA node 0 has {HUGE}, unlike the file says: {PAGES}", "", 4 * PAGE),
+            told(f"NUMA node 0 has {HUGE}, unlike in the file: {PAGES}", "", 4 * PAGE),
             told(
                 "NUMA node 0 has 8Mi less memory reserved than the file says: reservedMemory has changed",
                 4 * PAGE,

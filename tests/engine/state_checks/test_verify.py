@@ -41,7 +41,7 @@ def test_no_files_are_no_obstacle() -> None:
 def test_owners_have_names() -> None:
     shared = verify(state("0-4,6-12,14-15"), owners=RUNNING)
     assert [finding.message for finding in shared.findings] == [
-        "CPUs 1-2,9-10 are held by shop/11111111-db/server and are also in the shared pool"
+        "CPUs 1-2,9-10 are held by shop/11111111-db/server and also in the shared pool"
     ]
 
 

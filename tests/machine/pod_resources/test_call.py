@@ -92,12 +92,15 @@ def test_an_answer_with_all_that_servers_may_send(tmp_path: Path) -> None:
         ([frame(GO_AWAY, payload=bytes(8), stream=0)], "the server closed the connection"),
         ([frame(HEADERS, WHOLE | END, b"\x8d")], "HTTP status 404"),
         ([frame(HEADERS, WHOLE | END, b"\xfe")], "a header refers to entry 126 of an empty table"),
-        ([frame(HEADERS, WHOLE | END, b"\0\x05ab")], "a header ends within a text"),
+        ([frame(HEADERS, WHOLE | END, b"\0\x05ab")], "a header ends within a string"),
         ([frame(HEADERS, WHOLE | END, FINE)], "it has no message"),
         ([frame(DATA, PADDED | END, b"\x09a")], "a frame contains only padding"),
         ([frame(DATA, END, b"\1" + message(b"")[1:])], "compressed, truncated or not the only one"),
         ([frame(DATA, END, message(b"a") * 2)], "compressed, truncated or not the only one"),
-        ([frame(HEADERS, 0, bytes(1 << 14))] + [frame(CONTINUATION, 0, bytes(1 << 14))] * 4, "do not end"),
+        (
+            [frame(HEADERS, 0, bytes(1 << 14))] + [frame(CONTINUATION, 0, bytes(1 << 14))] * 4,
+            "are incomplete",
+        ),
         ([frame(HEADERS, WHOLE | END, status("12", "unknown"))], r"rejected \(gRPC status 12\): unknown"),
         ([frame(HEADERS, WHOLE | END, status("7"))], r"rejected \(gRPC status 7\): without a reason"),
     ],
@@ -120,7 +123,7 @@ def test_nobody_to_ask(tmp_path: Path) -> None:
     left = tmp_path / "left"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(left))
-    assert said(left) == "cannot connect: nothing listens"
+    assert said(left) == "cannot connect: nothing is listening"
 
 
 def test_a_socket_that_only_root_may_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

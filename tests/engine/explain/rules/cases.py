@@ -208,9 +208,9 @@ CASES = [
         "a divided pod's container without resources of its own",
         Rule.NO_OWN_RESOURCES,
         "with scope container the managers only look at containers, log has no cpu and memory requests "
-        "equal to its limits, and the Static policy fails to allocate no memory; KEP-5526 says such a "
-        "container runs in the node's shared pool (workaround: topologyManagerScope pod, or give it its "
-        "own requests equal to limits)",
+        "equal to its limits, and the Static policy fails when there is no memory to allocate; "
+        "KEP-5526 says such a container runs in the node's shared pool (workaround: topologyManagerScope "
+        "pod, or give it its own requests equal to limits)",
         WITH_MEMORY,
         (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi"), app(name="log")),),
         RESTRICTED | DIVIDING | {"topology_manager_scope": "container"} | memory_config(),
@@ -221,9 +221,9 @@ CASES = [
         "the same without a Topology Manager policy",
         Rule.NO_OWN_RESOURCES,
         "without a Topology Manager policy the managers only look at containers, log has no cpu and "
-        "memory requests equal to its limits, and the Static policy fails to allocate no memory; KEP-5526 "
-        "says such a container runs in the node's shared pool (workaround: a Topology Manager policy with "
-        "scope pod, or give it its own requests equal to limits)",
+        "memory requests equal to its limits, and the Static policy fails when there is no memory to "
+        "allocate; KEP-5526 says such a container runs in the node's shared pool (workaround: a Topology "
+        "Manager policy with scope pod, or give it its own requests equal to limits)",
         WITH_MEMORY,
         (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi"), app(name="log")),),
         DIVIDING | memory_config(),

@@ -55,20 +55,20 @@ _cpuctl_commands() {
         'pods')
             verbs=(
                 'show:Show what follows from pods'\'' resources: QoS class, sums, cgroups.'
-                'diff:Show what differs between two manifests, or for one on two kubelets.'
+                'diff:Compare two manifests, or one manifest on two kubelets.'
                 'lint:Check before kubectl apply why the cluster would reject pods.'
             )
             ;;
         'policies')
             verbs=(
-                'list:List the policies that have names, shipped and installed ones.'
+                'list:List the named policies, shipped and installed.'
                 'show:Show a policy: what it does, its source, steps, options and text.'
-                'new:Create a Python file with a policy of your own, with every step.'
+                'new:Create a Python file with a template for your own policy.'
             )
             ;;
         'topology')
             verbs=(
-                'show:Show what a machine consists of.'
+                'show:Show a machine'\''s NUMA nodes, sockets, cores, caches and CPUs.'
                 'map:Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.'
                 'distances:Show NUMA nodes, their memory and distances, as numactl -H does.'
                 'synthetic:Describe a machine in one line (synthetic:2s4n16c2t) for -m.'
@@ -107,7 +107,7 @@ _cpuctl_commands() {
             ;;
         'dra')
             verbs=(
-                'slices:Show the ResourceSlices that the driver dra.cpu would publish.'
+                'slices:Show the ResourceSlices that the dra.cpu driver would publish.'
                 'allocate:Dry-run ResourceClaims: which devices and CPUs pods get.'
             )
             ;;
@@ -116,7 +116,7 @@ _cpuctl_commands() {
                 'list:List the nodes of a fleet, and find the odd ones.'
                 'check:Check the nodes of a fleet, and show each finding once.'
                 'diff:Compare two collections of recordings: before and after.'
-                'plan:Dry-run pods on a fleet: where they go, and who rejects them.'
+                'plan:Dry-run pods on a fleet: where they go, and which nodes reject them.'
                 'report:Write a page for each node, and an index with the most urgent first.'
             )
             ;;
@@ -142,7 +142,7 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
-                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
@@ -163,7 +163,7 @@ _cpuctl_run() {
                 '(--html)'--html='[Also write the answer, the picture and the inputs as one self-contained HTML page; - is stdout, without the answer.]:FILE:_files' \
                 '(--write-state)'--write-state='[Write the resulting state files to DIR.]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
-                '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(--publisher)'--publisher='[The exporter whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format\: table, wide, json, yaml; prom\: the kubelet'\''s metrics; nrt\: the NodeResourceTopology that an exporter would publish; nri\: what an NRI plugin would answer the container runtime. To carry out the plan\: memory-qos and balloons (for NRI plugins), crictl (a script), systemd (drop-ins).]:FORMAT:(table wide json yaml prom nrt nri memory-qos balloons crictl systemd)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -182,7 +182,7 @@ _cpuctl_run() {
                 '(--events)'--events='[Events (kubectl get events -o json)\: explains the pod that was rejected last.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
-                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
@@ -211,7 +211,7 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
-                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
@@ -244,7 +244,7 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
-                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
@@ -349,7 +349,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '(-m --machine)'{-m+,--machine=}'[Use this machine instead of the timeline'\''s; for a log, its machine (default\: live).]:SOURCE: _cpuctl_machine' \
-                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -405,12 +405,12 @@ _cpuctl_run() {
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
-                '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:COLUMN,...: _cpuctl_ask columns' \
+                '(--columns)'--columns='[Only a table of CPUs with these columns, or '\''all'\''.]:COLUMN,...: _cpuctl_ask columns' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--numa-memory)'--numa-memory'[Also show the memory of each NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - is stdout, without the answer.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
-                '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(--publisher)'--publisher='[The exporter whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -424,12 +424,12 @@ _cpuctl_run() {
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
                 '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
-                '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:COLUMN,...: _cpuctl_ask columns' \
+                '(--columns)'--columns='[Only a table of CPUs with these columns, or '\''all'\''.]:COLUMN,...: _cpuctl_ask columns' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--numa-memory)'--numa-memory'[Also show the memory of each NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - is stdout, without the answer.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
-                '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(--publisher)'--publisher='[The exporter whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -531,7 +531,7 @@ _cpuctl_run() {
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
-                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu that will run on the node, to check for conflicts.]:FLAGS: ' \
+                '(--driver-args)'--driver-args='[Flags of the dra.cpu driver that will run on the node, to check for conflicts.]:FLAGS: ' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -678,7 +678,7 @@ _cpuctl_run() {
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
-                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -740,7 +740,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--interval)'--interval='[Seconds between samples, 0.2 to 3600.]:SECONDS: ' \
-                '(--samples)'--samples='[With -o jsonl\: end after N moments; 0 is all that there are.]:N: ' \
+                '(--samples)'--samples='[With -o jsonl\: exit after N samples; 0 means no limit.]:N: ' \
                 '(--once)'--once'[Sample one interval, print the answer, and exit.]' \
                 '(-o --output)'{-o+,--output=}'[With --once\: table, wide, json or yaml. jsonl\: one sample per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--record)'--record='[Write every sample to a new file, one JSON object per line, up to 1 GiB; compressed if the name ends in .gz.]:FILE:_files' \
@@ -759,7 +759,7 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
-                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
@@ -797,7 +797,7 @@ _cpuctl_run() {
                 '(--full)'--full='[How often the node is audited when nothing changes; 1s or more.]:DURATION: ' \
                 '(--settle)'--settle='[How long a finding must be gone, or different, before that is reported.]:DURATION: ' \
                 '(--max-cpu)'--max-cpu='[Share of one CPU that audits may use on average; samples may use the same again.]:PERCENT: ' \
-                '(--fail-on)'--fail-on='[Exit with code 3 at the first finding of this severity or worse.]:error|warning|note:(error warning note)' \
+                '(--fail-on)'--fail-on='[Exit with code 3 on the first finding of this severity or worse.]:error|warning|note:(error warning note)' \
                 '(--for)'--for='[Exit with code 0 after this time.]:DURATION: ' \
                 '(--textfile)'--textfile='[Write the metrics of cpuctl audit -o prom to this file after each audit, atomically\: for node_exporter'\''s textfile collector.]:FILE:_files' \
                 '(-o --output)'{-o+,--output=}'[Output format\: text lines, or jsonl with one change per line.]:lines|jsonl:(lines jsonl)' \
@@ -935,7 +935,7 @@ _cpuctl_run() {
         'capture')
             _arguments \
                 '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
-                '(--anonymize)'--anonymize'[Replace names of hosts, pods, containers and programs by stable pseudonyms.]' \
+                '(--anonymize)'--anonymize'[Replace names of hosts, pods, containers and programs with stable pseudonyms.]' \
                 '(--timestamp)'--timestamp'[Record the time; without it, the same node gives the same bytes.]' \
                 '(--force)'--force'[Replace FILE when it exists; the old one is kept as a backup.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
@@ -953,7 +953,7 @@ _cpuctl_run() {
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
-                '(--resume)'--resume='[Reuse the answers in FILE, written by an earlier run with -o jsonl, and ask only the rest.]:FILE:_files' \
+                '(--resume)'--resume='[Reuse the answers in FILE, written by an earlier run with -o jsonl, and process only the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -966,7 +966,7 @@ _cpuctl_run() {
                 '(--svg)'--svg='[Also draw the fleet as SVG, one strip per node; - is stdout, without the answer.]:FILE:_files' \
                 '(--html)'--html='[Also write the answer, the picture and the inputs as one self-contained HTML page; - is stdout, without the answer.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
-                '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(--publisher)'--publisher='[The exporter whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node per line, written as soon as it is known, prom is metrics for Prometheus, nrt is a List of the NodeResourceTopologies that exporters would publish.]:table|wide|json|yaml|jsonl|prom|nrt:(table wide json yaml jsonl prom nrt)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -979,7 +979,7 @@ _cpuctl_run() {
                 '(--nrt)'--nrt='[NodeResourceTopologies (kubectl get noderesourcetopologies -o json).]:FILE:_files' \
                 '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
                 '(--nodes)'--nodes='[Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A recording is named after its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
-                '(--resume)'--resume='[Reuse the answers in FILE, written by an earlier run with -o jsonl, and ask only the rest.]:FILE:_files' \
+                '(--resume)'--resume='[Reuse the answers in FILE, written by an earlier run with -o jsonl, and process only the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -1004,7 +1004,7 @@ _cpuctl_run() {
                 '(--nodes-before)'--nodes-before='[The Nodes of BEFORE.]:FILE:_files' \
                 '(--pods)'--pods='[The pods running on the nodes of AFTER (kubectl get pods -A -o json), for --check state and audit.]:FILE:_files' \
                 '(--pods-before)'--pods-before='[The pods that ran on the nodes of BEFORE.]:FILE:_files' \
-                '(--resume)'--resume='[Reuse the answers in FILE, written by fleet list -o jsonl (with --check, fleet check), and ask only the rest.]:FILE:_files' \
+                '(--resume)'--resume='[Reuse the answers in FILE, written by fleet list -o jsonl (with --check, fleet check), and process only the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -1032,7 +1032,7 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods running on the nodes (kubectl get pods -A -o json); those without a node are ignored.]:FILE:_files' \
                 '(--nrt)'--nrt='[NodeResourceTopologies (kubectl get noderesourcetopologies -o json).]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
-                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -1044,7 +1044,7 @@ _cpuctl_run() {
                 '(--scheduler-plugin)'--scheduler-plugin='[Add a scheduler plugin, noderesourcetopologymatch, with its options.]:NAME[,...]: ' \
                 '*'--drain='[Drain this node\: its pods, except static and DaemonSet pods, are planned on other nodes first.]:NODE: ' \
                 '*'--without='[Ignore this node and everything that runs on it.]:NODE: ' \
-                '(--repeat)'--repeat='[Plan the pods N times; max\: as many times as all of them are admitted. DaemonSets count once.]:N|max:(max)' \
+                '(--repeat)'--repeat='[Plan the pods N times; max\: as many times as all of them fit. DaemonSets count once.]:N|max:(max)' \
                 '(--policy)'--policy='[What if\: let a policy (plugin) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
                 '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \

@@ -295,6 +295,19 @@ STILTED = {
     r"\bwas probably meant\b": "did you mean ...?",
     r"\b(?:is|are) alike to\b": "does not distinguish",
     r"\bnothing is told\b": "is not reported",
+    r"\btells of\b": "is about, reports",
+    r"\b(?:go|goes) with --": "cannot be used with",
+    r"\b[Nn]ame (?:one|another|two)\b": "specify, use",
+    r"\bmade anew\b": "created again",
+    r"\bonce more\b": "again",
+    r"\bbelongs? to nobody\b": "is unassigned",
+    r"\b(?:is|are) (?:not )?looked at\b": "is checked, is ignored",
+    r"\b(?:is|are) not whole\b": "is incomplete",
+    r"\ball is as before\b": "nothing has changed, everything was restored",
+    r"\b[Ss]omebody\b": "someone, or the passive voice",
+    r"\bmakes? of it\b": "does with it",
+    r"\bthe driver dra\.cpu\b": "the dra.cpu driver",
+    r"\bWithout a verb\b": "without a subcommand",
 }
 """What users of kubectl would stumble over, and what to say instead."""
 

@@ -85,7 +85,7 @@ def _of_fragmentation(fragmentation: Fragmentation) -> Iterator[Metric]:
     }
     for name, scatter in levels.items():
         if scatter:
-            help_ = "Percentage of free CPUs that are not in one block although they could be."
+            help_ = "Percentage of free CPUs that could be in one block but are not."
             yield gauge("plan_fragmentation_percent", help_, {"of": name}, scatter["percent"])
 
 
@@ -145,9 +145,9 @@ def _metrics(document: answers.CheckpointDump) -> Iterator[Metric]:
     for file in document["files"]:
         labels: dict[str, str] = {"file": file["file"]}
         known = labels | {"format": file["format"], "policy": file["policy"] or ""}
-        yield _gauge("info", "Format and policy of a state file of the kubelet.", known, 1)
+        yield _gauge("info", "Format and policy of one of the kubelet's state files.", known, 1)
         right = all(each["ok"] for each in file["checksums"])
-        yield _gauge("checksums_ok", "Whether all checksums of the file are right.", labels, int(right))
+        yield _gauge("checksums_ok", "Whether all checksums of the file are correct.", labels, int(right))
     yield from _of_cpus(document.get("cpus"))
     yield from _of_memory(document.get("memory"))
     yield from _of_devices(document.get("devices"))

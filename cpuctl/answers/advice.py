@@ -115,7 +115,7 @@ class UnloadedAdvice(UnstartedHeader):
 
 Advice = Annotated[
     AdvisedSettings | UnloadedAdvice,
-    "Settings that no others beat for these pods, or why the kubelet cannot load its configuration.",
+    "The best settings for these pods, or why the kubelet cannot load its configuration.",
 ]
 
 

@@ -58,7 +58,7 @@ class Owner(TypedDict):
 
 
 class PreparedClaim(TypedDict):
-    """A resource claim that the driver dra.cpu has prepared."""
+    """A resource claim that the dra.cpu driver has prepared."""
 
     uid: str
     claim: str | None

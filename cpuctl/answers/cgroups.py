@@ -79,9 +79,9 @@ class CgroupsApply(TypedDict):
 
 ApplyOutcome = Annotated[
     Literal["Clean", "Planned", "Refused", "Applied", "Undone", "NotRestored"],
-    "Clean: there is nothing to write. Planned: a dry run. Refused: there are objections, and nothing is "
-    "written. Applied: written, in force, and nobody has rewritten it. Undone: it failed, and all is as "
-    "before. NotRestored: it failed, and something is not as before.",
+    "Clean: there is nothing to write. Planned: a dry run. Refused: for the reasons listed; nothing is "
+    "written. Applied: written, in effect, and not rewritten by anything else. Undone: it failed, and "
+    "everything was restored. NotRestored: it failed, and something could not be restored.",
 ]
 
 

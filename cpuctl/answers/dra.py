@@ -137,11 +137,11 @@ class ClaimDevices(TypedDict):
 
 class ClaimDevicesPart(TypedDict, total=False):
     claimDevices: list[ClaimDevices]
-    """For a pod whose claims are not satisfied: the devices of the node when it came."""
+    """For a pod whose claims are not satisfied: the devices of the node at that time."""
 
 
 class ClaimDriver(TypedDict):
-    """The driver dra.cpu on the node, after the last pod."""
+    """The dra.cpu driver on the node, after the last pod."""
 
     node: str
     available: str

@@ -30,7 +30,7 @@ def check_claims(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.ERROR,
             code="claims-unusable",
             place=NodePart(prepared.path),
-            message=f"the driver dra.cpu and container runtimes cannot read it: {prepared.problem}",
+            message=f"the dra.cpu driver and container runtimes cannot read it: {prepared.problem}",
         )
         return
     yield from _beside_the_kubelet(snapshot, prepared)
@@ -46,7 +46,7 @@ def _beside_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Ite
             severity=Severity.ERROR,
             code="claims-static",
             place=NodePart(prepared.path),
-            message="the driver dra.cpu runs next to a CPU Manager with policy static: both assign the "
+            message="the dra.cpu driver runs next to a CPU Manager with policy static: both assign the "
             "same CPUs",
             expected="cpuManagerPolicy none",
             detected=_STATIC,

@@ -55,7 +55,7 @@ Examples:
   cpuctl advise -f pods.yaml --what-if    # include what-if policies
   cpuctl advise --defragment -m node7.tar.xz --pods running.json -f new.yaml
 
-Exit codes: 0 advice found, 3 no settings start or no moves make room (with --exit-zero 0), 2 usage, 4
+Exit codes: 0 advice found, 3 no settings work or no moves make room (with --exit-zero 0), 2 usage, 4
 unusable input, 130 interrupted (shows what was found so far).
 """
 

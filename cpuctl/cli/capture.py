@@ -25,9 +25,9 @@ STDOUT = "-"
 
 HELP = """Record a node in one archive that every command reads (-m FILE).
 
-Records the topology, the kubelet's configuration, version and state files, the cgroups of its pods, what
-containers read of their CPUs in downward API volumes, CPUs of resource claims, where processes may run, and
-interrupt affinities. Command lines, environments and settings that may hold secrets are left out. What cannot
+Records the topology, the kubelet's configuration, version and state files, the cgroups of its pods, the
+CPUs that containers see in downward API volumes, CPUs of resource claims, and the CPU affinity of processes
+and interrupts. Command lines, environments and settings that may hold secrets are left out. What cannot
 be read is listed in MANIFEST.json in the archive.
 
 Examples:
@@ -40,7 +40,7 @@ Examples:
   cpuctl plan -m node7.tar.gz -f pods.yaml         # with its configuration
 
 Exit codes: 0 recorded, 2 usage (for example, the file exists), 4 unusable input, 5 the file cannot be
-written, 6 the file was replaced, but the output or undoing it failed.
+written, 6 the file was replaced, but printing the answer or undoing the change failed.
 """
 
 FileArgument = Annotated[
@@ -59,7 +59,7 @@ RootOption = Annotated[
 AnonymizeOption = Annotated[
     bool,
     typer.Option(
-        "--anonymize", help="Replace names of hosts, pods, containers and programs by stable pseudonyms."
+        "--anonymize", help="Replace names of hosts, pods, containers and programs with stable pseudonyms."
     ),
 ]
 TimestampOption = Annotated[

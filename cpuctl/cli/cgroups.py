@@ -91,11 +91,11 @@ def show(
 
 APPLY_HELP = """Write CPU sets to control groups, in a safe order.
 
-The order never breaks a running container. Without a file or containers, every container gets the CPUs of the
-kubelet's state. The file is the output of plan -o json or audit -o plan, or a cpu_manager_state. Shows a diff
-of what would be written; --yes writes it, reads back what is in effect, checks every thread, and waits for
-two reconcile periods of the kubelet in case it rewrites the set. The first failure, Ctrl-C included, undoes
-everything.
+The order never breaks a running container. Without a file or containers, every container gets its CPUs from
+the kubelet's state. The file is the output of plan -o json or audit -o plan, or a cpu_manager_state. Shows a
+diff of what would be written; --yes writes it, reads back what is in effect, checks every thread, and waits
+for two reconcile periods of the kubelet in case it rewrites the set. The first failure, Ctrl-C included,
+undoes everything.
 
 CPUs that are offline, reserved or exclusive to another container are refused, and so is a plan made from a
 state that has changed since.
@@ -109,8 +109,8 @@ Examples:
   sudo cpuctl cgroups apply shop/web-0/app=4-7 shop/web-0/log=node:1
 
 Exit codes: 0 done, nothing to do, or a dry run (with --exit-code 3 if there is something to write), 2 usage,
-3 refused by cpuctl, 4 unusable input, 5 the node refused or it was undone: all is as before, 6 changed and
-not fully restored, 129, 130 or 143 ended by a signal: all is as before.
+3 refused by cpuctl, 4 unusable input, 5 the node refused, or the change was undone: nothing has changed, 6
+changed and not fully restored, 129, 130 or 143 ended by a signal: nothing has changed.
 """
 
 EXIT_UNCHANGED, EXIT_CHANGED = 5, 6

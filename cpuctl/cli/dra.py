@@ -25,7 +25,7 @@ from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
-HELP = """Show CPUs as devices (dynamic resource allocation, driver dra.cpu), and dry-run resource claims."""
+HELP = """Show CPUs as devices (dynamic resource allocation, dra.cpu driver), and dry-run resource claims."""
 
 app = verb_group("dra", HELP)
 
@@ -75,7 +75,7 @@ HostnameOption = Annotated[
 ]
 
 
-SLICES_HELP = """Show the ResourceSlices that the driver dra.cpu would publish.
+SLICES_HELP = """Show the ResourceSlices that the dra.cpu driver would publish.
 
 Devices are named and numbered as by the driver, so claims can be tried before it is installed. YAML and JSON
 are ResourceSlice objects, for kubectl apply on a test cluster; without their owner (the Node) and the five
@@ -128,7 +128,7 @@ ALLOCATE_HELP = """Dry-run ResourceClaims: which devices and CPUs pods get.
 Besides pods, -f takes their ResourceClaims, ResourceClaimTemplates and DeviceClasses, and ResourceSlices of
 other drivers on this node; slices of dra.cpu, if given, are used instead of computed ones. Pods are allocated
 one after the other; the scheduler takes the first devices that fit, in the order of the slices, and the
-driver dra.cpu picks CPUs of groups as the kubelet would. Selectors other than device.driver == "..." need
+dra.cpu driver picks CPUs of groups as the kubelet would. Selectors other than device.driver == "..." need
 cel-python: pip install 'cpuctl[dra]'.
 
 Examples:

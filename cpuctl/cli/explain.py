@@ -87,9 +87,7 @@ def explain(
     style = Style(output, color=not no_color, quiet=quiet)
     inputs = planning_inputs(context, policy)
     if message and inputs.events:
-        raise UsageError(
-            "tells of pods, and does not go with --message", where="--events", hint="use one of them"
-        )
+        raise UsageError("cannot be used with --message", where="--events", hint="use one of them")
     if message:
         found = _found_messages(message, inputs, pod, style)
         emit(found, style)

@@ -106,8 +106,9 @@ their cgroups (shares, quota, memory limit); if no CPUs are left, a container ru
 logged. It uses the kubelet's settings (reserved CPUs, options, topology and memory managers) except
 cpuManagerPolicy.
 
-The runtime never waits: a container that is not decided within a tenth of its timeout is passed unchanged,
-which is logged, and corrected as soon as possible. When the plugin ends, containers keep their CPUs.
+The runtime is never held up: if a decision takes longer than a tenth of its timeout, the container is passed
+on unchanged, which is logged, and corrected as soon as possible. When the plugin ends, containers keep their
+CPUs.
 
 The kubelet's own static policy writes CPU sets as well: use one or the other on a node. Needs root, and
 protobuf: pip install 'cpuctl[nri]'.

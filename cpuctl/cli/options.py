@@ -195,7 +195,7 @@ DriverArgsOption = Annotated[
     typer.Option(
         option_names.DRIVER_ARGS,
         metavar="FLAGS",
-        help="Flags of the driver dra.cpu, for pods with resource claims: '--cpu-device-mode individual "
+        help="Flags of the dra.cpu driver, for pods with resource claims: '--cpu-device-mode individual "
         "--reserved-cpus 0,32'. Default: CPUs grouped by NUMA node, none reserved.",
         rich_help_panel=INPUT,
     ),

@@ -14,7 +14,7 @@ Try one with cpuctl plan --policy NAME. No kubelet has these policies."""
 
 app = verb_group("policies", HELP)
 
-LIST_HELP = """List the policies that have names, shipped and installed ones.
+LIST_HELP = """List the named policies, shipped and installed.
 
 Shipped policies come with cpuctl; installed ones, with other packages.
 
@@ -75,7 +75,7 @@ def show(
     emit(description_document(choose_policy(policy)), style)
 
 
-NEW_HELP = """Create a Python file with a policy of your own, with every step.
+NEW_HELP = """Create a Python file with a template for your own policy.
 
 The new policy chooses what the kubelet would until you change a step. docs/policies.md explains the input and
 output of each step.

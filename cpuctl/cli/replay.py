@@ -68,7 +68,7 @@ So is the log of the NRI plugin "logger", with a container runtime's requests: a
 derived from the resources of its containers, and what cannot be derived is listed.
 
 Pods may have resource claims: list ResourceClaims etc. among the timeline's pods; --driver-args are the flags
-of the driver dra.cpu.
+of the dra.cpu driver.
 
 Delayed scale-down (KEP-6122) and resizing exclusive CPUs (KEP-5554) are previews: no release has them.
 
@@ -96,7 +96,7 @@ TimelineArgument = Annotated[
     typer.Argument(
         metavar="[TIMELINE]",
         help="The timeline, YAML or JSON (schema: cpuctl schema timeline), or a log: a kubelet's, or that "
-        "of NRI's plugin logger.",
+        "of the NRI plugin logger.",
     ),
 ]
 MachineOption = Annotated[

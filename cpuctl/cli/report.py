@@ -37,7 +37,7 @@ Contains the machine, the configuration and its findings, the state files, the o
 audit. With pods (-f, -T), also where they would go and why some are rejected; with --timeline, also a replay.
 What was not recorded is reported as unknown, never as clean.
 
---html writes one self-contained page, to mail, print or attach to a ticket. Point at a CPU to see its owner,
+--html writes one self-contained page, to email, print or attach to a ticket. Point at a CPU to see its owner,
 show a single pod, fold what you do not need. Everything works from the keyboard, and all content is readable
 without scripts. Without --html, prints a summary; -o json has everything.
 

@@ -85,7 +85,7 @@ IntervalOption = Annotated[
 SamplesOption = Annotated[
     int,
     typer.Option(
-        "--samples", metavar="N", help="With -o jsonl: end after N moments; 0 is all that there are.", min=0
+        "--samples", metavar="N", help="With -o jsonl: exit after N samples; 0 means no limit.", min=0
     ),
 ]
 RecordOption = Annotated[

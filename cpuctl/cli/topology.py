@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 HELP = """Show a machine: its NUMA nodes, sockets, cores, caches and CPUs.
 
-Without a verb, cpuctl topology means cpuctl topology show.
+Without a subcommand, cpuctl topology means cpuctl topology show.
 """
 
-SHOW_HELP = """Show what a machine consists of.
+SHOW_HELP = """Show a machine's NUMA nodes, sockets, cores, caches and CPUs.
 
 Examples:
 
@@ -183,7 +183,7 @@ app = command_group(cls=ShowByDefault, name="topology", help=HELP)
 ColumnsOption = Annotated[
     str,
     typer.Option(
-        "--columns", metavar="COLUMN,...", help="Only a table of CPUs with these columns; 'all' for all."
+        "--columns", metavar="COLUMN,...", help="Only a table of CPUs with these columns, or 'all'."
     ),
 ]
 CpusOption = Annotated[
@@ -245,7 +245,7 @@ def show(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Show what a machine consists of."""
+    """Show a machine's NUMA nodes, sockets, cores, caches and CPUs."""
     style = Style(output, color=not no_color, quiet=quiet)
     refuse_publisher(publisher, style)
     if output in (*FOREIGN, TopologyOutput.NRT):

@@ -58,7 +58,7 @@ def _of_names(error: Any, command: Any, path: str) -> UsageError | None:  # noqa
     if extra := _EXTRA.match(error.message):
         hint = f"usage: {_usage(error.ctx)}"
         if path in _OF_RUNNING_NODES:
-            hint = f"it looks at a running node; for a recording: cpuctl audit {extra[1]}"
+            hint = f"it reads a running node; for a recording, use cpuctl audit {extra[1]}"
         return UsageError(f"unexpected argument: {extra[1]}", hint=hint)
     return None
 
@@ -74,10 +74,10 @@ def _of_values(error: Any, command: Any, path: str) -> UsageError | None:  # noq
         option, values = _options(command).get(needs[1]), int(needs[2] or 1)
         metavar = option and option.metavar
         expected = "expected a value, found none" if values == 1 else f"expected {values} values"
-        hint = f"write {needs[1]} {metavar}" if metavar else f"{path} -h says what it takes"
+        hint = f"use {needs[1]} {metavar}" if metavar else f"{path} -h explains its value"
         return UsageError(expected, where=needs[1], hint=hint)
     if takes_none := _TAKES_NONE.match(error.message):
-        return UsageError("takes no value", where=takes_none[1], hint=f"write {takes_none[1]} alone")
+        return UsageError("takes no value", where=takes_none[1], hint=f"use {takes_none[1]} alone")
     return None
 
 

@@ -41,9 +41,9 @@ a kubelet that restarts. Findings are those of cpuctl audit.
 Changes of state files and control groups are noticed at once (inotify), those of threads and interrupts by
 sampling (--every). Each leads to an audit; without any, one runs every five minutes (--full).
 
-What the kubelet will correct itself is reported only if it still differs cpuManagerReconcilePeriod after the
-state was written or a pod was removed. A finding is resolved after 10 seconds without it (--settle). If it
-keeps coming back, that time doubles, up to five minutes.
+What the kubelet will correct itself is reported only if it still differs one cpuManagerReconcilePeriod after
+the state was written or a pod was removed. A finding is resolved after 10 seconds without it (--settle). If
+it keeps coming back, that time doubles, up to five minutes.
 
 Next: cpuctl audit, for the commands that fix what was found.
 
@@ -109,7 +109,7 @@ MaxCPUOption = Annotated[
 ]
 UntilOption = Annotated[
     Until | None,
-    typer.Option("--fail-on", help="Exit with code 3 at the first finding of this severity or worse."),
+    typer.Option("--fail-on", help="Exit with code 3 on the first finding of this severity or worse."),
 ]
 ForOption = Annotated[
     str, typer.Option("--for", metavar="DURATION", help="Exit with code 0 after this time.")

@@ -131,7 +131,7 @@ def _meant_by(content: bytes, source: str) -> str:
     from shlex import quote
 
     if content.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")):
-        return f"it is an archive: a recording of a node is named with -m {quote(source)}"
+        return f"it is an archive: for a recording of a node, use -m {quote(source)}"
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return f"iconv -f UTF-16 -t UTF-8 {quote(source)} writes it as UTF-8"
     return "save it as UTF-8"

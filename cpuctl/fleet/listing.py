@@ -304,7 +304,7 @@ def list_metrics(document: FleetList) -> Iterator[Metric]:
             "kind": group["kind"],
             "kubelet": kubelet["version"] if kubelet else "",
         }
-        yield gauge("fleet_group_nodes", "Nodes that are identical to a kubelet.", labels, group["count"])
+        yield gauge("fleet_group_nodes", "Nodes that look the same to the kubelet.", labels, group["count"])
     for node in document["nodes"]:
         if node["outcome"] != "Read":
             continue

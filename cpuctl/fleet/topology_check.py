@@ -89,7 +89,7 @@ def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
         yield Untrue(Severity.ERROR, "other-zones", name, "the node has no such NUMA node", detected=name)
     comparable = now.fingerprint and published.fingerprint_method is now.fingerprint_method
     if comparable and published.fingerprint and published.fingerprint != now.fingerprint:
-        message = "other pods were running then than are known now"
+        message = "the pods that were running then differ from those known now"
         place, real = FINGERPRINT_ATTRIBUTE, now.fingerprint or ""
         yield Untrue(Severity.WARNING, "stale", place, message, real, published.fingerprint)
 
@@ -112,7 +112,7 @@ def _of_numa_limit(published: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue
     said = topology_settings(published).most_numa_nodes
     options = parse_topology_options(config.topology_manager_policy_options, kubelet.gates)
     if said != (real := options.max_allowable_numa_nodes):
-        message = f"the object says {said}, the kubelet has {real}: LeastNUMANodes uses it for its score"
+        message = f"the object says {said}, the kubelet has {real}: LeastNUMANodes scores by it"
         yield Untrue(Severity.WARNING, "other-settings", place, message, str(real), str(said))
 
 

@@ -90,7 +90,7 @@ def _from_file(name: str, node: str) -> MachineSource:
     if _CONFIGURATION in head and b"\0" not in head:
         from shlex import quote
 
-        hint = f"name it with the option: cpuctl config check --kubelet-config {quote(name)}"
+        hint = f"use it as an option: cpuctl config check --kubelet-config {quote(name)}"
         raise InputError("is a kubelet configuration, not a machine", where=name, hint=hint)
     return _from_archive(path, node)
 

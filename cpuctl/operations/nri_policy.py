@@ -97,8 +97,8 @@ class StateFile:
             return _parsed(json.loads(content))
         except (ValueError, KeyError, TypeError, RecursionError):
             hint = (
-                "use another file with --state-file, or remove it: running containers then keep CPUs that "
-                "seem to be theirs"
+                "use another file with --state-file, or remove it: running containers then keep the CPUs "
+                "that they appear to own"
             )
             raise InputError(
                 "is not a state file of cpuctl nri run", where=str(self.path), hint=hint

@@ -86,7 +86,7 @@ def _load(inputs: TimelineInputs, sources: Sources) -> Timeline:
     from cpuctl.timeline.runtime_log import is_runtime_log
 
     if not inputs.name:
-        raise UsageError("no timeline to replay", hint="name one, or create one with cpuctl replay --new")
+        raise UsageError("no timeline to replay", hint="specify one, or create one with cpuctl replay --new")
     refuse_stdin_twice(inputs.name, inputs.machine, inputs.kubelet.config, *inputs.filenames)
     data = read_input(inputs.name)
     text = data.decode("utf-8", "replace")

@@ -342,7 +342,7 @@ def target(amounts: NewAmounts, pods: Sequence[StoredPod]) -> tuple[int, str]:
     if len(pod.all_containers) > 1:
         names = ", ".join(each.name for each in pod.all_containers[:5])
         message = f"pod {pod.full_name} has more than one container"
-        raise UsageError(message, where=option_names.SET, hint=f"name one of {names}")
+        raise UsageError(message, where=option_names.SET, hint=f"specify one of {names}")
     return choice.place, pod.all_containers[0].name
 
 

@@ -88,7 +88,7 @@ def _make(directory: str) -> None:
     try:
         os.makedirs(directory, exist_ok=True)  # noqa: PTH103
     except FileExistsError:
-        hint = "name another directory"
+        hint = "specify another directory"
         raise UsageError("exists and is not a directory", where=directory, hint=hint) from None
     except OSError as error:
         raise unwritable(error, directory) from None

@@ -164,9 +164,9 @@ def load_running_node(inputs: NodeInputs, sources: Sources, *, thorough: bool = 
     node = load_node(inputs, sources, goes_without=True)
     if not (node.known.live or inputs.root):
         raise UsageError(
-            "a recording is a single moment, without running processes",
+            "a recording is a snapshot, without running processes",
             where=f"-m {inputs.machine}",
-            hint="use cpuctl audit for that moment; --replay FILE plays what --record FILE has written",
+            hint="use cpuctl audit on the recording; --replay FILE plays a file written with --record FILE",
         )
     again = partial(load_node, inputs, Sources(), goes_without=True)
     return RunningNode(node, again, inputs.root, time.monotonic, thorough=thorough)

@@ -51,7 +51,7 @@ class Recorder:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             self._handle = os.open(name, flags, 0o600)
         except FileExistsError:
-            raise UsageError("the file exists", where=name, hint="name another one") from None
+            raise UsageError("the file exists", where=name, hint="specify another file") from None
         except OSError as error:
             raise unwritable(error, name) from None
         self._length = 0
@@ -152,7 +152,7 @@ def read_recording(name: str) -> Recording:
         raise unreadable(error, name) from None
     if not lines:
         why = f" that can be played ({remarks[0]})" if remarks else ""
-        raise InputError(f"does not contain a moment{why}, {_EXPECTED}", where=name)
+        raise InputError(f"does not contain a sample{why}, {_EXPECTED}", where=name)
     recording = Recording(name, lines, remarks, quick_check(json.loads(schema_text(_SCHEMA))))
     recording.moment(0)
     return recording
@@ -172,8 +172,8 @@ def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]
                 remarks.append(f"line {number} has {line.length} bytes, more than {most}, and is left out")
             continue
         if len(lines) == _MOST_MOMENTS or kept > _MOST_KEPT:
-            count = counted(len(lines), "moment")
-            remarks.append(f"only the first {count} are played: more are not kept in memory")
+            count = counted(len(lines), "sample")
+            remarks.append(f"only the first {count} are played, to limit memory use")
             break
         lines.append(Line(number, zlib.compress(line.text, 1)))
         kept += len(lines[-1].packed)
@@ -217,7 +217,7 @@ class _Text:
                 yield _ReadLine(b"", length)
                 return
         if length:
-            self.flaw = self.flaw or "the last line is not whole, and is left out"
+            self.flaw = self.flaw or "the last line is incomplete, and is left out"
 
     def _pieces(self) -> Iterator[bytes]:
         packed = self._file.read(len(_COMPRESSED)) == _COMPRESSED
@@ -237,7 +237,7 @@ class _Text:
                 try:
                     piece = unpacker.decompress(data, _PIECE)
                 except zlib.error:
-                    self.flaw = "the file is damaged: what follows is left out"
+                    self.flaw = "the file is damaged: the rest is left out"
                     yield from _up_to_damage(before, data)
                     return
                 yield piece
@@ -245,7 +245,7 @@ class _Text:
                 if unpacker.eof:
                     data, piece = unpacker.unused_data, b""
         if not unpacker.eof and ending != _FLUSHED:
-            self.flaw = "the file is cut short: its end is left out"
+            self.flaw = "the file is truncated: its end is left out"
 
 
 def _up_to_damage(unpacker: zlib._Decompress, data: bytes) -> Iterator[bytes]:

@@ -389,7 +389,7 @@ class _Writer:
         }
         if pools:
             yield (
-                f"CPUs that {_few(pools)} has as a whole, and no container alone, are reported as available, "
+                f"CPUs that {_few(pools)} has as a whole, not to a container, are reported as available, "
                 "but are not"
             )
 

@@ -124,7 +124,7 @@ def test_a_proposed_command_takes_the_events_along(tmp_path: Path, cpuctl: Cpuct
 
 def test_events_and_messages_are_asked_about_apart(cpuctl: Cpuctl) -> None:
     result = cpuctl("explain", "--events", "events.json", "--message", "no")
-    assert (result.code, "--events: tells of pods" in result.err) == (2, True)
+    assert (result.code, "--events: cannot be used with --message" in result.err) == (2, True)
 
 
 def test_people_are_told_where_the_kubelet_said_something_else(tmp_path: Path, cpuctl: Cpuctl) -> None:

@@ -110,7 +110,9 @@ def test_what_the_kubelet_says_is_shown_once(cpuctl: Cpuctl) -> None:
 def test_an_audit_without_state_files_says_what_to_name(cpuctl: Cpuctl) -> None:
     answer = cpuctl("audit", "fixtures/machines/2s-2numa-32cpu.tar.xz", "-q", columns=80)
     assert answer.code == NO
-    assert answer.out.splitlines()[-1].startswith("Next: name the directory of cpu_manager_state (--state ")
+    assert answer.out.splitlines()[-1].startswith(
+        "Next: specify the directory of cpu_manager_state (--state "
+    )
 
 
 def test_this_host_is_not_named_where_nobody_named_it(

@@ -292,7 +292,7 @@ def test_control_characters_do_not_reach_the_terminal(pods: Pods) -> None:
 
 
 MISUSE = [
-    (("show",), 2, "error: no pods to look at\n"),
+    (("show",), 2, "error: no pods to show\n"),
     (("show", "-T", "a=1", "--memory", "much"), 2, "error: --memory: expected an amount, found 'much'"),
     (
         ("show", "-T", "a=1", "--memory", "0"),

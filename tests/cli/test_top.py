@@ -113,7 +113,7 @@ def test_this_host(cpuctl: Cpuctl) -> None:
         (("--once", "--interval", "inf"), "--interval: expected a number, found inf"),
         (("--once", "--interval", "-1"), "0.2 to 3600 seconds, found -1"),
         (("--once", "--interval", "1e300"), "0.2 to 3600 seconds, found 1e+300"),
-        (("--once", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz"), "a single moment"),
+        (("--once", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz"), "a recording is a snapshot"),
     ],
 )
 def test_refusals(words: tuple[str, ...], complaint: str, cpuctl: Cpuctl) -> None:

@@ -56,7 +56,7 @@ def test_what_is_not_true_of_a_node_any_more() -> None:
     assert "node-0 memory: the object lists it, but the node does not have it" in texts(now, bare)
     other = now._replace(attributes=(("nodeTopologyPodsFingerprint", "pfp0v001"), *now.attributes[1:]))
     assert texts(other, now) == [
-        "nodeTopologyPodsFingerprint: other pods were running then than are known now"
+        "nodeTopologyPodsFingerprint: the pods that were running then differ from those known now"
     ]
     everyone = other._replace(attributes=(other.attributes[0], *now.attributes[2:]))
     assert texts(everyone, now) == [], "fingerprints of other pods are not compared"
@@ -101,7 +101,7 @@ def test_how_many_numa_nodes_a_kubelet_allows_is_compared_where_it_is_told(limit
     now = published_by(TWO["n1"], arguments=SINGLE)
     told = now._replace(attributes=(*now.attributes, ("topologyManagerMaxNUMANodes", limit)))
     compared = PublishedNodes({"n1": told}).compare(kubelet(SINGLE), TWO["n1"], "n1")
-    why = "the object says 16, the kubelet has 8: LeastNUMANodes uses it for its score"
+    why = "the object says 16, the kubelet has 8: LeastNUMANodes scores by it"
     expected = f"topologyManagerMaxNUMANodes: {why}"
     assert [str(each) for each in compared.findings] == ([expected] if found else [])
     more = f"{SINGLE} --topology-manager-policy-options=max-allowable-numa-nodes=16"

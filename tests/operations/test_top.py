@@ -335,6 +335,6 @@ def test_a_copy_of_a_node_is_refused(running: Running) -> None:
 
 
 def test_a_recording_is_refused() -> None:
-    with pytest.raises(UsageError, match="a single moment") as caught:
+    with pytest.raises(UsageError, match="a recording is a snapshot") as caught:
         load_running_node(NodeInputs(machine=NODE), Sources())
     assert "--replay" in caught.value.hint

@@ -70,7 +70,7 @@ def test_a_disk_that_is_full_at_the_end_is_told(moments: list[Any], tmp_path: Pa
         recorder.close()
     recorder.close()  # and that was it
     played = read_recording(str(path))
-    assert played.remarks == ("the file is cut short: its end is left out",)
+    assert played.remarks == ("the file is truncated: its end is left out",)
     assert [played.moment(at) for at in range(len(played.lines))] == moments[:1]
 
 
@@ -102,7 +102,7 @@ def test_a_compressed_recording_is_played_up_to_where_it_is_damaged(
     path.write_bytes(data)
     played = read_recording(str(path))
     assert (len(played.lines), played.moment(0)) == (1, moments[0])
-    assert played.remarks == ("the file is damaged: what follows is left out",)
+    assert played.remarks == ("the file is damaged: the rest is left out",)
 
 
 def test_recordings_that_were_put_together_are_played_one_after_the_other(
@@ -128,7 +128,7 @@ def test_a_line_that_is_not_whole_is_left_out(moments: list[Any], tmp_path: Path
     path = tmp_path / "cut.jsonl"
     path.write_text(json.dumps(moments[0]) + "\n" + json.dumps(moments[1])[:100])
     played = read_recording(str(path))
-    assert (len(played.lines), played.remarks) == (1, ("the last line is not whole, and is left out",))
+    assert (len(played.lines), played.remarks) == (1, ("the last line is incomplete, and is left out",))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -156,7 +156,7 @@ def test_of_a_recording_that_is_too_long_the_beginning_is_played(
     path.write_text("".join(f"{json.dumps(each)}\n" for each in moments))
     played = read_recording(str(path))
     assert len(played.lines) == 2
-    assert played.remarks == ("only the first 2 moments are played: more are not kept in memory",)
+    assert played.remarks == ("only the first 2 samples are played, to limit memory use",)
 
 
 def test_a_line_that_never_ends_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,14 +177,14 @@ def test_a_number_that_nobody_can_draw_is_refused(number: str, moments: list[Any
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "does not contain a moment"),
+        (b"", "does not contain a sample"),
         (b"hello\n", "is not JSON"),
         (b'{"kind": "Plan"}\n', "expected a file written by cpuctl top --record"),
         pytest.param(b"[" * 100_000 + b"\n", "is not JSON", id="nested"),
         (b"null\n", "is not of type 'object'"),
-        pytest.param(bytes(17 << 20) + b"\n", r"a moment that can be played \(line 1 has", id="long"),
-        (gzip.compress(b"hello\n", mtime=0)[:-12], "does not contain a moment"),
-        (b"\x1f\x8bxx", "does not contain a moment"),
+        pytest.param(bytes(17 << 20) + b"\n", r"a sample that can be played \(line 1 has", id="long"),
+        (gzip.compress(b"hello\n", mtime=0)[:-12], "does not contain a sample"),
+        (b"\x1f\x8bxx", "does not contain a sample"),
     ],
 )
 def test_anything_else_is_refused(content: bytes, message: str, tmp_path: Path) -> None:

@@ -235,5 +235,5 @@ def test_cpus_of_a_pod_as_a_whole_are_told_to_be_available(tmp_path: Path) -> No
     found = published(filenames=[str(pod)], kubelet=kubelet)
     assert [zone["cpu"] for zone in amounts(found).values()] == [(4, 3, 2), (4, 3, 3)]
     assert (
-        "CPUs that a has as a whole, and no container alone, are reported as available, but are not"
+        "CPUs that a has as a whole, not to a container, are reported as available, but are not"
     ) in found.remarks

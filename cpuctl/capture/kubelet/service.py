@@ -208,11 +208,11 @@ class Service:
             if text is not None:
                 found |= environment_file(text)
             elif self._files.lists(each):
-                raise UnknownError(f"/{each} cannot be read, an environment file of {self._unit}")
+                raise UnknownError(f"/{each} cannot be read (environment file of {self._unit})")
             elif not name.startswith("-"):
-                raise UnknownError(f"/{each} is missing, an environment file of {self._unit}")
+                raise UnknownError(f"/{each} is missing (environment file of {self._unit})")
         if not matches and not name.startswith("-"):
-            raise UnknownError(f"no file matches /{path}, an environment file of {self._unit}")
+            raise UnknownError(f"no file matches /{path} (environment file of {self._unit})")
         return found
 
     def _matches(self, path: str) -> list[str]:

@@ -17,7 +17,7 @@ one. cpuctl knows
 
 and formats V3 and V2 of the first two, of 1.36 with PodLevelResourceManagers; see cpuctl checkpoint versions.
 Nothing is written without --yes or --write-state, nothing is replaced without a backup, and nothing is
-written while a kubelet runs.
+written while a kubelet is running.
 """
 
 app = verb_group(

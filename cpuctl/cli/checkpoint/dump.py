@@ -44,7 +44,7 @@ Examples:
   cpuctl checkpoint dump -m node7.tar.xz --pods running.json --svg node7.svg
   cpuctl checkpoint dump -o prom > /var/lib/node_exporter/kubelet_state.prom
 
-Exit codes: 0 shown, 2 usage, 4 a file is no state file.
+Exit codes: 0 shown, 2 usage, 4 a file is not a state file.
 """
 
 MachineOption = Annotated[
@@ -109,6 +109,6 @@ def _map(document: "CheckpointDump", source: "MachineSource") -> "HeldMap":
     from cpuctl.answering.topology.topology_answer import map_answer
 
     if "cpus" not in document:
-        hint = "name cpu_manager_state, or the directory that holds it"
-        raise InputError("found no cpu_manager_state to draw", where=source.origin, hint=hint)
+        hint = "specify cpu_manager_state, or the directory that contains it"
+        raise InputError("no cpu_manager_state found to draw", where=source.origin, hint=hint)
     return map_answer(source.machine, document["cpus"])

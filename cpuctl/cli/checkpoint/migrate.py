@@ -45,7 +45,7 @@ app = command_group()
 
 HELP = """Rewrite state files for another kubelet version, up or down.
 
-Also for other feature gates. Shows what gets lost: CPUs and memory that pods hold as a whole, baselines.
+Also for other feature gates. Shows what gets lost: pod-level CPUs and memory, and baselines.
 Refuses what the other kubelet would not start with, and says what to do instead. The oldest format has
 container ids instead of names: --pods maps them. With -m, the result is verified on that machine with its
 kubelet's configuration. Without --yes, nothing is written: it only shows what would change.
@@ -58,8 +58,8 @@ Examples:
   cpuctl checkpoint migrate old/ --to 1.37 --write-state new/
   cpuctl checkpoint migrate v1/ --to 1.37 --pods running.json
 
-Exit codes: 0 it can be done or is done (with --exit-code 3 where something would change), 3 the other kubelet
-would not start, 2 usage, 4 unusable input, 5 a kubelet runs, a file has changed meanwhile, or writing is not
+Exit codes: 0 possible or done (with --exit-code 3 if something would change), 3 the other kubelet would not
+start, 2 usage, 4 unusable input, 5 a kubelet is running, a file has changed meanwhile, or writing is not
 permitted: nothing was changed, 6 changed and not fully restored.
 """
 

@@ -37,9 +37,9 @@ Examples:
   cpuctl checkpoint new --kubelet-version 1.37 -f pods/ --write-state /tmp
   cpuctl checkpoint new -m synthetic:2s4n16c2t --kubelet-version 1.36
 
-Exit codes: 0 made, 3 a pod is not admitted, or the kubelet would not start, 2 usage, 4 unusable input, 5 a
-kubelet runs there, or writing is not permitted: nothing was changed, 6 files were written, but the output
-or undoing it failed.
+Exit codes: 0 created, 3 a pod is not admitted, or the kubelet would not start, 2 usage, 4 unusable input, 5 a
+kubelet is running there, or writing is not permitted: nothing was changed, 6 files were written, but printing
+the answer or undoing the change failed.
 """
 
 

@@ -38,8 +38,8 @@ HELP = """Repair state files so that the kubelet starts, and verify it.
 
 Recomputes checksums; removes pods that are gone (with --pods); adds new CPUs of the machine to the shared
 pool; moves containers off CPUs that are gone, now reserved, or another pod's, and changes nothing else;
-adopts the machine's memory; follows a changed policy. What has no safe repair is refused, with what to do
-instead. Without --yes, nothing is written: it only shows what would change.
+adopts the machine's memory; follows a changed policy. If there is no safe repair, it refuses and says what to
+do instead. Without --yes, nothing is written: it only shows what would change.
 
 Examples:
 
@@ -49,8 +49,8 @@ Examples:
   cpuctl checkpoint repair node7.tar.xz --write-state /tmp/repaired
   cpuctl checkpoint repair --root /host --yes              # in a container
 
-Exit codes: 0 the kubelet starts on what there is, or would be (with --exit-code 3 where something would
-change), 3 it cannot be repaired safely, 2 usage, 4 unusable input, 5 a kubelet runs, a file has changed
+Exit codes: 0 the kubelet would start, now or after the repair (with --exit-code 3 if something would
+change), 3 it cannot be repaired safely, 2 usage, 4 unusable input, 5 a kubelet is running, a file has changed
 meanwhile, or writing is not permitted: nothing was changed, 6 changed and not fully restored.
 """
 

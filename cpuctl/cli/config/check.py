@@ -62,7 +62,7 @@ CheckedDriverOption = Annotated[
     typer.Option(
         option_names.DRIVER_ARGS,
         metavar="FLAGS",
-        help="Flags of the driver dra.cpu that will run on the node, to check for conflicts.",
+        help="Flags of the dra.cpu driver that will run on the node, to check for conflicts.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -34,9 +34,9 @@ app = command_group()
 
 HELP = """Check an upgrade: what changes for this configuration.
 
-Both kubelets are started on the node's state files (or --state). If pods are given, they are decided by both:
-running pods (--pods) again, as after a restart, then new ones (-f, -T). Every difference is tried on its own,
-and marked if these files or pods show it.
+Both kubelets are started on the node's state files (or --state). If pods are given, both kubelets decide
+about them: running pods (--pods) again, as after a restart, then new ones (-f, -T). Every difference is tried
+on its own, and marked if it affects these files or pods.
 
 Next, check the state files, the pods that would move, and all recorded nodes:
 

@@ -120,7 +120,7 @@ ListedResumeOption = Annotated[
         "--resume",
         metavar="FILE",
         help="Reuse the answers in FILE, written by fleet list -o jsonl (with --check, fleet check), "
-        "and ask only the rest.",
+        "and process only the rest.",
         rich_help_panel=INPUT,
     ),
 ]

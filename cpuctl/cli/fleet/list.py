@@ -77,7 +77,7 @@ HELP = """List the nodes of a fleet, and find the odd ones.
 
 Nodes that look the same to the kubelet form one group: the same CPUs, NUMA nodes, caches, huge pages,
 kubelet version and settings, and memory within 1 %. Every group but the largest is compared with the most
-similar larger one. With pods (-f, -T), each group is tried: are they placed differently there?
+similar larger one. With pods (-f, -T), shows which groups would place them differently.
 
 MACHINE is sockets, NUMA nodes, cores per socket and CPUs per core; POLICIES are those of the CPU, Topology
 and Memory Manager; FREE is the number of CPUs that containers can still get exclusively; LARGEST, how many of
@@ -97,7 +97,7 @@ Examples:
   cpuctl fleet list recordings/ -o nrt            # as exporters would publish
 
 Exit codes: 0 every recording was read, 2 usage, 4 a recording or another input cannot be used (all others are
-answered; with --exit-zero 0 for recordings), 130 interrupted.
+processed; with --exit-zero 0 for recordings), 130 interrupted.
 """
 
 

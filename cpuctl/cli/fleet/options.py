@@ -52,7 +52,7 @@ ResumeOption = Annotated[
     typer.Option(
         "--resume",
         metavar="FILE",
-        help="Reuse the answers in FILE, written by an earlier run with -o jsonl, and ask only the rest.",
+        help="Reuse the answers in FILE, written by an earlier run with -o jsonl, and process only the rest.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Dry-run pods on a fleet: where they go, and who rejects them.
+HELP = """Dry-run pods on a fleet: where they go, and which nodes reject them.
 
 For each pod: where the scheduler sends it, and whether the kubelet there admits it. The default scheduler
-decides by Node objects (--nodes): allocatable resources, taints and labels; without them, by what the kubelet
+uses Node objects (--nodes): allocatable resources, taints and labels; without them, what the kubelet
 of each recording would report, without taints and labels. Nodes also give the kubelet version if a recording
 does not have it. Running pods come from --pods; without it, only those in state files count.
 
@@ -56,7 +56,7 @@ priority, unless one runs there. Pods with a nodeName go straight to its kubelet
 nodes and zones as by default. Not considered: affinity to other pods, topology spread constraints, Services
 that spread pods without a controller, host ports, volumes, images and preemption. Pods with resource claims
 go where these can be allocated: -f also takes ResourceClaims, DeviceClasses and ResourceSlices; --driver-args
-are the flags of the driver dra.cpu.
+are the flags of the dra.cpu driver.
 
 --scheduler-plugin adds NodeResourceTopologyMatch, which filters and scores nodes by their
 NodeResourceTopologies (--nrt); without these, by what the resource topology exporter would publish, updated
@@ -109,7 +109,7 @@ CopiesOption = Annotated[
     typer.Option(
         option_names.REPEAT,
         metavar="N|max",
-        help="Plan the pods N times; max: as many times as all of them are admitted. DaemonSets count once.",
+        help="Plan the pods N times; max: as many times as all of them fit. DaemonSets count once.",
     ),
 ]
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Show what differs between two manifests, or for one on two kubelets.
+HELP = """Compare two manifests, or one manifest on two kubelets.
 
 Compares admission, QoS class, defaults, the scheduler's sums, cgroup files, OOM scores, exclusive CPUs and
 what autoscalers read. Pods are matched by name. On each side, the API server has the kubelet's version unless
@@ -55,7 +55,9 @@ Exit codes: 0 compared, 3 anything differs (with --exit-code), 2 usage, 4 unusab
 """
 
 OldArgument = Annotated[str, typer.Argument(metavar="[OLD]", help="Manifests: a file, a directory, or -.")]
-NewArgument = Annotated[str, typer.Argument(metavar="[NEW]", help="What to compare with; else OLD itself.")]
+NewArgument = Annotated[
+    str, typer.Argument(metavar="[NEW]", help="What to compare with. Default: OLD itself.")
+]
 SidesOption = Annotated[
     list[str],
     typer.Option(
@@ -110,7 +112,7 @@ def diff(
         runtime=oci_runtime,
     )
     sources, other_sources = Sources(), Sources()
-    found = load_pods([old], [], sources, purpose="to look at")
+    found = load_pods([old], [], sources, purpose="to compare")
     source = load_machine(machine, sources) if machine else None
     before = _side(found, inputs, source, old, sources)
     kubelet = replace(
@@ -118,7 +120,7 @@ def diff(
         version=to_kubelet_version or kubelet_version,
         gates=",".join(filter(None, (feature_gates, to_feature_gates))),
     )
-    others = load_pods([new], [], other_sources, purpose="to look at") if new else found
+    others = load_pods([new], [], other_sources, purpose="to compare") if new else found
     after = _side(others, inputs._replace(kubelet=kubelet), source, new or old, other_sources)
     document = diff_document(before, after, sources.entries)
     sources.warnings = list(dict.fromkeys((*sources.warnings, *other_sources.warnings)))

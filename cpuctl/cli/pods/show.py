@@ -66,7 +66,7 @@ def show(
     kubelet = kubelet_inputs(context)
     refuse_stdin_twice(machine, kubelet.config, usage, *filename)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="pods_show"), Sources()
-    found = load_pods(filename, template, sources, purpose="to look at")
+    found = load_pods(filename, template, sources, purpose="to show")
     inputs = PodViewInputs(
         kubelet=kubelet,
         machine=machine,

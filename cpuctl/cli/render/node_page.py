@@ -88,7 +88,7 @@ def _chapters(report: Report) -> Iterator[Chapter]:
         yield Chapter("pods", PARTS["pods"], tuple(_pods(report, report["plan"])))
         if "planned" in report and "after" in report["plan"]:
             after = tuple(_after(report["plan"], report["planned"]))
-            yield Chapter("after", "Who would hold what", after)
+            yield Chapter("after", "Owners of CPUs and memory", after)
     if "timeline" in report:
         picture = Figure(timeline_svg(replay_facts(report["timeline"])))
         replayed = tuple(_parts(replay_layout.blocks(report["timeline"], wide=False)))

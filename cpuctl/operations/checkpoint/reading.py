@@ -62,7 +62,7 @@ def read_pairs(a: str, b: str, sources: Sources) -> list[Pair]:
     names = sorted(one.keys() & other.keys() if single else one.keys() | other.keys())
     if not names:
         found = ", ".join(sorted({*one, *other}))
-        hint = "name two files of one kind, or two directories"
+        hint = "specify two files of the same kind, or two directories"
         message = f"are different kinds of files ({found}) and cannot be compared"
         raise InputError(message, where=f"{a} and {b}", hint=hint)
     return [(one.get(name), other.get(name)) for name in names]
@@ -84,5 +84,5 @@ def _side(member: str, name: str, sources: Sources) -> dict[str, StateInput]:
 
 def _unreadable(state: StateInput) -> InputError:
     command = ["cpuctl", "checkpoint", "verify", *([str(state.path)] if state.path else [])]
-    hint = f"{shlex.join(command)} says what a kubelet makes of it"
+    hint = f"{shlex.join(command)} shows what a kubelet does with it"
     return InputError(state.inspection.problem, where=state.source, hint=hint)

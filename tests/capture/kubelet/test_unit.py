@@ -149,11 +149,11 @@ GAPS = [
     ("ExecStart=/bin/sh -c 'exec kubelet --a'", "kubelet.service starts /bin/sh, which is not a kubelet"),
     (
         "EnvironmentFile=/etc/x\nExecStart=/usr/bin/kubelet",
-        "/etc/x is missing, an environment file of kubelet.service",
+        "/etc/x is missing (environment file of kubelet.service)",
     ),
     (
         "EnvironmentFile=/etc/x*\nExecStart=/usr/bin/kubelet",
-        "no file matches /etc/x*, an environment file of kubelet.service",
+        "no file matches /etc/x* (environment file of kubelet.service)",
     ),
     ("ExecStart=/usr/bin/kubelet --x=%b", "only systemd knows the value of %b"),
     ("Type=simple", "kubelet.service has 0 ExecStart lines, expected one"),

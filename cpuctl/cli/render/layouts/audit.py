@@ -109,7 +109,9 @@ def _closing(document: Audit) -> Iterator[Cell]:
     nothing = "nothing found in what could be checked" if document["unchecked"] else "nothing found"
     yield Cell(f"{looked or 'no containers, threads or interrupts seen'}: {counts_text(summary) or nothing}")
     if document["node"]["cpuManagerState"] == "missing":
-        yield Cell("Next: name the directory of cpu_manager_state (--state DIR), or another node (-m FILE)")
+        yield Cell(
+            "Next: specify the directory of cpu_manager_state (--state DIR), or another node (-m FILE)"
+        )
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
 

@@ -113,7 +113,7 @@ def node_lines(node: Node, kubelet: KubeletPolicies, *, driver: bool = False) ->
     if node["cpuManagerPolicy"] == "static":
         yield f"CPU Manager policy static, reserved CPUs {node['reservedCPUs']}"
     else:
-        rest = "every container runs on all CPUs" if not driver else "the driver dra.cpu assigns CPUs"
+        rest = "every container runs on all CPUs" if not driver else "the dra.cpu driver assigns CPUs"
         yield f"CPU Manager policy none: {rest}"
     if "topologyManagerScope" in node:
         policy, scope = kubelet["topologyManagerPolicy"], node["topologyManagerScope"]

@@ -56,10 +56,8 @@ def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.
 
 def _next(planning: Planning, advice: Advice) -> str:
     """Name the command that says why nothing helps, where nothing does."""
-    from cpuctl.operations.command_lines import check_command, is_repeatable, planning_command
+    from cpuctl.operations.command_lines import check_command, planning_command
 
-    if not is_repeatable(planning.inputs):
-        return ""
     if not isinstance(advice.current, Tried):
         return check_command(planning.inputs)
     left_out = advice.current.not_admitted

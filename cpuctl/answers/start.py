@@ -79,7 +79,8 @@ class PolicyPart(TypedDict, total=False):
 class NextPart(TypedDict, total=False):
     next: str
     """The command to type next: it shows what to change, what else is known about an undetermined start, or
-    repeats the question with more assumptions. If the configuration cannot be loaded, see *start*."""
+    repeats the question with more assumptions; FILE stands for what was read from standard input. If the
+    configuration cannot be loaded, see *start*."""
 
 
 class KubeletPolicies(PolicyPart):

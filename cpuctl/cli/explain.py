@@ -122,11 +122,16 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
             return pod or named_pod(search, (*planning.incoming, *planning.initial.running))
 
         explanation = _explanation(inputs, asked, style, pods_needed=not inputs.pods)
+    named = {
+        "NODE": [] if inputs.machine == "live" else [inputs.machine],
+        "CONFIG": [kubelet.config or ""],
+        "PODS": inputs.filenames,
+        "RUNNING": [inputs.pods],
+    }
+    # Standard input is read only once: what was there keeps the word to be replaced.
     given = {
-        "NODE": "" if inputs.machine == "live" else shlex.quote(inputs.machine),
-        "CONFIG": shlex.quote(inputs.kubelet.config) if inputs.kubelet.config else "",
-        "PODS": " -f ".join(map(shlex.quote, inputs.filenames)),
-        "RUNNING": shlex.quote(inputs.pods) if inputs.pods else "",
+        word: " -f ".join(shlex.quote(name) for name in names if name and name != "-")
+        for word, names in named.items()
     }
     return messages_document(search, version, given, explanation)
 

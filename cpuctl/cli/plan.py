@@ -411,10 +411,8 @@ def _explain(planner: Planner, plan: "Plan") -> str:
     if refused is None or not again:
         return ""
 
-    from cpuctl.operations.command_lines import is_repeatable, planning_command
+    from cpuctl.operations.command_lines import planning_command
 
-    if not is_repeatable(inputs):
-        return ""
     alike = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
     name = refused.full_name if len(alike) == 1 else refused.uid
     return planning_command(inputs, ("explain", name))

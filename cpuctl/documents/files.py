@@ -13,6 +13,7 @@ from typing import BinaryIO
 from cpuctl.errors import InputError, unreadable
 
 STDIN = "-"
+_STDIN_NAME = "<stdin>"
 MAX_INPUT_BYTES = 256 << 20
 """The largest file read: all pods of a large cluster as JSON have about that."""
 
@@ -119,5 +120,13 @@ def _first_bytes(file: BinaryIO, length: int) -> bytes:
 def source_name(name: str) -> str:
     """Name a file for people: ``<stdin>`` for ``-``, and escapes for bytes that are no text."""
     if name == STDIN:
-        return "<stdin>"
+        return _STDIN_NAME
     return name.encode(errors="backslashreplace").decode() or "''"
+
+
+def file_argument(name: str) -> str:
+    """Return how a command to type next names a file: as before, by ``FILE`` where it was standard input.
+
+    A pipe is read only once: ``-`` again would wait for the terminal. *name* may be that of ``source_name``.
+    """
+    return "FILE" if name in (STDIN, _STDIN_NAME) else name

@@ -126,14 +126,27 @@ def decoded(text: str | bytes, source: str) -> str:
     return content.removeprefix("\ufeff")
 
 
+_COMPRESSED = {
+    b"\x1f\x8b": "zcat",
+    b"BZh": "bzcat",
+    b"\xfd7zXZ\0": "xzcat",
+    b"\x28\xb5\x2f\xfd": "zstdcat",
+}
+"""How a compressed file begins, and what prints its content."""
+
+
 def _meant_by(content: bytes, source: str) -> str:
-    """Say how to name an archive, or to read another encoding, that is given as a text."""
+    """Say how to read what is compressed, or in another encoding, and is given as a text."""
     from shlex import quote
 
-    if content.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")):
-        return f"it is an archive: for a recording of a node, use -m {quote(source)}"
+    from cpuctl.documents.files import file_argument
+
+    file = quote(file_argument(source))
+    for magic, reader in _COMPRESSED.items():
+        if content.startswith(magic):
+            return f"decompress it ({reader} {file}), or use -m {file} if it is a recording of a node"
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return f"iconv -f UTF-16 -t UTF-8 {quote(source)} writes it as UTF-8"
+        return f"iconv -f UTF-16 -t UTF-8 {file} writes it as UTF-8"
     return "save it as UTF-8"
 
 

@@ -112,6 +112,8 @@ def _from_stdin() -> MachineSource:
     import sys
     from tempfile import NamedTemporaryFile
 
+    from cpuctl.documents.files import file_argument
+
     with NamedTemporaryFile(prefix="cpuctl-") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         if not file.tell():
@@ -121,7 +123,8 @@ def _from_stdin() -> MachineSource:
             found = read_machine(file.name)
         except CpuctlError as error:
             where = error.where.replace(file.name, _STDIN_NAME)
-            raise InputError(error.message, where=where, hint=error.hint) from None
+            hint = error.hint.replace(file.name, file_argument(STDIN))
+            raise InputError(error.message, where=where, hint=hint) from None
     return replace(found, origin=_STDIN_NAME)
 
 

@@ -1,15 +1,18 @@
-"""Command lines to run next: they name what the one before named, and more."""
+"""Command lines to run next: they name what the one before named, and more.
+
+What was read from standard input is ``FILE`` in them, to be replaced as other words in capitals.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cpuctl import option_names
-from cpuctl.documents.files import STDIN
+from cpuctl.documents.files import STDIN, file_argument
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.records import replace
 
@@ -39,35 +42,29 @@ def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequenc
         [option_names.DRIVER_ARGS, inputs.node.driver_arguments] if inputs.node.driver_arguments else []
     )
     pods = [
-        *(word for name in inputs.filenames for word in ("-f", name)),
+        *(word for name in inputs.filenames for word in ("-f", file_argument(name))),
         *(word for template in inputs.templates for word in ("-T", template)),
     ]
     return shlex.join(["cpuctl", *verb, *arguments, *pods])
 
 
-def is_repeatable(inputs: PlanningInputs) -> bool:
-    """Return whether a command with the same inputs reads the same: standard input is read only once."""
-    named = (*inputs.filenames, inputs.kubelet.config, inputs.state, inputs.pods, inputs.node.devices)
-    return STDIN not in named
-
-
 def assuming_command(planning: Planning, node: Node, verb: Sequence[str]) -> str:
     """Write the command line that asks again as if there were enough of the devices that nobody described.
 
-    Nothing where all that pods ask for is described, or the inputs cannot be read again.
+    Nothing where all that pods ask for is described.
     """
     inputs = planning.inputs
     served = node.claims is not None
     asked = (each for pod in planning.incoming for each in node.devices.unknown(pod, claims_served=served))
-    if not any("/" in each for each in asked) or not is_repeatable(inputs):
+    if not any("/" in each for each in asked):
         return ""
     return planning_command(replace(inputs, node=replace(inputs.node, assume_devices=True)), verb)
 
 
 def advise_command(planning: Planning) -> str:
-    """Write the command line that finds settings for the same pods, if they can be read again."""
+    """Write the command line that finds settings for the same pods, if any were named."""
     inputs = planning.inputs
-    if not is_repeatable(inputs) or not (inputs.filenames or inputs.templates or inputs.pods):
+    if not (inputs.filenames or inputs.templates or inputs.pods):
         return ""
     return planning_command(replace(inputs, state=""), ("advise",))
 
@@ -86,8 +83,14 @@ def kubelet_command(verb: Sequence[str], machine: str, kubelet: KubeletInputs, m
         option_names.MEMORY: memory,
     }
     ignores = [option_names.IGNORE_UNKNOWN_GATES] if kubelet.ignores_unknown_gates else []
-    given = [word for option, value in options.items() if value for word in (option, value)]
-    return shlex.join(["cpuctl", *verb, *given, *ignores])
+    return shlex.join(["cpuctl", *verb, *_words(options), *ignores])
+
+
+def _words(options: Mapping[str, str | None]) -> Iterator[str]:
+    """Write the options that have a value."""
+    for option, value in options.items():
+        if value:
+            yield from (option, "@FILE" if value == f"@{STDIN}" else file_argument(value))
 
 
 def _machine(name: str) -> str:
@@ -121,7 +124,7 @@ def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]
         option_names.DEVICES: inputs.node.devices,
         option_names.POLICY: inputs.node.policy,
     }
-    yield from (word for option, value in options.items() if value for word in (option, value))
+    yield from _words(options)
     if kubelet.ignores_unknown_gates:
         yield option_names.IGNORE_UNKNOWN_GATES
 
@@ -142,7 +145,7 @@ def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> C
     def spelt_out(proposed: re.Match[str]) -> str:
         given = _checkpoint_options(inputs, proposed["verb"], released=released)
         command = shlex.join([*proposed["command"].split(), *given])
-        return command if _pods(inputs) else f"{command}{proposed['whose'] or ''}"
+        return command if inputs.pods else f"{command}{proposed['whose'] or ''}"
 
     def spelt_out_all(text: str) -> str:
         from cpuctl.inputs.state_files import is_recording
@@ -158,10 +161,6 @@ def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> C
 
 def _of_kubelet(machine: str, inputs: CheckpointInputs, proposed: re.Match[str]) -> str:
     return kubelet_command(proposed[0].split()[1:], machine, inputs.kubelet, inputs.memory)
-
-
-def _pods(inputs: CheckpointInputs) -> str:
-    return "" if inputs.pods == STDIN else inputs.pods
 
 
 def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) -> Iterator[str]:
@@ -182,11 +181,11 @@ def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) 
         if migrates
         else kubelet.version or ("VERSION" if asks and not released else ""),
         option_names.FEATURE_GATES: kubelet.gates,
-        option_names.PODS: _pods(inputs),
+        option_names.PODS: inputs.pods,
         option_names.MEMORY: inputs.memory,
     }
-    if inputs.state:
-        yield from (inputs.state,) if asks else (option_names.STATE, inputs.state)
-    yield from (word for option, value in options.items() if value for word in (option, value))
+    if state := file_argument(inputs.state):
+        yield from (state,) if asks else (option_names.STATE, state)
+    yield from _words(options)
     if kubelet.ignores_unknown_gates and not migrates:
         yield option_names.IGNORE_UNKNOWN_GATES

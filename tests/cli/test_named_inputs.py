@@ -54,6 +54,8 @@ def test_nothing_and_something_else_on_standard_input(cpuctl: Cpuctl) -> None:
     assert "<stdin>: nothing was read" in cpuctl("topology", "show", "-m", "-").err
     wrong = cpuctl("topology", "show", "-m", "-", stdin=b"hello")
     assert (wrong.code, wrong.err.startswith("error: <stdin>: cannot be read as an archive")) == (4, True)
+    config = cpuctl("topology", "show", "-m", "-", stdin=STATIC.encode())
+    assert config.err.endswith("cpuctl config check --kubelet-config FILE\n")
     twice = cpuctl("plan", "-m", "-", "-f", "-", stdin=b"hello")
     assert (twice.code, "used twice" in twice.err) == (2, True)
 

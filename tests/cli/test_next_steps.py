@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -65,14 +66,52 @@ def proposed(text: str) -> set[str]:
     return {*lines, *fixes}
 
 
-def test_what_cannot_be_read_again_is_not_proposed(cpuctl: Cpuctl) -> None:
-    """Standard input is read once: the command would wait for something else."""
-    pod = b"{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, resources: "
-    pod += b'{limits: {cpu: "2", memory: 1Gi, x.com/gpu: "1"}}}]}}'
-    for verb in ("plan", "explain"):
-        answer = cpuctl(verb, *MACHINE, *STATIC, "-f", "-", "-q", stdin=pod)
-        assert (answer.code, proposed(answer.out)) == (NO, set())
-        assert "undetermined" in answer.out
+POD = (
+    b"{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, resources: "
+    b'{limits: {cpu: "2", memory: 1Gi, x.com/gpu: "1"}}}]}}'
+)
+BROKEN = (
+    b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
+    b"reservedSystemCPUs: 0-99\n"
+)
+CONFIG = "--kubelet-config -"
+PIPED = {
+    "plan -f -": POD,
+    "explain a -f -": POD,
+    f"plan -T web=4/4,1Gi {CONFIG}": BROKEN,
+    f"explain -T web=4/4,1Gi {CONFIG}": BROKEN,
+    f"resize -T web=4/4,1Gi --set web:cpu=2 {CONFIG}": BROKEN,
+    f"advise -T web=64/64,1Gi --budget 9 {CONFIG}": BROKEN.replace(b"0-99", b"'0'"),
+    f"config reserve --cpu-count 2 {CONFIG}": BROKEN.replace(b"static", b"statik"),
+    f"checkpoint verify {NODE} {CONFIG}": BROKEN,
+}
+"""What is asked with something on standard input, and what is there."""
+
+
+@pytest.mark.parametrize("words", PIPED)
+def test_what_was_on_standard_input_is_a_file_to_fill_in(words: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Standard input is read once: ``-`` again would wait for the terminal."""
+    machine = () if NODE in words else MACHINE
+    config = STATIC if "-f -" in words else ()
+    answer = cpuctl(*words.split(), *machine, *config, "-q", stdin=PIPED[words])
+    (command,) = proposed(answer.out)
+    option = CONFIG.removesuffix(" -") if CONFIG in words else "-f"
+    assert f"{option} FILE" in command
+    assert "-" not in shlex.split(command)
+    (tmp_path / "piped").write_bytes(PIPED[words])
+    filled_in = command.replace(f"{option} FILE", f"{option} {tmp_path / 'piped'}")
+    typed = cpuctl(*shlex.split(filled_in), "-q")
+    assert (typed.code in (YES, NO), typed.err) == (True, "")
+
+
+def test_a_pod_on_standard_input_that_is_not_admitted(cpuctl: Cpuctl) -> None:
+    odd = POD.replace(b', x.com/gpu: "1"', b"").replace(b'"2"', b'"3"')
+    for verb, code in ((("plan",), NO), (("resize", "--set", "a:cpu=2"), 4)):
+        said = cpuctl(*verb, *MACHINE, *STATIC, "-f", "-", "-q", stdin=odd)
+        assert said.code == code
+        text = said.out + said.err
+        assert "cpuctl explain default/a" in text
+        assert text.count("-f FILE") == 1
 
 
 def test_an_undetermined_start_is_said_once(cpuctl: Cpuctl) -> None:

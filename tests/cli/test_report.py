@@ -166,7 +166,7 @@ def test_inputs_from_standard_input_are_read_once(cpuctl: Cpuctl) -> None:
     piped = answer(cpuctl("report", NODE, "--pods", "-", *MANIFESTS, "-q", "-o", "json", stdin=pods))
     for part in ("state", "holders", "audit", "plan"):
         assert piped[part]["sources"].keys() == named[part]["sources"].keys()
-    # A command that reads standard input cannot be repeated: proposals do not name it.
+    # A command that reads standard input cannot be repeated: proposals have FILE in its place.
     unlike = {"sources", "fix", "next"}
     assert without(piped, unlike) == without(named, unlike)
     config = Path(STATIC[1]).read_bytes()

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -148,6 +151,21 @@ def test_refusals_say_where_and_why(case: Refusal) -> None:
     with pytest.raises(InputError) as caught:
         load_documents(case.text, "input")
     assert str(caught.value) == case.want
+
+
+@pytest.mark.parametrize(("source", "name"), [("a b.yaml", "'a b.yaml'"), ("<stdin>", "FILE")])
+def test_what_reads_bytes_that_are_no_text_is_a_command(source: str, name: str) -> None:
+    """Standard input is no file, and what is compressed may be a manifest as well as a recording."""
+    recording = f"or use -m {name} if it is a recording of a node"
+    for data, hint in (
+        (gzip.compress(b"a: 1"), f"decompress it (zcat {name}), {recording}"),
+        (bz2.compress(b"a: 1"), f"decompress it (bzcat {name}), {recording}"),
+        (lzma.compress(b"a: 1"), f"decompress it (xzcat {name}), {recording}"),
+        ("a: 1".encode("utf-16"), f"iconv -f UTF-16 -t UTF-8 {name} writes it as UTF-8"),
+    ):
+        with pytest.raises(InputError) as caught:
+            load_documents(data, source)
+        assert caught.value.hint == hint
 
 
 def test_yaml_that_is_nested_beyond_what_libyaml_scans_is_refused_alike() -> None:

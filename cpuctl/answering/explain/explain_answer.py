@@ -15,6 +15,7 @@ from cpuctl.answering.plan.plan_answer import (
     pod_answer,
 )
 from cpuctl.answering.topology.devices_answer import devices_left
+from cpuctl.documents.files import file_argument
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.explanation import Explanation, Holder, NodeShare
 from cpuctl.engine.explain.offers import Offer, Round
@@ -47,8 +48,8 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
     """Describe a decision under a planning, with the commands that try what would change it."""
     from cpuctl.answering.plan.plan_document import mixed_cores, planning_header
 
-    entry = planning.sources.entries.get("events")
-    events = (option_names.EVENTS, entry["value"]) if entry else ()
+    named = planning.inputs.events
+    events = (option_names.EVENTS, file_argument(named)) if named else ()
     ask_with = partial(planning_command, planning.inputs, ("explain", explained.name, *events))
     mixed = mixed_cores(planning.source.machine, [explained.admission])
     resize = _pending(planning, explained.resize)

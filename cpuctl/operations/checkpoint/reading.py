@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.checkpoints.inspection import OTHER_FILES
-from cpuctl.documents.files import source_name
+from cpuctl.documents.files import file_argument, source_name
 from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.machine import load_machine
@@ -48,7 +48,7 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
         raise InputError("there are no state files", where=machine or LIVE_MACHINE, hint=hint)
     for state in states:
         if not state.inspection.file_name and (len(states) == 1 or state.file_name not in OTHER_FILES):
-            raise _unreadable(state)
+            raise _unreadable(state, name)
     return StateView(states, load_owners(pods, PodRules(), sources, source), source)
 
 
@@ -78,11 +78,11 @@ def _side(member: str, name: str, sources: Sources) -> dict[str, StateInput]:
         elif len(states) > 1 and state.file_name in OTHER_FILES:
             sources.warnings.append(f"{state.source}: left out: {state.inspection.problem}")
         else:
-            raise _unreadable(state)
+            raise _unreadable(state, name)
     return readable
 
 
-def _unreadable(state: StateInput) -> InputError:
-    command = ["cpuctl", "checkpoint", "verify", *([str(state.path)] if state.path else [])]
+def _unreadable(state: StateInput, name: str) -> InputError:
+    command = ["cpuctl", "checkpoint", "verify", str(state.path) if state.path else file_argument(name)]
     hint = f"{shlex.join(command)} shows what a kubelet does with it"
     return InputError(state.inspection.problem, where=state.source, hint=hint)

@@ -67,9 +67,10 @@ def _refuse_table(text: str | bytes, source: str) -> None:
     if head.startswith(("NAMESPACE ", "LAST SEEN ")):
         from shlex import quote
 
-        hint = (
-            f"add -o json to kubectl, or cpuctl explain --message - < {quote(source)} explains its messages"
-        )
+        from cpuctl.documents.files import file_argument
+
+        file = quote(file_argument(source))
+        hint = f"add -o json to kubectl, or cpuctl explain --message - < {file} explains its messages"
         raise InputError("found a kubectl table, expected events", where=source, hint=hint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -146,7 +147,11 @@ def test_devices_that_changed_hands(checkpoint: Checkpoint) -> None:
         ("app", False),
         ("web", True),
     ]
-    assert "nvidia.com/gpu" in checkpoint("diff", "devices", "changed-devices", "-q", columns=160).out
+    for words, columns in itertools.product(((), ("-o", "wide")), (80, 120)):
+        assert (
+            "nvidia.com/gpu"
+            in checkpoint("diff", "devices", "changed-devices", "-q", *words, columns=columns).out
+        )
     claims = answer(checkpoint("diff", "claims", "old-claims", "-o", "json"))["files"][0]["claims"]
     assert [each["claim"] for each in claims] == ["example"]
     assert "default/example" in checkpoint("diff", "claims", "old-claims", "-q").out

@@ -29,7 +29,8 @@ PICTURE_WIDTH = 160
 def write(document: Document, style: Style) -> None:
     """Lay the document out and write it, as wide as the terminal is."""
     layout = import_module(f"cpuctl.cli.render.layouts.{style.layout or document['kind'].lower()}")
-    blocks: Iterator[Block] = getattr(layout, style.view)(document, wide=style.output == Output.WIDE)
+    wide = style.output == Output.WIDE
+    blocks: Iterator[Block] = getattr(layout, style.view)(document, wide=wide)
     console = _console(style)
     for index, block in enumerate(blocks):
         if index:
@@ -38,7 +39,7 @@ def write(document: Document, style: Style) -> None:
             case Lines(lines=lines):
                 _write_lines(console, ([line] for line in lines))
             case Table():
-                _write_lines(console, table_lines(block, console.width))
+                _write_lines(console, table_lines(block, console.width, whole=wide))
             case Chart():
                 _write_lines(console, chart_lines(block, console.width))
             case Flow() | Box():

@@ -21,19 +21,31 @@ _HEADING = "bold"
 _EMPTY = Cell("")
 _READABLE, _LEGIBLE = 24, 12
 """Columns that a name is left which has to be cut: first where there is room, then at least."""
+_UID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_WHOLE = re.compile(r"[^ ,;]+[ ,;]?|[ ,;]")
 _WORD = re.compile(r"[^ ,;/]+[ ,;/]?|[ ,;/]")
-_PIECE = re.compile(r"(?:[^ ,;/-]|-(?=[0-9]))+[ ,;/-]?|[ ,;/-]")
-"""What a text is folded between: words, then their parts at hyphens; ranges of CPUs (0-15) stay whole."""
+_PIECE = re.compile(rf"(?:{_UID}|[^ ,;/-]|-(?=[0-9-])|(?<![A-Za-z0-9])-)+[ ,;/-]?|[ ,;/-]")
+"""What a text is folded between: names with their slashes, words, then their parts at hyphens.
+
+Ranges of CPUs (0-15), options (--cpus) and UIDs stay whole.
+"""
+_PROSE = 40
+"""Columns from which on a text with blanks is read better below than beside others."""
 
 
-def table_lines(table: Table, width: int) -> Iterator[list[Cell]]:
+def table_lines(table: Table, width: int, *, whole: bool = False) -> Iterator[list[Cell]]:
     """Yield every line as cells that follow each other; a text too long for its column goes on below.
 
-    Words are broken only where not even they fit beside each other.
+    *whole* names are folded neither at hyphens nor at slashes. No word is ever broken: where not even they
+    fit beside each other, rows are as long as they are, as kubectl's, or with sentences in them a block each.
     """
     headings = tuple(Cell(column.name, _HEADING) for column in table.columns)
     rows = [headings, *(tuple(_cleaned(cell) for cell in row) for row in table.rows)]
-    gap, widths = _fitted(rows, [column.cut for column in table.columns], width)
+    fitted = _fitted(rows, [column.cut for column in table.columns], width, whole=whole)
+    if fitted is None and any(_is_prose(cell) for row in rows for cell in row):
+        yield from _row_blocks(rows)
+        return
+    gap, widths = fitted or (_WIDE_GAP, [max(map(_length, column)) for column in _columns(rows)])
     for row in rows:
         folded = [
             [_shortened(cell, limit, column.cut)] if column.cut else _folded(cell, limit)
@@ -43,14 +55,33 @@ def table_lines(table: Table, width: int) -> Iterator[list[Cell]]:
             yield _aligned(cells, table.columns, widths, gap)
 
 
+def _is_prose(cell: Cell) -> bool:
+    text = cell.text.strip()  # what stands below something is indented
+    return " " in text and _text_length(text) > _PROSE
+
+
+def _row_blocks(rows: Sequence[tuple[Cell, ...]]) -> Iterator[list[Cell]]:
+    """Yield a block of lines for every row, each text beside its heading and as long as it is."""
+    headings, *others = rows
+    indent = max(map(_length, headings)) + _WIDE_GAP
+    for number, row in enumerate(others):
+        if number:
+            yield []
+        for heading, cell in zip(headings, row, strict=True):
+            if cell.text:
+                yield [heading, Cell(" " * (indent - _length(heading))), cell]
+
+
 def _cleaned(cell: Cell) -> Cell:
     return cell if cell.text.isprintable() else Cell(printable(cell.text), cell.style)
 
 
-def _fitted(rows: Sequence[tuple[Cell, ...]], cut: Sequence[str], width: int) -> tuple[int, list[int]]:
-    """Choose gap and column widths: no fold at all, else between words, else at hyphens, too, else anywhere.
+def _fitted(
+    rows: Sequence[tuple[Cell, ...]], cut: Sequence[str], width: int, *, whole: bool
+) -> tuple[int, list[int]] | None:
+    """Choose gap and widths: no fold at all, else between words, else at hyphens, too; or there are none.
 
-    What may be *cut* is left readable before anything is folded at hyphens, and legible before words break.
+    What may be *cut* is left readable before anything is folded at hyphens, and legible at least.
     """
     natural = [max(map(_length, column)) for column in _columns(rows)]
     gaps = len(natural) - 1
@@ -58,15 +89,17 @@ def _fitted(rows: Sequence[tuple[Cell, ...]], cut: Sequence[str], width: int) ->
         return _WIDE_GAP, natural
     room = width - _NARROW_GAP * gaps
     widths = natural
-    for pattern, name in ((_WORD, _READABLE), (_PIECE, _READABLE), (_PIECE, _LEGIBLE)):
-        if sum(widths) <= room:
-            break
+    narrow = ((_WORD, _READABLE), (_PIECE, _READABLE), (_PIECE, _LEGIBLE))
+    for pattern, name in ((_WHOLE, _READABLE),) if whole else narrow:
         least = [
             max(_length(column[0]), _least(column, where, pattern, name))
             for column, where in zip(_columns(rows), cut, strict=True)
         ]
         widths = _shrunk(widths, [*map(min, widths, least)], room)
-    return _NARROW_GAP, _shrunk(widths, [_length(cell) for cell in rows[0]], room)
+        if sum(widths) <= room:
+            return _NARROW_GAP, widths
+    # A message over what is known of it: all else is folded, and it alone may stick out.
+    return (_NARROW_GAP, widths) if max(map(_length, rows[0])) > _PROSE else None
 
 
 def _least(column: Iterable[Cell], cut: str, pattern: re.Pattern[str], name: int) -> int:
@@ -102,21 +135,17 @@ def _shortened(cell: Cell, width: int, where: str) -> Cell:
 
 
 def _folded(cell: Cell, width: int) -> list[Cell]:
+    """Fold between the largest parts that fit."""
     if _length(cell) <= width:
         return [cell]
     lines = [""]
-    for piece in (_WORD if _longest(_WORD, cell) <= width else _PIECE).findall(cell.text):
+    pattern = next((each for each in (_WHOLE, _WORD) if _longest(each, cell) <= width), _PIECE)
+    for piece in pattern.findall(cell.text):
         if _text_length(lines[-1] + piece.rstrip()) <= width:
             lines[-1] += piece
         else:
-            lines.extend(_broken(piece, width))
+            lines.append(piece)
     return [Cell(line.rstrip(), cell.style) for line in lines if line]
-
-
-def _broken(piece: str, width: int) -> list[str]:
-    from rich.cells import chop_cells
-
-    return [piece] if _text_length(piece.rstrip()) <= width else chop_cells(piece, width)
 
 
 def _longest(pattern: re.Pattern[str], cell: Cell) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 
 import pytest
@@ -22,8 +23,8 @@ def table(*rows: tuple[str, ...], right: str = "") -> Table:
     return Table(columns, tuple(tuple(Cell(text) for text in row) for row in others))
 
 
-def drawn(what: Table, width: int) -> list[str]:
-    return ["".join(cell.text for cell in line) for line in table_lines(what, width)]
+def drawn(what: Table, width: int, *, whole: bool = False) -> list[str]:
+    return ["".join(cell.text for cell in line) for line in table_lines(what, width, whole=whole)]
 
 
 def test_columns_are_aligned_and_lines_end_with_their_text() -> None:
@@ -53,8 +54,61 @@ def test_words_are_folded_at_hyphens_where_nothing_else_helps() -> None:
     assert drawn(table(*rows), 20) == ["OPTIONS           B", "strategy=most-    xy", "allocated, cpus=4"]
 
 
-def test_words_are_broken_where_not_even_they_fit() -> None:
-    assert drawn(table(("A", "B"), ("abcdefgh", "xy")), 7) == ["A    B", "abcd xy", "efgh"]
+def test_rows_are_as_long_as_they_are_where_words_do_not_fit() -> None:
+    assert drawn(table(("A", "B"), ("abcdefgh", "xy")), 7) == ["A         B", "abcdefgh  xy"]
+
+
+def test_rows_with_sentences_are_blocks_where_words_do_not_fit() -> None:
+    message = "numMinSharedCPUs is an option that no kubelet has"
+    rows = (("SEVERITY", "FIX", "MESSAGE"), ("error", "", message), ("note", "x", message))
+    assert drawn(table(*rows), 25) == [
+        "SEVERITY  error",
+        f"MESSAGE   {message}",
+        "",
+        "SEVERITY  note",
+        "FIX       x",
+        f"MESSAGE   {message}",
+    ]
+
+
+def test_a_sentence_for_a_heading_sticks_out_alone() -> None:
+    message = "current set of available CPUs doesn't match"
+    rows = (("MESSAGE", message), ("MEANS", "CPUs were switched on or off by the machine's firmware"))
+    assert drawn(table(*rows), 40) == [
+        f"MESSAGE {message}",
+        "MEANS   CPUs were switched on or off by the",
+        "        machine's firmware",
+    ]
+
+
+def test_what_stands_indented_is_no_sentence() -> None:
+    rows = (("GROUP", "PATH"), ("    pod 33333333-3333-4333-8333-333333333333", "/a"))
+    assert drawn(table(*rows), 30) == [f"GROUP{'':41}PATH", f"{rows[1][0]}  /a"]
+
+
+def test_whole_names_are_folded_neither_at_hyphens_nor_at_slashes() -> None:
+    rows = (("POD", "CPUS"), ("shop/web-server", "0-15,32-47"))
+    assert drawn(table(*rows), 22, whole=True) == [
+        "POD             CPUS",
+        "shop/web-server 0-15,",
+        f"{'':16}32-47",
+    ]
+    assert drawn(table(*rows), 20, whole=True) == [
+        "POD              CPUS",
+        "shop/web-server  0-15,32-47",
+    ]
+
+
+def test_uids_options_and_ranges_are_not_folded_at_their_hyphens() -> None:
+    uid = "cd8f44bb-fe6f-8fc9-b037-457fb7aebdb9"
+    text = f"most-allocated-or-least-allocated-ones {uid} --reserved-cpus -q 10-15"
+    assert drawn(table(("A", "B"), (text, "x")), 38) == [
+        f"A{'':36}B",
+        f"most-allocated-or-least-allocated-{'':3}x",
+        "ones",
+        uid,
+        "--reserved-cpus -q 10-15",
+    ]
 
 
 def test_names_are_cut_in_their_middle_before_anything_is_folded_at_hyphens() -> None:
@@ -72,7 +126,7 @@ def test_names_are_cut_in_their_middle_before_anything_is_folded_at_hyphens() ->
 
 
 def test_headings_are_never_cut() -> None:
-    assert drawn(table(("HEADING", "OTHER"), ("a", "b")), 5) == ["HEADING OTHER", "a       b"]
+    assert drawn(table(("HEADING", "OTHER"), ("a", "b")), 5) == ["HEADING  OTHER", "a        b"]
 
 
 def test_control_characters_cannot_break_a_line() -> None:
@@ -88,14 +142,24 @@ def test_styles_stay_with_their_text() -> None:
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=5), st.integers(min_value=16, max_value=120))
-def test_nothing_is_lost_and_nothing_sticks_out(rows: list[tuple[str, str, str]], width: int) -> None:
-    """Wide characters count twice, combining ones not at all; blanks may go where a line is folded."""
+def test_nothing_is_lost_and_no_word_is_broken(rows: list[tuple[str, str, str]], width: int) -> None:
+    """Wide characters count twice, combining ones not at all; blanks may go where a line is folded.
+
+    Nothing sticks out while the longest words fit beside each other.
+    """
     from rich.cells import cell_len
 
     lines = drawn(table(("ONE", "TWO", "THREE"), *rows), width)
-    assert max(map(cell_len, lines)) <= width
     shown, given_texts = "".join(lines[1:]), "".join(text for row in rows for text in row)
     assert sorted(shown.replace(" ", "")) == sorted(given_texts.replace(" ", ""))
+    words = {word for row in rows for text in row for word in re.split("[ ,;/-]", text)}
+    assert [word for word in words if word not in shown] == []
+    longest = [
+        max(map(cell_len, (heading, *re.split("(?<=[ ,;/])", " ".join(texts)))))
+        for heading, *texts in zip(("ONE", "TWO", "THREE"), *rows, strict=True)
+    ]
+    if sum(longest) + 2 <= width:
+        assert max(map(cell_len, lines)) <= width
 
 
 FOUR = Flow(tuple((Cell("["), Cell(text), Cell("]")) for text in ("a", "b", "long", "d")))

@@ -111,9 +111,9 @@ def audit_node(
     inputs: NodeInputs, node: LiveNode, snapshot: NodeSnapshot, checks: Sequence[str], sources: Sources
 ) -> Audit:
     """Compare a node that was looked at with what its kubelet believes."""
-    from cpuctl.audit.checks import audit
+    from cpuctl.audit.checks import audit, by_cause
 
-    document = audited_node(node, snapshot, audit(snapshot, checks), checks, sources)
+    document = audited_node(node, snapshot, by_cause(audit(snapshot, checks)), checks, sources)
     spell_out_fixes(document["findings"], audit_commands(inputs, sources))
     return document
 

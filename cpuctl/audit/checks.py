@@ -43,7 +43,7 @@ from cpuctl.diagnostics import worst_first
 from cpuctl.dra.driver import DRIVER
 from cpuctl.machine.recording_layout import CDI_FILE
 from cpuctl.phrases import some_of
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 Check = Callable[[NodeSnapshot], Iterator[Finding]]
@@ -84,6 +84,27 @@ def audit(snapshot: NodeSnapshot, wanted: Collection[str] = ()) -> tuple[Finding
 
 
 _SET_BY_SOMEBODY = frozenset({"cpuset-differs", "effective-differs", "threads-outside"})
+
+
+def by_cause(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Tell memory that lies where a container's list lets it with that list: to set it right comes first."""
+    spilled = {each.place.path: each for each in findings if each.code == "memory-spill"}
+    lists = {each.place.path for each in findings if each.code == "mems-differ"}
+    return tuple(
+        _with_memory(each, spilled[each.place.path])
+        if each.code == "mems-differ" and each.place.path in spilled
+        else each
+        for each in findings
+        if each.code != "memory-spill" or each.place.path not in lists
+    )
+
+
+def _with_memory(differing: Finding, spilled: Finding) -> Finding:
+    return replace(
+        differing,
+        message=f"{differing.message}; {spilled.message} ({spilled.detected})",
+        fix=f"{differing.fix}; {spilled.fix}",
+    )
 
 
 class Verdict(StrEnum):

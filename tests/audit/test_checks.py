@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.audit.checks import audit
+from cpuctl.audit.checks import audit, by_cause
 from cpuctl.audit.reading import take_snapshot
 from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState
 from cpuctl.capture.collected import no_progress
@@ -16,6 +16,7 @@ from cpuctl.pods.model import Container, ContainerKind
 from cpuctl.pods.running import ContainerStatus, RunState
 from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, OWN, SERVER, WEB, NodeTree, clean_node, entries
+from tests.audit.test_faults import memory_elsewhere
 from tests.machine.sysfs_writer import CPU_DIR, NODE_DIR
 
 
@@ -309,3 +310,25 @@ def test_a_pod_that_has_ended_gives_back_what_it_held(by_phase: bool) -> None:
         del node.files[path]
     (finding,) = audit(node.snapshot(pods), ["stale"])
     assert (finding.code, finding.detected, finding.place.subject) == ("stale-entry", OWN, "shop/database-0")
+
+
+def test_memory_that_is_where_it_may_be_is_told_with_what_lets_it() -> None:
+    """The wider list is the cause: it is set first, and the memory then moved."""
+    node = clean_node()
+    node.cpuset(node.server, cpus=OWN, mems="0-1")
+    memory_elsewhere(node)
+    assert node.codes() == ["mems-differ", "memory-spill"]
+    (finding,) = by_cause(node.findings())
+    assert (finding.code, str(finding.severity)) == ("mems-differ", "error")
+    assert (finding.expected, finding.detected) == ("0", "0-1")
+    assert finding.message.endswith(
+        "may come from NUMA nodes 0-1; 6 of its 8 MiB of memory are on NUMA node 1"
+        " (node 0: 2 MiB, node 1: 6 MiB)"
+    )
+    assert finding.fix == f"crictl update --cpuset-mems 0 {SERVER}; migratepages 90 1 0"
+
+
+def test_memory_elsewhere_is_told_alone_where_it_is_the_only_finding_of_its_container() -> None:
+    node = clean_node()
+    memory_elsewhere(node)
+    assert [finding.code for finding in by_cause(node.findings("mems", "memory"))] == ["memory-spill"]

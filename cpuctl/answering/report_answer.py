@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.topology import Topology
     from cpuctl.answers.values import FindingCounts
     from cpuctl.inputs.configuration import LoadedKubelet
+    from cpuctl.inputs.live_node import LiveNode
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.state_files import CheckpointInputs, StateInput
     from cpuctl.machine.sources import MachineSource
@@ -48,6 +49,7 @@ _NO_STATE = "the kubelet's state files are not in the recording"
 _NO_STATE_HERE = "no kubelet state files found"
 _NO_OWNERS = "cpu_manager_state is not in the recording: who holds which CPUs is unknown"
 _UNUSABLE = "{} cannot be used ({}): who holds which CPUs is unknown"
+_CHANGED = "the kubelet changed its state files meanwhile: the audit is about newer ones than the other parts"
 _NAMELESS = "the names of pods with CPUs or memory: neither in the recording nor in --pods"
 
 
@@ -121,6 +123,8 @@ class _Reporter:
         self.live = source.origin == LIVE_MACHINE
         self.read = dict(sources.entries)
         """Where the machine comes from, and what else was read for all parts."""
+        self.states: tuple[StateInput, ...] | None = None
+        """The state files once they are read: all parts are about the same."""
 
     def report(self, coming: tuple[GivenPods, PastPods] | None) -> answers.Report:
         """Put the answers together, and what is not known."""
@@ -193,6 +197,7 @@ class _Reporter:
             pod_resources=self.inputs.pod_resources,
             driver_arguments=words.node.driver_arguments,
             listed=self.listed,
+            states=self.states,
         )
 
     def _configuration(self) -> ConfigCheck:
@@ -224,6 +229,8 @@ class _Reporter:
             return None
         sources = self._sources("runningPods")
         with self._own("state"):
+            with suppress(CpuctlError):  # told by whoever needs them
+                self._state_files(Sources())
             document = verify_state(self._checked(), sources, self.source)
             self.sources.entries.update(sources.entries)
             if document["files"]:
@@ -262,7 +269,20 @@ class _Reporter:
     def _state_files(self, sources: Sources) -> tuple[StateInput, ...]:
         from cpuctl.inputs.state_files import StatePlace, read_states
 
-        return read_states(self.words.state, StatePlace(machine=self.source), sources)
+        place = StatePlace(machine=self.source, directory=self._root_dir(), read=self.states)
+        self.states = read_states(self.words.state, place, sources)
+        return self.states
+
+    def _root_dir(self) -> str:
+        """Return where the kubelet keeps its files, the usual place where its configuration is not usable."""
+        from cpuctl.inputs.kubelet import load_kubelet
+        from cpuctl.machine.recording_layout import STATE_DIRECTORY
+
+        try:
+            loaded = load_kubelet(self.words.kubelet, Sources(), machine=self.source)
+        except CpuctlError:
+            return f"/{STATE_DIRECTORY}"
+        return loaded.kubelet.config.root_dir
 
     def _audit(self) -> Audit | None:
         """Compare what runs with what the kubelet believes."""
@@ -281,6 +301,7 @@ class _Reporter:
             pods=words.pods,
             pod_resources=self.inputs.pod_resources,
             listed=self.listed,
+            states=self.states,
         )
         document: Audit | None = None
         with self._own("audit"):
@@ -289,11 +310,19 @@ class _Reporter:
             document = audit_node(inputs, observed.node, observed.snapshot, CHECK_NAMES, sources)
             missing = (f"{each['missing']} ({', '.join(each['checks'])})" for each in document["unchecked"])
             self._misses("audit", *missing)
+            if self._differ(observed.node):
+                self._misses("audit", _CHANGED)
             if not observed.settled:
                 self._misses("audit", "the kubelet's state changed during every attempt to read the node")
             if count := len(document["unreadable"]):
                 self._misses("audit", f"{counted(count, 'file')} of the node could not be read")
         return document
+
+    def _differ(self, node: LiveNode) -> bool:
+        """Return whether the audit has read other state files than the parts before."""
+        now = {each.path.rpartition("/")[2]: each.text for each in node.state_files}
+        before = {each.file_name: each.text for each in self.states or ()}
+        return any(before[name] != text for name, text in now.items() if name in before)
 
     def _name(self, parts: answers.ReportParts) -> None:
         """Name holders that state files know by UID alone, as far as the node's own files tell names."""
@@ -346,7 +375,7 @@ class _Reporter:
         words = replace(self.words, pods="")
         if self.live and not words.state and self._state_files(Sources()):
             words = replace(words, state=loaded.kubelet.config.root_dir)
-        planning = node_planning(words, self.source, loaded, sources)
+        planning = node_planning(words, self.source, loaded, sources, self.states)
         if self.listed is not None:
             running = running_pods(self.listed, rules_of_pods(loaded.kubelet), self.words.pods)
             initial = replace(planning.initial, running=running, known=True)

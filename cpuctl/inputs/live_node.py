@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cpuctl.cgroups.container_logs import LogName
     from cpuctl.checkpoints.reader import ContainerName
     from cpuctl.cpuset import CPUSet
+    from cpuctl.inputs.state_files import StateInput
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.pod_resources.model import PodResources
@@ -42,7 +43,7 @@ class NodeInputs(Record):
     """Which node is looked at, and what its kubelet is told; empty where something is left out.
 
     ``listed`` are the pods that the API server has of it, where they are read already; else ``pods`` may be a
-    file with them.
+    file with them. ``states`` are the files that ``state`` names, where they are read already.
     """
 
     machine: str = LIVE_MACHINE
@@ -52,6 +53,7 @@ class NodeInputs(Record):
     pods: str = ""
     pod_resources: str = ""
     listed: tuple[Pod, ...] | None = None
+    states: tuple[StateInput, ...] | None = None
 
 
 class StateFile(Record):
@@ -101,7 +103,7 @@ def load_node(
     sources.add_unrecorded(kubelet.version.minor, ("state files", "cgroup values"))
     pods = _pods(inputs.pods, kubelet, sources, inputs.listed)
     live = source.origin == LIVE_MACHINE
-    texts = _state_texts(inputs.state, files, kubelet, source, sources)
+    texts = _state_texts(inputs, files, kubelet, source, sources)
     known = NodeContext(
         machine=source.machine,
         state=_state(texts, _closed(files), kubelet, pods or {})._replace(own=not inputs.state),
@@ -126,7 +128,7 @@ def with_fresh_state(node: LiveNode) -> LiveNode:
     """Read the node's own state files again; return *node* itself if they are the same or not its own."""
     if not node.known.state.own:
         return node
-    texts = _state_texts("", node.files, node.kubelet, node.source, Sources())
+    texts = _state_texts(NodeInputs(), node.files, node.kubelet, node.source, Sources())
     files = _state_files(texts, node.kubelet)
     if files == node.state_files:
         return node
@@ -262,13 +264,13 @@ def _pods(
 
 
 def _state_texts(
-    name: str, files: NodeFiles, kubelet: Kubelet, source: MachineSource, sources: Sources
+    inputs: NodeInputs, files: NodeFiles, kubelet: Kubelet, source: MachineSource, sources: Sources
 ) -> dict[StateFileName, str]:
     from cpuctl.inputs.starting_state import given_texts
     from cpuctl.machine.recording_layout import STATE_FILES
 
-    if name:
-        return given_texts(name, sources)
+    if inputs.state:
+        return given_texts(inputs.state, sources, inputs.states)
     live = source.origin == LIVE_MACHINE
     places = _kubelet_roots(kubelet, live=live)
     texts: dict[StateFileName, str] = {}

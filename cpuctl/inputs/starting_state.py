@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.devices.provider import DeviceProvider
     from cpuctl.engine.node import Node
     from cpuctl.engine.start import StartResult
+    from cpuctl.inputs.state_files import StateInput
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.devices.inventory import DeviceInventory
@@ -89,14 +90,20 @@ class StartingState(Record):
 
 
 def load_starting_state(
-    name: str, running: str, machine: MachineSource, kubelet: Kubelet, sources: Sources
+    name: str,
+    running: str,
+    machine: MachineSource,
+    kubelet: Kubelet,
+    sources: Sources,
+    read: tuple[StateInput, ...] | None = None,
 ) -> StartingState:
     """Read state files and, from the file *running*, the running pods.
 
     *name* is one of the state files, by its name which, or the directory that holds them; without it they
-    come from the recording. A file that no kubelet would load is no error: that is the answer then.
+    come from the recording. *read* are the files that *name* names, where they are read already. A file that
+    no kubelet would load is no error: that is the answer then.
     """
-    texts = given_texts(name, sources) if name else _recorded_texts(machine, sources)
+    texts = given_texts(name, sources, read) if name else _recorded_texts(machine, sources)
     if name and CPU_FILE not in texts:
         sources.warnings.append(
             f"no {CPU_FILE} in {name}: no exclusive CPUs are assigned yet, as on a fresh node"
@@ -179,11 +186,14 @@ def _digests(texts: Mapping[StateFileName, str]) -> dict[str, str]:
     return {kind: sha256(texts[kind].encode()).hexdigest() for kind in kinds if kind in texts}
 
 
-def given_texts(name: str, sources: Sources) -> dict[StateFileName, str]:
-    """Read the named file, or the files in the named directory or recording."""
+def given_texts(
+    name: str, sources: Sources, read: tuple[StateInput, ...] | None = None
+) -> dict[StateFileName, str]:
+    """Read the named file, or the files in the named directory or recording, unless they are *read*."""
     from cpuctl.inputs.state_files import StatePlace, named_states
 
-    found = {state.file_name: state for state in named_states(name, StatePlace())}
+    states = named_states(name, StatePlace()) if read is None else read
+    found = {state.file_name: state for state in states}
     if CPU_FILE not in found:
         sources.add("state", f"no {CPU_FILE} in {name}: as a fresh node", "given")
     for kind in (CPU_FILE, MEMORY_FILE):

@@ -39,6 +39,7 @@ class CheckpointInputs(Record):
     ``memory`` is what a machine has that was recorded without it. ``pod_resources`` is where the kubelet that
     runs is asked. ``driver_arguments`` are the flags of a driver for CPUs that is to run beside it.
     ``listed`` are the node's pods where they are read already; else ``pods`` may be a file of them.
+    ``states`` are the state files where these are read already.
     ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
     """
 
@@ -53,6 +54,7 @@ class CheckpointInputs(Record):
     in_place: bool = False
     lock: "RunLock | None" = None
     listed: "tuple[Pod, ...] | None" = None
+    states: "tuple[StateInput, ...] | None" = None
 
 
 class StateInput(Record):
@@ -78,6 +80,7 @@ class StatePlace(Record):
 
     ``root`` is where the node's file tree stands, ``directory`` the kubelet's root directory in it.
     ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
+    ``read`` are the files that have been read there before: another time they may be others.
     """
 
     machine: "MachineSource | None" = None
@@ -85,6 +88,7 @@ class StatePlace(Record):
     directory: str = _USUAL
     in_place: bool = False
     lock: "RunLock | None" = None
+    read: tuple[StateInput, ...] | None = None
 
 
 def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateInput, ...]:
@@ -92,7 +96,10 @@ def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateIn
 
     Raise InputError for a file that is no state file, UsageError where nothing says which files are meant.
     """
-    found = tuple(named_states(name, place) if name else _of_machine(place))
+    if place.read is not None:
+        found = place.read
+    else:
+        found = tuple(named_states(name, place) if name else _of_machine(place))
     for state in found:
         given = name or place.root != Path("/")
         origin: Origin = "given" if given else "live" if state.path else "capture"

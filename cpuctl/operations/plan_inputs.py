@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.start import StartResult
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.inputs.starting_state import StartingState
+    from cpuctl.inputs.state_files import StateInput
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.machine_info import MachineInfo
@@ -202,12 +203,16 @@ def planning_for(given: GivenPods, inputs: PlanningInputs, sources: Sources) -> 
 
 
 def node_planning(
-    inputs: PlanningInputs, source: MachineSource, loaded: LoadedKubelet, sources: Sources
+    inputs: PlanningInputs,
+    source: MachineSource,
+    loaded: LoadedKubelet,
+    sources: Sources,
+    states: tuple[StateInput, ...] | None = None,
 ) -> Planning:
     """Read what a node has beside its machine and its kubelet: state, who runs, devices, and a policy.
 
-    Nobody comes yet. Raise InputError for files that cannot be used, PolicyError for a policy that cannot be
-    loaded.
+    Nobody comes yet. *states* are the files that are named, where they are read already. Raise InputError for
+    files that cannot be used, PolicyError for a policy that cannot be loaded.
     """
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.inputs.starting_state import load_starting_state
@@ -219,7 +224,7 @@ def node_planning(
         incoming=(),
         source=source,
         loaded=loaded,
-        initial=load_starting_state(inputs.state, inputs.pods, source, loaded.kubelet, sources),
+        initial=load_starting_state(inputs.state, inputs.pods, source, loaded.kubelet, sources, states),
         devices=load_devices(inputs.node.devices, sources, info=source.info),
         sources=sources,
         server=None if inputs.skip_api_server else PodServer(rules_of_pods(loaded.kubelet).server),

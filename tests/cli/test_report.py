@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cpuctl.inputs import state_files
+from cpuctl.machine.tree import DirectoryTree
 from tests.audit.node_tree import clean_node, with_kubelet_files
 from tests.capture.node_texts import written
 from tests.cli.conftest import ROOT, Cpuctl, Result
@@ -209,3 +212,43 @@ def test_people_read_a_summary(columns: int, cpuctl: Cpuctl) -> None:
     assert not any(line.startswith("note: ") for line in lines)
     wide = cpuctl("report", NODE, *PODS, *V36, *MANIFESTS, "-q", "-o", "wide", columns=columns).out
     assert "  fix: taskset -acp 0-1 231" in wide
+
+
+def test_state_files_are_read_once_for_all_parts(
+    tmp_path: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kubelet that writes them meanwhile would have a page say two things."""
+    node = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
+    named: list[str] = []
+    read = state_files.named_states
+
+    def counted(name: str, place: state_files.StatePlace) -> Iterator[state_files.StateInput]:
+        named.append(name)
+        return read(name, place)
+
+    monkeypatch.setattr(state_files, "named_states", counted)
+    words = ("--state", str(node / "var/lib/kubelet"), "-T", "more=1/1,64Mi")
+    report = answer(cpuctl("report", str(node), *V36, *words, "-q", "-o", "json"))
+    assert {"state", "holders", "audit", "plan"} <= report.keys()
+    assert named == [str(node / "var/lib/kubelet")]
+
+
+def test_an_audit_of_newer_state_files_than_the_other_parts_is_told(
+    tmp_path: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
+    words = ("report", str(node), *V36, "-q", "-o", "json")
+    told = "the kubelet changed its state files meanwhile"
+    assert told not in json.dumps(answer(cpuctl(*words)))
+    times, read = [0], DirectoryTree.read
+
+    def rewritten(tree: DirectoryTree, path: str) -> str | None:
+        text = read(tree, path)
+        if path.endswith("/cpu_manager_state") and text is not None:
+            times[0] += 1
+            return text if times[0] == 1 else f"{text}\n"
+        return text
+
+    monkeypatch.setattr(DirectoryTree, "read", rewritten)
+    unknown = answer(cpuctl(*words))["unknown"]
+    assert [each["part"] for each in unknown if each["what"].startswith(told)] == ["audit"]

@@ -116,6 +116,7 @@ def read_checkpoint_case(inputs: CheckpointInputs, host: KubeletHost, sources: S
         directory=host.kubelet.config.root_dir,
         in_place=inputs.in_place,
         lock=inputs.lock,
+        read=inputs.states,
     )
     states = read_states(inputs.state, place, sources)
     rules = rules_of_pods(host.kubelet)

@@ -29,11 +29,14 @@ class CounterFiles:
 
     def __init__(self, root: Root) -> None:
         self.root = root
+        self.replaced: set[str] = set()
+        """Files that were gone when they were read last, and there again: what they count began anew."""
         self._open: dict[str, int] = {}
         self._most = _room_for_files()
 
     def read(self, path: str, *, keep: bool = True) -> bytes | None:
         """Return what a file holds now; None where there is none, or it may not be read."""
+        self.replaced.discard(path)
         handle = self._open.get(path)
         if handle is None:
             return self._first(path, keep=keep)
@@ -41,7 +44,9 @@ class CounterFiles:
             return _whole(handle)
         except OSError:  # ESRCH or ENODEV: the thread has ended, the group has gone
             self.forget(path)
-            return self._first(path, keep=keep)
+            if (data := self._first(path, keep=keep)) is not None:
+                self.replaced.add(path)
+            return data
 
     def names(self, path: str) -> list[str]:
         """Return the names in a directory, none where it cannot be listed."""
@@ -52,6 +57,7 @@ class CounterFiles:
 
     def forget(self, path: str) -> None:
         """Close a file that is not read again."""
+        self.replaced.discard(path)
         if (handle := self._open.pop(path, None)) is not None:
             os.close(handle)
 

@@ -239,8 +239,10 @@ class Sampler:
         at, path = self._watched.hierarchies, container.path
         if at is None:
             return
-        counts = self._group(at, container)
-        self._groups.setdefault(path, _Track()).put(self._clock(), counts)
+        counts, track = self._group(at, container), self._groups.setdefault(path, _Track())
+        if f"{at.cpu}{path}/cpu.stat" in self._files.replaced:
+            track.put(self._clock(), None)  # another group of this name, which may have used more already
+        track.put(self._clock(), counts)
         tids = self._tids.get(path)
         if not tids or self._count % _LIST_THREADS_EVERY == 0:
             tids = self._list_threads(at, container)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from cpuctl.cgroups.hierarchies import Hierarchies
 from cpuctl.cpuset import CPUSet
+from cpuctl.live import counters
 from cpuctl.live.counters import CounterFiles
 from cpuctl.live.sampler import Sampler, Watched, WatchedContainer
 from cpuctl.root_directory import Root
@@ -16,6 +19,43 @@ from cpuctl.root_directory import Root
 AT = "sys/fs/cgroup"
 HIERARCHIES = Hierarchies(version=2, cpuset=AT, cpu=AT, memory=AT, hugetlb=AT)
 GROUP = "/kubepods/pod1/c1"
+
+
+def test_a_group_that_is_made_again_begins_anew_whatever_it_has_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group of the same name that has used more already has not used the difference in a second.
+
+    The kernel says ENODEV where a file of a group that has gone is read on (kernfs).
+    """
+    stat, gone = tmp_path / AT / GROUP.strip("/") / "cpu.stat", set()
+    for path, text in ((tmp_path / "proc/stat", "cpu0 1 0 0 1 0 0 0 0\n"), (stat, "usage_usec 5000000\n")):
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    read = counters._whole
+
+    def as_kernfs(handle: int) -> bytes:
+        if os.fstat(handle).st_ino in gone:
+            raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+        return read(handle)
+
+    monkeypatch.setattr(counters, "_whole", as_kernfs)
+    container = WatchedContainer(CPUSet.parse("0"), path=GROUP)
+    clock = iter(range(10_000))
+    watched = Watched(HIERARCHIES, (container,))
+    sampler = Sampler(CounterFiles(Root(tmp_path)), watched, lambda: float(next(clock)))
+    spans = []
+    for used in (6_000_000, 9_000_000, 9_500_000):
+        window = sampler.take()
+        spans.append(None if window is None else window.groups.get(GROUP))
+        if used == 9_000_000:
+            gone.add(stat.stat().st_ino)
+            stat.rename(stat.with_name("before"))  # keeps its number from being given again
+        stat.write_text(f"usage_usec {used}\n")
+    window = sampler.take()
+    spans.append(None if window is None else window.groups.get(GROUP))
+    told = [span and (span.before.used, span.after.used) for span in spans]
+    assert told == [None, (5.0, 6.0), None, (9.0, 9.5)]
 
 
 def reads_of(root: Path, cpus: int, threads: int, looks: int) -> Counter[str]:

@@ -6,9 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from cpuctl.documents.loading import load_documents
+from cpuctl.dra.node import NodeClaims
+from cpuctl.engine.outcome import Pending, Undetermined
+from cpuctl.pods.model import Pod
 from tests.cli.conftest import Cpuctl
 from tests.dra.claims import claim, cpus, pod
 
@@ -83,6 +87,24 @@ def test_a_pod_waits_for_devices_until_others_are_gone(cpuctl: Cpuctl, tmp_path:
 
 
 COUNTING = {"version": "1.37", "config": {"featureGates": {"DRANodeAllocatableResources": True}}}
+
+
+def test_the_claims_of_a_waiting_pod_are_tried_once_each_time(
+    cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it comes, in the scheduler's three rounds until it is bound, and when the kubelet admits it."""
+    tried: list[str] = []
+    allocate = NodeClaims.allocate
+
+    def counted(claims: NodeClaims, pod: Pod) -> Pending | Undetermined | None:
+        tried.append(pod.name)
+        return allocate(claims, pod)
+
+    monkeypatch.setattr(NodeClaims, "allocate", counted)
+    text = "".join(claim(name, cpus(12)) + pod(f"p{name}", name) for name in "abc")
+    found = replayed(cpuctl, tmp_path, text, come("pa"), come("pb"), come("pc", "1s"), go("pa", "5s"))
+    assert found["final"]["pods"]["default/pc"]["phase"] == "Running"
+    assert tried.count("pc") == 5
 
 
 def test_the_scheduler_looks_for_room_for_what_claims_count_as(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -105,31 +105,27 @@ def schedule(world: World) -> None:
     for life in sorted(waiting, key=lambda life: life.number):
         if world.kubelet is None or world.allocatable is None or not fits(world, life, world.allocatable):
             continue
-        if not _bindable(world, life) or not _fits_with_claims(world, life, world.allocatable):
+        if not _bindable(world, life, world.allocatable):
             continue
         life.bound, life.reason, life.message = True, "", ""
         world.record(EntryKind.SCHEDULED, "is bound to the node: the scheduler finds that it fits", life)
         admit(world, world.kubelet, life)
 
 
-def _bindable(world: World, life: PodLife) -> bool:
-    """Return whether the scheduler finds devices for a pod's claims; if not, the pod says why it waits."""
+def _bindable(world: World, life: PodLife, allocatable: Allocatable | None = None) -> bool:
+    """Return whether the scheduler finds devices for a pod's claims; if not, the pod says why it waits.
+
+    With *allocatable*, there must be room for what they count as, too: that is known once they are allocated.
+    """
     pod = life.running.allocated
     if world.claims is None or not pod.resource_claims:
         return True
-    found = world.claims.copy().allocate(pod)
+    tried = world.claims.copy()
+    found = tried.allocate(pod)
     if isinstance(found, Pending):
         life.bound, life.reason, life.message = False, "Unschedulable", found.message
-    return not isinstance(found, Pending)
-
-
-def _fits_with_claims(world: World, life: PodLife, allocatable: Allocatable) -> bool:
-    """Return whether there is room for a pod and its claims: what they count as is known once allocated."""
-    if world.claims is None or not life.running.spec.resource_claims:
-        return True
-    claims = world.claims.copy()
-    claims.allocate(life.running.spec)
-    return _fits(world, claims.counted(life.running.spec), allocatable)
+        return False
+    return allocatable is None or _fits(world, tried.counted(life.running.spec), allocatable)
 
 
 def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:

@@ -34,6 +34,10 @@ _REMEDIES = {
 }
 
 
+NO_MACHINE = "is a kubelet configuration, not a machine"
+"""What a file is that was named in the place of another: the command line knows the option for it."""
+
+
 class CpuctlError(Exception):
     """Base of everything cpuctl raises on purpose.
 

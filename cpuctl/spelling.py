@@ -13,6 +13,12 @@ _A_TYPO = 0.85
 """How alike two long names are that one slip of the hand apart."""
 
 
+def did_you_mean(word: str, known: Iterable[str], otherwise: str = "", *, likeness: float = 0.6) -> str:
+    """Write the hint at the known word that was probably meant, else *otherwise*."""
+    meant = nearest(word, known, likeness)
+    return f"did you mean {meant}?" if meant else otherwise
+
+
 def nearest_spelling(word: str, known: Iterable[str]) -> str:
     """Find the known word of which this is a misspelling: another word that is like it is not meant."""
     return nearest(word, known, _A_TYPO)

@@ -87,7 +87,7 @@ _SET_BY_SOMEBODY = frozenset({"cpuset-differs", "effective-differs", "threads-ou
 
 
 def by_cause(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Tell memory that lies where a container's list lets it with that list: to set it right comes first."""
+    """Merge memory on NUMA nodes that a container's list wrongly allows into the finding about that list."""
     spilled = {each.place.path: each for each in findings if each.code == "memory-spill"}
     lists = {each.place.path for each in findings if each.code == "mems-differ"}
     return tuple(

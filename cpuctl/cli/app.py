@@ -16,7 +16,7 @@ from cpuctl import __version__
 from cpuctl.cli.command_table import COMMANDS, GROUPS
 from cpuctl.cli.output import complain, forget_written, unanswered
 from cpuctl.cli.panels import PanelledCommand
-from cpuctl.errors import MISSING, CpuctlError, InputError, UsageError, unreadable
+from cpuctl.errors import MISSING, NO_MACHINE, CpuctlError, InputError, UsageError, unreadable
 
 EXIT_INTERNAL = 1
 EXIT_NO = 3
@@ -192,7 +192,11 @@ def _refuse_second_machine(arguments: Sequence[str]) -> None:
 
 
 def _meant(error: CpuctlError, arguments: Sequence[str]) -> str:
-    """Return a hint at the file that was meant by a name of the command line that none has."""
+    """Return a hint at the file, or at the option, that was meant by a name of the command line."""
+    if error.message == NO_MACHINE:
+        from cpuctl.cli.usage import with_configuration
+
+        return with_configuration(error.where, typer.main.get_command(app), arguments)
     if error.message != MISSING or not any(word.endswith(error.where or "?") for word in arguments):
         return ""
     from cpuctl.documents.files import nearest_path

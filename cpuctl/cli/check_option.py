@@ -23,9 +23,8 @@ def chosen_checks(text: str) -> Sequence[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in CHECK_NAMES]
     if unknown:
-        from cpuctl.spelling import nearest
+        from cpuctl.spelling import did_you_mean
 
-        meant = nearest(unknown[0], CHECK_NAMES)
-        hint = f"did you mean {meant}?" if meant else f"choose from {', '.join(CHECK_NAMES)}"
+        hint = did_you_mean(unknown[0], CHECK_NAMES, f"choose from {', '.join(CHECK_NAMES)}")
         raise UsageError(f"unknown check {unknown[0]!r}", where="--check", hint=hint)
     return names or CHECK_NAMES

@@ -41,6 +41,10 @@ class PanelledCommand(TyperCommand):
                 ctx.params["machine"] = default.value
         return rest
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401  # typer's types are private
+        """Write arguments as other tools do: bare, but in brackets what may be left out."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # typer's types are private
         """Write a section a panel; of the kubelet's options only their names."""
         for panel, parameters in in_panels(self.get_params(ctx)).items():

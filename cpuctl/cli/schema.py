@@ -37,5 +37,8 @@ def schema(
         typer.echo("\n".join(schema_names()))
         return
     if name not in schema_names():
-        raise UsageError(f"unknown schema {name!r}", hint=f"choose from {', '.join(schema_names())}")
+        from cpuctl.spelling import did_you_mean
+
+        hint = did_you_mean(name, schema_names(), f"choose from {', '.join(schema_names())}")
+        raise UsageError(f"unknown schema {name!r}", hint=hint)
     typer.echo(schema_text(name), nl=False)

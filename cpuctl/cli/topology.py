@@ -410,12 +410,15 @@ def _columns(text: str) -> "list[ColumnName]":
     if text == "all":
         return list(ALL_COLUMNS)
     columns = {str(name): name for name in ALL_COLUMNS}
-    wanted = [name.strip().upper() for name in text.split(",") if name.strip()]
-    unknown = [name for name in wanted if name not in columns]
+    wanted = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in wanted if name.upper() not in columns]
     if unknown:
-        known = ", ".join(ALL_COLUMNS).lower()
-        raise UsageError(f"unknown column {unknown[0]!r}", where="--columns", hint=f"choose from {known}")
-    return [columns[name] for name in wanted]
+        from cpuctl.spelling import did_you_mean
+
+        known = [name.lower() for name in columns]
+        hint = did_you_mean(unknown[0], known, f"choose from {', '.join(known)}")
+        raise UsageError(f"unknown column {unknown[0]!r}", where="--columns", hint=hint)
+    return [columns[name.upper()] for name in wanted]
 
 
 FOREIGN = frozenset({TopologyOutput.LSCPU, TopologyOutput.NUMACTL, TopologyOutput.HWLOC_XML})

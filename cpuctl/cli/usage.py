@@ -6,17 +6,20 @@ The parser has words of its own, over several lines and without a next step; the
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from cpuctl import option_names
 from cpuctl.errors import UsageError
-from cpuctl.spelling import nearest
+from cpuctl.spelling import did_you_mean, nearest
 
 _NO_COMMAND = re.compile(r"No such command '(.*?)'\.", re.DOTALL)
 _EXTRA = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
 _NEEDS = re.compile(r"Option '(.*)' requires (?:an|(\d+)) arguments?\.")
 _TAKES_NONE = re.compile(r"Option '(.*)' does not take a value\.")
 _NO_CHOICE = re.compile(r"(?P<found>'.*') is not one of (?P<choices>'.*')\.", re.DOTALL)
+_FLAG_WITH_VALUE = re.compile(r"-[A-Za-z]*([A-Za-z])=.*", re.DOTALL)
 _NO_NUMBER = re.compile(r"(?P<found>.*) is not (?:a valid \w+(?: range)?|in the range .*)\.", re.DOTALL)
 _OF_RUNNING_NODES = ("cpuctl top", "cpuctl watch")
 _LIKE = 0.8
@@ -32,6 +35,10 @@ def explained(error: Any, command: Any, arguments: Sequence[str]) -> UsageError:
         named, path = error.ctx.command, error.ctx.command_path
     else:
         named, path = _called(command, arguments)
+    if getattr(error, "option_name", "") == "-=":
+        return _value_of_flag(named, path, arguments)
+    if hasattr(error, "possibilities"):
+        return _of_options(error.option_name, named, path, arguments)
     return _of_names(error, named, path) or _of_values(error, named, path) or _other(error, path)
 
 
@@ -46,21 +53,88 @@ def _called(command: Any, arguments: Iterable[str]) -> tuple[Any, str]:  # noqa:
 
 
 def _of_names(error: Any, command: Any, path: str) -> UsageError | None:  # noqa: ANN401
-    """Explain a command, an option or an argument that there is not."""
-    if hasattr(error, "possibilities"):
-        meant = nearest(error.option_name, _options(command), _LIKE)
-        hint = f"did you mean {meant}?" if meant else f"{path} -h lists the options"
-        return UsageError(f"no such option: {error.option_name}", hint=hint)
+    """Explain a command or an argument that there is not."""
     if unknown := _NO_COMMAND.match(error.message):
-        meant = nearest(unknown[1], command.list_commands(error.ctx))
-        hint = f"did you mean {meant}?" if meant else f"{path} -h lists the commands"
+        hint = did_you_mean(unknown[1], command.list_commands(error.ctx), f"{path} -h lists the commands")
         return UsageError(f"no such command: {unknown[1]}", hint=hint)
     if extra := _EXTRA.match(error.message):
         hint = f"usage: {_usage(error.ctx)}"
         if path in _OF_RUNNING_NODES:
-            hint = f"it reads a running node; for a recording, use cpuctl audit {extra[1]}"
+            hint = f"it reads a running node; for a recording, use cpuctl audit {shlex.quote(extra[1])}"
         return UsageError(f"unexpected argument: {extra[1]}", hint=hint)
     return None
+
+
+def _of_options(written: str, command: Any, path: str, arguments: Sequence[str]) -> UsageError:  # noqa: ANN401
+    """Explain an option that there is not: one of the command may be meant, or a flag of the kubelet."""
+    from cpuctl.kubelet.flags.table import FLAGS
+
+    known = _options(command)
+    hint = f"{path} -h lists the options"
+    takes_flags, name = option_names.KUBELET_ARGS in known, written.removeprefix("--")
+    if meant := nearest(written, known, _LIKE):
+        hint = f"did you mean {meant}?"
+    elif takes_flags and name in FLAGS:
+        hint = f"it is a kubelet flag: write {_handed_on(name, written, arguments)}"
+    elif meant := _begun(written, known):
+        hint = f"did you mean {meant}?"
+    elif takes_flags and (meant := nearest(name, FLAGS, _LIKE) or _begun(name, FLAGS)):
+        hint = f"did you mean {_handed_on(meant, written, arguments)}?"
+    return UsageError(f"no such option: {written}", hint=hint)
+
+
+def _handed_on(flag: str, written: str, arguments: Sequence[str]) -> str:
+    """Write a flag of the kubelet with the value that was given behind *written*."""
+    value = _value_of(written, arguments)
+    return shlex.join([option_names.KUBELET_ARGS, f"--{flag}={value}" if value else f"--{flag}"])
+
+
+def _begun(written: str, known: Iterable[str]) -> str:
+    """Return the shortest known word that begins as something does, but for a slip of the hand."""
+    shortest = sorted((each for each in known if len(each) > len(written)), key=len, reverse=True)
+    beginnings = {each[: len(written)]: each for each in shortest}
+    return beginnings.get(nearest(written, beginnings, _LIKE), "")
+
+
+def _value_of(written: str, arguments: Sequence[str]) -> str:
+    """Return what stands behind an option that nobody knows, as far as it looks like a value."""
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        option, equals, value = word.partition("=")
+        if option == written:
+            return value if equals else following if not following.startswith("-") else ""
+    return ""
+
+
+def _value_of_flag(command: Any, path: str, arguments: Sequence[str]) -> UsageError:  # noqa: ANN401
+    """Explain ``-q=3``, of which the parser takes the equals sign for an option."""
+    known = _options(command)
+    written = (match[1] for word in arguments if (match := _FLAG_WITH_VALUE.fullmatch(word)))
+    letter = next((each for each in written if getattr(known.get(f"-{each}"), "is_flag", False)), "")
+    if not letter:
+        return UsageError("no such option: -=", hint=f"{path} -h lists the options")
+    return UsageError("takes no value", where=f"-{letter}", hint=f"write -{letter} alone")
+
+
+def with_configuration(file: str, command: Any, arguments: Sequence[str]) -> str:  # noqa: ANN401
+    """Write the hint at the same command line with a kubelet configuration behind its own option.
+
+    Nothing where the command has no such option, where it is given already, or where the file was not named
+    on the command line.
+    """
+    called, _ = _called(command, arguments)
+    option = option_names.KUBELET_CONFIG
+    if option not in _options(called) or any(word.partition("=")[0] == option for word in arguments):
+        return ""
+    words, taken = list(arguments), False
+    for at, word in enumerate(words):
+        if word in (f"-m{file}", f"--machine={file}"):
+            words[at : at + 1], taken = [option, file], True
+        elif word == file:
+            named = words[at - 1] in ("-m", "--machine")
+            words[at - named : at + 1], taken = [option, file], True
+        if taken:
+            return f"name it with the option: {shlex.join(['cpuctl', *words])}"
+    return ""
 
 
 def _of_values(error: Any, command: Any, path: str) -> UsageError | None:  # noqa: ANN401
@@ -75,6 +149,8 @@ def _of_values(error: Any, command: Any, path: str) -> UsageError | None:  # noq
         metavar = option and option.metavar
         expected = "expected a value, found none" if values == 1 else f"expected {values} values"
         hint = f"use {needs[1]} {metavar}" if metavar else f"{path} -h explains its value"
+        if choices := option and getattr(option.type, "choices", ()):
+            hint = f"choose from {', '.join(map(str, choices))}"
         return UsageError(expected, where=needs[1], hint=hint)
     if takes_none := _TAKES_NONE.match(error.message):
         return UsageError("takes no value", where=takes_none[1], hint=f"use {takes_none[1]} alone")
@@ -86,9 +162,8 @@ def _wrong(message: str, parameter: Any) -> UsageError:  # noqa: ANN401
     where = parameter.opts[-1] if parameter.param_type_name == "option" else _metavar(parameter)
     if wrong := _NO_CHOICE.fullmatch(message):
         choices = re.findall(r"'([^']*)'", wrong["choices"])
-        meant = nearest(wrong["found"].strip("'"), choices)
         expected = f"expected one of {', '.join(choices)}, found {wrong['found']}"
-        return UsageError(expected, where=where, hint=f"did you mean {meant}?" if meant else "")
+        return UsageError(expected, where=where, hint=did_you_mean(wrong["found"].strip("'"), choices))
     if wrong := _NO_NUMBER.fullmatch(message):
         return UsageError(f"expected {_numbers(parameter.type)}, found {wrong['found']}", where=where)
     return UsageError(message, where=where)

@@ -129,8 +129,10 @@ class Cursor(NamedTuple):
         """Read a string that must be one of *choices*."""
         allowed = list(choices)
         if self.value not in allowed:
-            hint = _meant(self.value, allowed) if isinstance(self.value, str) else ""
-            raise self.expected("one of " + ", ".join(allowed), hint=hint)
+            # Of one word, "did you mean" would only say again what is expected.
+            guesses = isinstance(self.value, str) and len(allowed) > 1
+            hint = _meant(str(self.value), allowed) if guesses else ""
+            raise self.expected(_one_of(allowed), hint=hint)
         return self.text()
 
     def refuse_others(self, known: Collection[str], *, because: Callable[[str], str] = lambda _: "") -> None:
@@ -141,7 +143,7 @@ class Cursor(NamedTuple):
         for key, member in self.members().items():
             if key not in known:
                 hint = because(key) or _meant(key, known)
-                raise member.error(f"unknown key {key}, expected one of {', '.join(known)}", hint=hint)
+                raise member.error(f"unknown key {key}, expected {_one_of(known)}", hint=hint)
 
     def quantity(self) -> Quantity:
         """Read a Kubernetes quantity: a string, a bare number (``0.5``), or null for zero."""
@@ -167,8 +169,11 @@ class Cursor(NamedTuple):
             raise self.error(f"expected a CPU list, found {describe(text)}: {error}") from None
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
-    from cpuctl.spelling import nearest
+def _one_of(choices: Collection[str]) -> str:
+    return f"{'one of ' if len(choices) > 1 else ''}{', '.join(choices)}"
 
-    meant = nearest(word, known)
-    return f"did you mean {meant}?" if meant else ""
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    from cpuctl.spelling import did_you_mean
+
+    return did_you_mean(word, known)

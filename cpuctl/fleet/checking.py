@@ -67,10 +67,12 @@ def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName,
     names = {name.strip() for name in text.split(",") if name.strip()}
     known = (*CHECKS, NRT) if published else CHECKS
     if unknown := sorted(names.difference(known)):
-        hint = f"choose from {', '.join(known)}"
         if unknown[0] == NRT:
             needs = "kubectl get noderesourcetopologies -o json > nrt.json, then add --nrt nrt.json"
             raise UsageError("needs the published objects", where="--check nrt", hint=needs)
+        from cpuctl.spelling import did_you_mean
+
+        hint = did_you_mean(unknown[0], known, f"choose from {', '.join(known)}")
         raise UsageError(f"unknown check {unknown[0]!r}", where="--check", hint=hint)
     return tuple(name for name in known if name in names or not names)
 

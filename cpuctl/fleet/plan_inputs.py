@@ -65,11 +65,10 @@ class FleetPlanInputs(NamedTuple):
         """Raise UsageError for a node to be left out that the fleet does not have."""
         for option, names in (("--drain", self.drained), ("--without", self.without)):
             if unknown := [name for name in names if name not in known]:
-                from cpuctl.spelling import nearest
+                from cpuctl.spelling import did_you_mean
 
-                meant = nearest(unknown[0], known)
-                others = f"did you mean {meant}?" if meant else f"there are {few(sorted(known))}"
-                raise UsageError(f"there is no node {unknown[0]!r} in the fleet", where=option, hint=others)
+                hint = did_you_mean(unknown[0], known, f"there are {few(sorted(known))}")
+                raise UsageError(f"there is no node {unknown[0]!r} in the fleet", where=option, hint=hint)
 
 
 class Cluster(NamedTuple):

@@ -71,7 +71,10 @@ def read_driver_arguments(text: str) -> DriverFlags:
     while arguments:
         name, equals, value = arguments.pop(0).partition("=")
         if name not in _FLAGS:
-            raise _bad_arguments(f"unknown flag {name}", hint=f"known flags: {', '.join(_FLAGS)}")
+            from cpuctl.spelling import did_you_mean
+
+            hint = did_you_mean(name, _FLAGS, f"known flags: {', '.join(_FLAGS)}", likeness=0.8)
+            raise _bad_arguments(f"unknown flag {name}", hint=hint)
         if not equals and name not in _SWITCHES:
             if not arguments:
                 raise _bad_arguments(f"flag needs an argument: {name}")

@@ -358,11 +358,11 @@ def _distinct_names(pods: Sequence[StoredPod]) -> Iterator[str]:
 
 
 def _unknown(text: str, pods: Sequence[StoredPod]) -> UsageError:
-    from cpuctl.spelling import nearest
+    from cpuctl.spelling import did_you_mean
 
     names = list(dict.fromkeys(pod.full_name for pod in pods))
-    meant = nearest(text, (*names, *(pod.name for pod in pods)))
-    hint = f"did you mean {meant}?" if meant else f"known pods: {few_names(names)}" if names else ""
+    otherwise = f"known pods: {few_names(names)}" if names else ""
+    hint = did_you_mean(text, (*names, *(pod.name for pod in pods)), otherwise)
     return UsageError(f"there is no pod {text!r}", where=_WHERE, hint=hint)
 
 

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpuctl.errors import CpuctlError, InputError, unreadable
+from cpuctl.errors import NO_MACHINE, CpuctlError, InputError, unreadable
 from cpuctl.machine.machine_info import MachineInfo, kubelet_view
 from cpuctl.machine.model import Machine
 from cpuctl.machine.recording_layout import SOS_COMMANDS
@@ -91,7 +91,7 @@ def _from_file(name: str, node: str) -> MachineSource:
         from shlex import quote
 
         hint = f"use it as an option: cpuctl config check --kubelet-config {quote(name)}"
-        raise InputError("is a kubelet configuration, not a machine", where=name, hint=hint)
+        raise InputError(NO_MACHINE, where=name, hint=hint)
     return _from_archive(path, node)
 
 

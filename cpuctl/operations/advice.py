@@ -20,7 +20,7 @@ from cpuctl.kubelet.policy_options import VARIED
 from cpuctl.operations.advised_settings import Choice, Equivalence, LeftOut, Space
 from cpuctl.operations.configuration import check_kubelet
 from cpuctl.records import replace
-from cpuctl.spelling import nearest
+from cpuctl.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from cpuctl.engine.admission import Admission
@@ -52,8 +52,7 @@ def read_kept(names: Iterable[str]) -> frozenset[str]:
     """Read what is to stay as it is; raise UsageError for what is not varied."""
     for name in names:
         if name not in VARIED:
-            meant = nearest(name, VARIED)
-            hint = f"did you mean {meant}?" if meant else f"expected one of {', '.join(VARIED)}"
+            hint = did_you_mean(name, VARIED, f"expected one of {', '.join(VARIED)}")
             raise UsageError(f"{name!r} cannot be varied", where=option_names.KEEP, hint=hint)
     return frozenset(names)
 

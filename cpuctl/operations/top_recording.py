@@ -132,8 +132,12 @@ class Recording(NamedTuple):
 def _objection(document: Top) -> str:
     """Say what is wrong with a moment that was refused: the schema itself knows, and takes its time."""
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
-    error = next(Draft202012Validator(json.loads(schema_text(_SCHEMA))).iter_errors(document), None)
+    # To a schema 1.0 is an integer, and to the check that refused the moment it is none.
+    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    validator = extend(Draft202012Validator, type_checker=whole)  # type: ignore[no-untyped-call]
+    error = next(validator(json.loads(schema_text(_SCHEMA))).iter_errors(document), None)
     if error is None:
         return "a number is out of range"
     place = error.json_path.removeprefix("$").removeprefix(".")

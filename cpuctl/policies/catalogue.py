@@ -88,11 +88,10 @@ def _named(name: str) -> Plugin:
             hint="select one by its file: FILE.py:CLASS",
         )
     if not found:
-        from cpuctl.spelling import nearest
+        from cpuctl.spelling import did_you_mean
 
         names = sorted({each.name for each in known()})
-        meant = nearest(name, names)
-        hint = f"did you mean {meant}?" if meant else f"expected {', '.join(names)} or FILE.py:CLASS"
+        hint = did_you_mean(name, names, f"expected {', '.join(names)} or FILE.py:CLASS")
         raise UsageError(f"unknown policy {name!r}", where=option_names.POLICY, hint=hint)
     return found[0]
 

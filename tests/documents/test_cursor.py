@@ -41,6 +41,7 @@ WRONG = [
     Wrong(
         "blue", lambda c: c.one_of(("red", "green")), 'expected one of red, green, found the string "blue"'
     ),
+    Wrong("blue", lambda c: c.one_of(("red",)), 'expected red, found the string "blue"'),
     Wrong("[2]", Cursor.quantity, "expected a quantity, found a list"),
     Wrong("true", Cursor.quantity, "expected a quantity, found true"),
     Wrong("5", Cursor.cpu_set, "expected a string, found the number 5"),

@@ -202,11 +202,11 @@ def at(event: dict[str, Any]) -> dict[str, Any]:
 
 
 MISTAKES = [
-    Mistake("kind", "kind", 'expected one of Timeline, found the string "Plan"', members={"kind": "Plan"}),
+    Mistake("kind", "kind", 'expected Timeline, found the string "Plan"', members={"kind": "Plan"}),
     Mistake(
         "version",
         "apiVersion",
-        'expected one of cpuctl/v1alpha1, found the string "v1"',
+        'expected cpuctl/v1alpha1, found the string "v1"',
         members={"apiVersion": "v1"},
     ),
     Mistake(

@@ -31,7 +31,7 @@ from cpuctl.kubelet.flags.values import read_flag
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import CPU_POLICY_OPTIONS, PREFER_CLOSEST, TOPOLOGY_OPTIONS
 from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion
-from cpuctl.spelling import nearest
+from cpuctl.spelling import did_you_mean
 
 T = TypeVar("T")
 
@@ -108,8 +108,7 @@ def _pair(word: str, where: str) -> tuple[str, str]:
         return VERSION, word
     name, equals, value = (part.strip() for part in _ALONE.get(word, word).partition("="))
     if not equals:
-        meant = nearest(word, _ALONE)
-        hint = f"did you mean {meant}?" if meant else _FORM
+        hint = did_you_mean(word, _ALONE, _FORM)
         raise UsageError(f"expected NAME=VALUE, found {word!r}", where=where, hint=hint)
     mapping = next((mapping for mapping, members in _MEMBERS.items() if name in members), "")
     return f"{mapping}.{name}" if mapping else name, value
@@ -189,8 +188,7 @@ class _Reader:
             raise UsageError(f"{name}={value}: {error}", where=self.where, hint=_FORM) from None
 
     def _unknown(self, name: str, among: str, known: Iterable[str]) -> UsageError:
-        meant = nearest(name, known)
-        hint = f"did you mean {meant}?" if meant else _FORM
+        hint = did_you_mean(name, known, _FORM)
         return UsageError(f'"{name}" is not one of {among}', where=self.where, hint=hint)
 
 

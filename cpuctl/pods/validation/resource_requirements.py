@@ -263,12 +263,10 @@ def _worded(problem: str, rules: ServerRules) -> str:
 
 
 def _hint(name: str) -> str:
-    from difflib import get_close_matches
+    from cpuctl.spelling import did_you_mean
 
-    near = get_close_matches(name.lower(), _OF_CONTAINERS, n=1, cutoff=0.75)
-    if near:
-        return f"did you mean {near[0]}?"
-    return "" if name in _STANDARD else "use the full name of a device plugin's resource: vendor.com/device"
+    vendors = "use the full name of a device plugin's resource: vendor.com/device"
+    return did_you_mean(name, _OF_CONTAINERS, "" if name in _STANDARD else vendors, likeness=0.75)
 
 
 def _is_native(name: str) -> bool:

@@ -119,10 +119,6 @@ def _unknown(field_path: FieldPath, name: str, meant: str) -> Finding:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches
+    from cpuctl.spelling import nearest
 
-    if len(name) > _LONGEST_FIELD:
-        return ""
-    by_sound = {each.casefold(): each for each in known}
-    matches = get_close_matches(name.casefold(), by_sound, n=1, cutoff=0.75)
-    return by_sound[matches[0]] if matches else ""
+    return nearest(name, known, 0.75) if len(name) <= _LONGEST_FIELD else ""

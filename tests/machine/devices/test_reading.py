@@ -61,9 +61,9 @@ REFUSED = [
     (
         "other kind",
         "apiVersion: cpuctl/v1alpha1\nkind: Device\nresources: {}",
-        "kind: expected one of Devices",
+        "kind: expected Devices",
     ),
-    ("other version", "apiVersion: v1\nkind: Devices\nresources: {}", "expected one of cpuctl/v1alpha1"),
+    ("other version", "apiVersion: v1\nkind: Devices\nresources: {}", "expected cpuctl/v1alpha1"),
     ("no kind", "apiVersion: cpuctl/v1alpha1\nresources: {}", "kind is missing"),
     ("two documents", f"{HEAD}resources: {{}}\n---\n{HEAD}resources: {{}}", "found a second document"),
     ("misspelt", ours(f'{GPU}: {{"0": {{healthy: 1, fre: 0}}}}'), "expected one of healthy, free, total"),

@@ -1,0 +1,60 @@
+"""A command line that is wrong is told in one line what to type instead."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from tests.cli.conftest import Cpuctl
+
+CONFIG = "fixtures/kubelet/static.yaml"
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "hint"),
+    [
+        ("plan -q=3", "-q: takes no value", "write -q alone"),
+        (
+            "plan --cpu-maneger X",
+            "no such option: --cpu-maneger",
+            "did you mean --kubelet-args --cpu-manager-policy=X?",
+        ),
+        (
+            "plan --cpu-manager-policy=static",
+            "no such option: --cpu-manager-policy",
+            "it is a kubelet flag: write --kubelet-args --cpu-manager-policy=static",
+        ),
+        ("plan --ephem 3", "no such option: --ephem", "did you mean --ephemeral-storage?"),
+        ("plan --xyzzy", "no such option: --xyzzy", "cpuctl plan -h lists the options"),
+        ("capture -o", "-o: expected a value, found none", "choose from table, wide, json, yaml"),
+        (
+            "watch 'a b'",
+            "unexpected argument: a b",
+            "it looks at a running node; for a recording: cpuctl audit 'a b'",
+        ),
+        ("fleet check --check stat x", "--check: unknown check 'stat'", "did you mean state?"),
+        ("fleet list", "RECORDINGS is missing", "usage: cpuctl fleet list [OPTIONS] RECORDINGS..."),
+        ("topology --columns sockt", "--columns: unknown column 'sockt'", "did you mean socket?"),
+    ],
+    ids=lambda text: text[:30],
+)
+def test_what_to_type_instead(words: str, error: str, hint: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl(*shlex.split(words))
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"error: {error}\nhint: {hint}\n"
+
+
+@pytest.mark.parametrize("machine", [("-m", CONFIG), (f"-m{CONFIG}",), (f"--machine={CONFIG}",)])
+def test_a_configuration_for_a_machine_is_the_same_command_with_its_option(
+    machine: tuple[str, ...], cpuctl: Cpuctl
+) -> None:
+    result = cpuctl("plan", *machine, "-T", "a=1/1 x2")
+    command = f"cpuctl plan --kubelet-config {CONFIG} -T 'a=1/1 x2'"
+    assert result.err.endswith(f"hint: name it with the option: {command}\n")
+
+
+def test_a_configuration_is_checked_where_a_command_has_no_option_for_it(cpuctl: Cpuctl) -> None:
+    assert f"config check --kubelet-config {CONFIG}" in cpuctl("topology", "map", "-m", CONFIG).err
+    twice = cpuctl("plan", "-m", CONFIG, "--kubelet-config", CONFIG, "-T", "a=1/1")
+    assert f"hint: name it with the option: cpuctl config check --kubelet-config {CONFIG}\n" in twice.err

@@ -24,6 +24,7 @@ NOT_READ = {
     "CSS": "Textual reads it",
     "DEFAULT_CSS": "Textual reads it",
     "ENABLE_COMMAND_PALETTE": "Textual reads it",
+    "collect_usage_pieces": "typer calls it",
     "compose": "Textual calls it",
     "fewest": "docs/generate reads it",
     "format_commands": "typer calls it",

@@ -10,7 +10,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.errors import InputError, UsageError, unreadable, unwritable
 from cpuctl.phrases import byte_text, counted
@@ -129,14 +129,22 @@ class Recording(NamedTuple):
         return document
 
 
+def _one_of_these(_validator: Any, wanted: Any, value: Any, _schema: Any) -> Iterator[Exception]:  # noqa: ANN401
+    """Apply ``enum`` as JSON Schema does, but that numbers are of one kind."""
+    from jsonschema import ValidationError
+
+    if not any(type(each) is type(value) and each == value for each in wanted):
+        yield ValidationError(f"{value!r} is not one of {wanted!r}")
+
+
 def _objection(document: Top) -> str:
     """Say what is wrong with a moment that was refused: the schema itself knows, and takes its time."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # To a schema 1.0 is an integer, and to the check that refused the moment it is none.
+    # To a schema 1.0 is an integer, and one of 1 and 2: to the check that refused the moment it is neither.
     whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    validator = extend(Draft202012Validator, type_checker=whole)  # type: ignore[no-untyped-call]
+    validator = extend(Draft202012Validator, {"enum": _one_of_these}, type_checker=whole)  # type: ignore[no-untyped-call]
     error = next(validator(json.loads(schema_text(_SCHEMA))).iter_errors(document), None)
     if error is None:
         return "a number is out of range"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -204,13 +205,19 @@ def test_a_wrong_moment_is_refused_when_it_is_shown(moments: list[Any], tmp_path
     assert caught.value.where == f"{path}:2"
 
 
-def test_a_fraction_for_a_whole_number_is_named_with_its_place(moments: list[Any], tmp_path: Path) -> None:
-    """To a schema 0.0 is an integer, and code that counts cannot go on with it."""
+@pytest.mark.parametrize("place", [("cgroupVersion",), ("cpus", 0, "core")])
+def test_a_fraction_for_a_whole_number_is_named_with_its_place(
+    place: tuple[str | int, ...], moments: list[Any], tmp_path: Path
+) -> None:
+    """To a schema 2.0 is an integer, and code that counts cannot go on with it."""
     moment = json.loads(json.dumps(moments[0]))
-    place = next(name for name, value in moment["node"].items() if type(value) is int)
-    moment["node"][place] = float(moment["node"][place])
+    *above, last = place
+    holder = moment
+    for step in above:
+        holder = holder[step]
+    holder[last] = 2.0
     path = tmp_path / "top.jsonl"
     path.write_text(json.dumps(moment) + "\n")
     with pytest.raises(InputError) as refused:
         read_recording(str(path)).moment(0)
-    assert f"node.{place}: {moment['node'][place]} is not of type 'integer'" in str(refused.value)
+    assert re.search(rf"{last}: 2\.0 is not ", str(refused.value))

@@ -85,7 +85,10 @@ ZONE = OBJECT["zones"][0]
 BROKEN = [
     ({"kind": "Node"}, "t.json: contains no NodeResourceTopologies"),
     ({"kind": "List", "items": [OBJECT, OBJECT]}, "there are two NodeResourceTopologies named n1"),
-    (changed(apiVersion="topology.node.k8s.io/v1alpha1"), "apiVersion: expected one of"),
+    (
+        changed(apiVersion="topology.node.k8s.io/v1alpha1"),
+        "apiVersion: expected topology.node.k8s.io/v1alpha2",
+    ),
     (changed(zones=None), "zones is missing"),
     (changed(zones=[{"name": "node-0"}]), "zones[0]: type is missing"),
     (changed(zones=[{**ZONE, "costs": [{"name": "a", "value": "10"}]}]), "zones[0].costs[0].value: expected"),

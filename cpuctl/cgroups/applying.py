@@ -151,7 +151,7 @@ class Applier:
         if found is None:
             return LogEntry(step=WriteResult.GONE, change=change)
         if not same(change.name, found, change.before):
-            problem = f"someone else has written {found!r} meanwhile"
+            problem = f"another process, perhaps the kubelet, has written {found!r}"
             return LogEntry(step=WriteResult.FAILED, change=change, problem=problem)
         self.log(LogEntry(step=WriteResult.WRITING, change=change, in_force=in_force))
         return self._attempt(change, in_force)
@@ -189,7 +189,7 @@ class Applier:
             if same(change.name, found, change.before):
                 return LogEntry(step=WriteResult.RESTORED, change=change)
             if not self._is(change.name, found, change.after):
-                problem = f"someone else has written {found!r} meanwhile, which is kept"
+                problem = f"another process, perhaps the kubelet, has written {found!r}, which is kept"
                 return LogEntry(step=WriteResult.NOT_RESTORED, change=change, problem=problem)
             if not change.before:
                 return self._restore_nothing(change)

@@ -75,7 +75,7 @@ def _of_options(written: str, command: Any, path: str, arguments: Sequence[str])
     if meant := nearest(written, known, _LIKE):
         hint = f"did you mean {meant}?"
     elif takes_flags and name in FLAGS:
-        hint = f"it is a kubelet flag: write {_handed_on(name, written, arguments)}"
+        hint = f"it is a kubelet flag: use {_handed_on(name, written, arguments)}"
     elif meant := _begun(written, known):
         hint = f"did you mean {meant}?"
     elif takes_flags and (meant := nearest(name, FLAGS, _LIKE) or _begun(name, FLAGS)):

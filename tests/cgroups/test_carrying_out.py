@@ -87,7 +87,7 @@ def test_a_file_that_was_written_twice_is_named_once(root: Path) -> None:
     applier = Applier(files=GroupFiles(root, nothing), log=lambda _: None, interrupted=bool)
     outcome = carry_out(changes, applier, Guard(str, str, lambda _: put(root, "/a", "7")), 1)
     assert [(entry.change.group, entry.problem) for entry in outcome.left_over] == [
-        ("/a", "someone else has written '7' meanwhile, which is kept")
+        ("/a", "another process, perhaps the kubelet, has written '7', which is kept")
     ]
 
 

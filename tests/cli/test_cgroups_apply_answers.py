@@ -70,7 +70,7 @@ def test_who_gets_no_answer_hears_what_is_not_as_before(node: Node) -> None:
             _, text = process.communicate()
     assert (process.returncode, node.lists) == (6, ["0-1", "1"])
     assert f"the change failed and could not be fully undone, but {LOST}" in text
-    assert f"{node.shared.name}/cpuset.cpus: someone else has written '1' meanwhile" in text
+    assert f"{node.shared.name}/cpuset.cpus: another process, perhaps the kubelet, has written '1'" in text
 
 
 @real_kernel

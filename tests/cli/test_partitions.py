@@ -90,7 +90,7 @@ def test_who_set_it_is_told_of_a_recording(anonymous: bool, tmp_path: Path, cpuc
     result = cpuctl("audit", "-m", capture, "--kubelet-version", "1.36", "-q", "-o", "json")
     found = {each["code"]: each["message"] for each in json.loads(result.out)["findings"]}
     assert (
-        "; 0,4 is what systemd's CPUAffinity=0 4 in /etc/systemd/system.conf and PID 1"
+        "; 0,4 matches systemd's CPUAffinity=0 4 in /etc/systemd/system.conf and PID 1"
         in found["cpuset-differs"]
     )
     assert "TuneD (tuned, process 75)" in found["agents-present"]

@@ -76,11 +76,12 @@ def test_where_it_would_see_something_else_no_command_is_named(
     assert "explain" not in json.loads(cpuctl(*words, "-o", "json").out)
 
 
-def test_what_came_on_stdin_cannot_be_asked_again(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_what_came_on_stdin_is_asked_again_of_a_file(cpuctl: Cpuctl, tmp_path: Path) -> None:
     text = Path(pods(tmp_path)).read_bytes()
     result = cpuctl("plan", *ON, "--kubelet-args", KUBELET, "-f", "-", stdin=text)
     assert result.code == 3
-    assert "cpuctl explain" not in result.out
+    assert "cpuctl explain default/odd" in result.out
+    assert result.out.endswith(" -f FILE\n")
 
 
 def test_an_admitted_plan_has_nothing_to_explain(cpuctl: Cpuctl) -> None:

@@ -74,4 +74,5 @@ def test_schema_command_prints_what_is_shipped(cpuctl: Cpuctl) -> None:
 def test_unknown_schema_names_the_known_ones(cpuctl: Cpuctl) -> None:
     result = cpuctl("schema", "pan")
     assert result.code == 2
-    assert "plan, " in result.err.partition("choose from ")[2]
+    assert "did you mean plan?" in result.err
+    assert "plan, " in cpuctl("schema", "nothing").err.partition("choose from ")[2]

@@ -23,7 +23,7 @@ CONFIG = "fixtures/kubelet/static.yaml"
         (
             "plan --cpu-manager-policy=static",
             "no such option: --cpu-manager-policy",
-            "it is a kubelet flag: write --kubelet-args --cpu-manager-policy=static",
+            "it is a kubelet flag: use --kubelet-args --cpu-manager-policy=static",
         ),
         ("plan --ephem 3", "no such option: --ephem", "did you mean --ephemeral-storage?"),
         ("plan --xyzzy", "no such option: --xyzzy", "cpuctl plan -h lists the options"),
@@ -31,7 +31,7 @@ CONFIG = "fixtures/kubelet/static.yaml"
         (
             "watch 'a b'",
             "unexpected argument: a b",
-            "it looks at a running node; for a recording: cpuctl audit 'a b'",
+            "it reads a running node; for a recording, use cpuctl audit 'a b'",
         ),
         ("fleet check --check stat x", "--check: unknown check 'stat'", "did you mean state?"),
         ("fleet list", "RECORDINGS is missing", "usage: cpuctl fleet list [OPTIONS] RECORDINGS..."),
@@ -57,4 +57,4 @@ def test_a_configuration_for_a_machine_is_the_same_command_with_its_option(
 def test_a_configuration_is_checked_where_a_command_has_no_option_for_it(cpuctl: Cpuctl) -> None:
     assert f"config check --kubelet-config {CONFIG}" in cpuctl("topology", "map", "-m", CONFIG).err
     twice = cpuctl("plan", "-m", CONFIG, "--kubelet-config", CONFIG, "-T", "a=1/1")
-    assert f"hint: name it with the option: cpuctl config check --kubelet-config {CONFIG}\n" in twice.err
+    assert f"hint: use it as an option: cpuctl config check --kubelet-config {CONFIG}\n" in twice.err

@@ -84,9 +84,9 @@ class _Module:
             given = {each.arg: each.value for each in call.keywords}
             if "fix" not in given:
                 continue
-            code = given.get("code") or call.args[1]
+            code = given.get("code") or next(iter(call.args[1:]), None)
             where = f"{self.file.relative_to(ROOT)}:{given['fix'].lineno}"
-            codes = self.texts(code, scope)
+            codes = self.texts(code, scope) if code else {GAP}
             # What ends with a blank names nothing, and is never told.
             fixes = {each for each in self.texts(given["fix"], scope) if each and not each.endswith(" ")}
             # Which goes with which is not read here: each needs one of the others.

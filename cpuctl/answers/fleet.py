@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.decisions import Reasons, Refusal
-from cpuctl.answers.start import PolicyPart, Start
+from cpuctl.answers.start import NextPart, PolicyPart, Start
 from cpuctl.answers.values import (
     ApiVersion,
     Count,
@@ -151,7 +151,7 @@ class FleetListSummary(TypedDict):
 
 
 @final
-class FleetList(MetricsPart):
+class FleetList(MetricsPart, NextPart):
     """The nodes of a fleet, in groups of similar nodes."""
 
     apiVersion: ApiVersion
@@ -348,7 +348,7 @@ class FleetRepeat(TypedDict):
     """The first pod that does not fit; null if the requested number was reached."""
 
 
-class RepeatedPart(TypedDict, total=False):
+class RepeatedPart(NextPart, total=False):
     repeat: FleetRepeat
 
 

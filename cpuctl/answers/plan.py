@@ -130,9 +130,13 @@ class CapacityPart(TypedDict, total=False):
     capacity: Capacity
 
 
-class FollowingPart(NextPart, total=False):
+class ExplainPart(TypedDict, total=False):
     explain: str
     """The command that explains the first rejected pod and what would help."""
+
+
+class FollowingPart(NextPart, ExplainPart):
+    pass
 
 
 class MetricsPart(TypedDict, total=False):
@@ -201,7 +205,7 @@ class Totals(TypedDict):
 
 
 @final
-class StartedSide(RepeatPart, CapacityPart):
+class StartedSide(RepeatPart, CapacityPart, ExplainPart):
     """One plan."""
 
     settings: str

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.plan import ComparedPod, NotStartedPlan, PlanComparison, StartedPlan
     from cpuctl.answers.values import Metrics
     from cpuctl.engine.start import StartResult
-    from cpuctl.operations.plan import Plan, Rounds
+    from cpuctl.operations.plan import Rounds
 
 
 class PlanOutput(StrEnum):
@@ -390,6 +390,7 @@ class Planned(Record):
 def _planned(planner: Planner, settings: tuple[str, str] | None, style: Style) -> Planned:
     """Plan on the kubelet that is told of or, with two settings, on both that these make of it."""
     from cpuctl.answering.plan.plan_document import compared_document, planned_document
+    from cpuctl.operations.command_lines import explain_command
 
     planning = planner.planning
     warn_of_order(planning, planner.options.order)
@@ -400,22 +401,8 @@ def _planned(planner: Planner, settings: tuple[str, str] | None, style: Style) -
 
             return Planned(compared_document(planner, compare(planner, settings)), None)
         plan = planner.plan(planning.kubelet, planning.sources)
-        explain = _explain(planner, plan)
+        explain = explain_command(planner, plan, planning.inputs)
         return Planned(planned_document(planner, plan, planning.sources, explain), plan.node)
-
-
-def _explain(planner: Planner, plan: "Plan") -> str:
-    """Name the command that explains the first pod that is rejected, where it would see the same."""
-    inputs, refused = planner.planning.inputs, plan.refused
-    again = planner.options.order is PodOrder.GIVEN and planner.options.rounds is None
-    if refused is None or not again:
-        return ""
-
-    from cpuctl.operations.command_lines import planning_command
-
-    alike = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
-    name = refused.full_name if len(alike) == 1 else refused.uid
-    return planning_command(inputs, ("explain", name))
 
 
 def _metrics(document: "StartedPlan | NotStartedPlan | PlanComparison") -> "Metrics":

@@ -167,8 +167,8 @@ def doubted(outcome: T, kubelet: Kubelet) -> T | Undetermined:
     if not named and not any(text in outcome.error for text in _FLAGS_IN_STATES):
         return outcome
     return Undetermined(
-        f"its flags are unknown ({kubelet.flags_gap}; --kubelet-args names them), and one may set what is"
-        f" missing; without flags it would not start ({outcome.stage}): {outcome.error}"
+        f"its flags are unknown ({kubelet.flags_gap}; set them with --kubelet-args); without flags, it "
+        f"would not start ({outcome.stage}): {outcome.error}"
     )
 
 
@@ -225,7 +225,7 @@ def agreed(
         alike = {minor: end for minor, end in ends.items() if _end_of(end) == does}
         if alike:
             *_, last = alike.values()
-            text = "" if isinstance(last, Started) else f": {_text(last)}"
+            text = "" if isinstance(last, Started) else f": {why_not_started(last)}"
             parts.append(f"kubelet {_minors(alike)} {does}{text}")
     return Undetermined(f"its release is unknown, and {why} (--kubelet-version); {'; '.join(parts)}")
 
@@ -236,7 +236,8 @@ def _end_of(end: Started | NotStarted) -> str:
     return _ENDS[0] if isinstance(end, Started) else _ENDS[2]
 
 
-def _text(refused: NotStarted) -> str:
+def why_not_started(refused: NotStarted) -> str:
+    """Return the kubelet's error, or why nobody can say whether it starts."""
     return refused.error if isinstance(refused, StartRefused) else refused.why
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.node import Node
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.state_files import CheckpointInputs
+    from cpuctl.operations.plan import Plan, Planner
     from cpuctl.operations.plan_inputs import Planning, PlanningInputs
 
 _PROPOSED = (
@@ -30,6 +31,10 @@ _PROPOSED = (
 CONFIG_CHECK = "cpuctl config check"
 """What is proposed where settings keep a kubelet from starting; the options that were given are added."""
 _OF_KUBELET = f"{CONFIG_CHECK}|cpuctl config reserve(?: --cpu-count [0-9]+)?"
+
+
+STARTS = ("check", "--check", "config,state")
+"""What of ``cpuctl fleet`` says why kubelets would not start."""
 
 
 def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequence[str] = ()) -> str:
@@ -69,21 +74,45 @@ def advise_command(planning: Planning) -> str:
     return planning_command(replace(inputs, state=""), ("advise",))
 
 
+def explain_command(planner: Planner, plan: Plan, inputs: PlanningInputs, flags: Sequence[str] = ()) -> str:
+    """Write the command line that explains the first pod that is rejected, where it would see the same."""
+    from cpuctl.engine.ordering import PodOrder
+
+    refused = plan.refused
+    again = planner.options.order is PodOrder.GIVEN and planner.options.rounds is None
+    if refused is None or not again:
+        return ""
+    alike = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
+    name = refused.full_name if len(alike) == 1 else refused.uid
+    return planning_command(inputs, ("explain", name), flags)
+
+
 def check_command(inputs: PlanningInputs) -> str:
     """Write the command line that says why a kubelet does not start with this, and what to change."""
     without = replace(inputs, pods="", node=replace(inputs.node, devices=""))
     return shlex.join(["cpuctl", "config", "check", *_options(without)])
 
 
-def kubelet_command(verb: Sequence[str], machine: str, kubelet: KubeletInputs, memory: str = "") -> str:
-    """Write a command line about a machine and what its kubelet is told."""
+def kubelet_command(
+    verb: Sequence[str], machine: str, kubelet: KubeletInputs, memory: str = "", flags: Sequence[str] = ()
+) -> str:
+    """Write a command line about a machine and what its kubelet is told, with more flags."""
     options = {
         "-m": _machine(machine),
-        **_kubelet_options(kubelet),
+        **_kubelet_options(kubelet, flags),
         option_names.MEMORY: memory,
     }
     ignores = [option_names.IGNORE_UNKNOWN_GATES] if kubelet.ignores_unknown_gates else []
     return shlex.join(["cpuctl", *verb, *_words(options), *ignores])
+
+
+def fleet_command(
+    verb: Sequence[str], recordings: Sequence[str], kubelet: KubeletInputs, nodes: str = ""
+) -> str:
+    """Write a command line about the same recordings, whose kubelets are told the same."""
+    names = ("@FILE" if name in (STDIN, f"@{STDIN}") else name for name in recordings)
+    command = kubelet_command(("fleet", *verb, *names), "", kubelet)
+    return f"{command} {shlex.join(_words({option_names.NODES: nodes}))}" if nodes else command
 
 
 def _words(options: Mapping[str, str | None]) -> Iterator[str]:

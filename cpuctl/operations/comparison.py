@@ -13,6 +13,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.setting_overrides import SettingOverrides, read_setting_overrides
+from cpuctl.kubelet.flags.table import flag_that_sets
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.records import replace
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from cpuctl.engine.capacity.capacity import Fragmentation
     from cpuctl.inputs.configuration import KubeletSetup
+    from cpuctl.kubelet.configuration.settings import Settings
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.configuration import NotStartedOutcome
     from cpuctl.operations.plan import Plan, Planner
@@ -34,7 +36,8 @@ _POLICY = "policy="
 class Side(NamedTuple):
     """One of two kubelets: the settings that make it, and its plan, or why it cannot load its configuration.
 
-    ``fragmentation`` is how scattered free CPUs are afterwards, None where that says nothing.
+    ``fragmentation`` is how scattered free CPUs are afterwards, None where that says nothing. ``explain`` is
+    the command that explains the first rejected pod, empty where none could ask for the side's settings.
     """
 
     settings: str
@@ -43,6 +46,7 @@ class Side(NamedTuple):
     plan: Plan | None = None
     start: NotStartedOutcome | None = None
     fragmentation: Fragmentation | None = None
+    explain: str = ""
 
 
 class Comparison(NamedTuple):
@@ -129,6 +133,7 @@ class _Asked(NamedTuple):
     file: str
     overrides: SettingOverrides
     policy: ChosenPolicy | None = None
+    policy_text: str = ""
 
     @property
     def is_release(self) -> bool:
@@ -167,7 +172,7 @@ def _asked(text: str) -> _Asked:
 def _with_policy(text: str) -> _Asked:
     from cpuctl.operations.policies import choose_policy
 
-    return _Asked("", SettingOverrides(), choose_policy(text))
+    return _Asked("", SettingOverrides(), choose_policy(text), text)
 
 
 def _setup(planner: Planner, asked: _Asked, sources: Sources) -> KubeletSetup:
@@ -200,7 +205,48 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> Side:
     for minor, topics in own.unrecorded.items():
         sources.add_unrecorded(minor, topics)
     sources.warnings.extend(text for text in own.warnings if text not in sources.warnings)
-    return side._replace(plan=plan, fragmentation=_fragmentation(plan))
+    return side._replace(
+        plan=plan, fragmentation=_fragmentation(plan), explain=_explain(planner, asked, plan)
+    )
+
+
+def _explain(planner: Planner, asked: _Asked, plan: Plan) -> str:
+    """Write the command that explains the first rejected pod with the settings of a side."""
+    from cpuctl.operations.command_lines import explain_command
+
+    inputs, overrides = planner.planning.inputs, asked.overrides
+    flags = _flags(overrides.patch, plan.kubelet)
+    if flags is None:
+        return ""
+    gates = ",".join(f"{gate}={str(on).lower()}" for gate, on in overrides.gates.items())
+    kubelet = replace(
+        inputs.kubelet,
+        config=asked.file or inputs.kubelet.config,
+        version=str(overrides.version or "") or inputs.kubelet.version,
+        gates=",".join(filter(None, (inputs.kubelet.gates, gates))),
+    )
+    node = replace(inputs.node, policy=asked.policy_text or inputs.node.policy)
+    return explain_command(planner, plan, replace(inputs, kubelet=kubelet, node=node), flags)
+
+
+def _flags(patch: Settings, kubelet: Kubelet) -> list[str] | None:
+    """Write settings as flags of the kubelet that has them; None where one has no flag that sets it alone."""
+    config = kubelet.config
+    options = {
+        "cpuManagerPolicyOptions": config.cpu_manager_policy_options,
+        "topologyManagerPolicyOptions": config.topology_manager_policy_options,
+    }
+    flags: list[str] = []
+    for name, change in patch.items():
+        flag = flag_that_sets(name, kubelet.version.minor)
+        if name in options:  # a flag replaces the whole mapping, so it takes every option
+            flags += (f"--{flag}={option}={value}" for option, value in options[name].items())
+        elif flag and isinstance(change.value, str | int):
+            value = str(change.value)
+            flags.append(f"--{flag}={value.lower() if isinstance(change.value, bool) else value}")
+        else:
+            return None
+    return flags
 
 
 def _kubelet(setup: KubeletSetup, overrides: SettingOverrides, sources: Sources) -> Kubelet:

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
     from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.engine.node import Node
+    from cpuctl.engine.start import StartResult
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
     from cpuctl.nri.allocating import ContainerKey
+    from cpuctl.operations.policies import ChosenPolicy
 
 _KIND = "NRIState"
 _STATIC = "static"
@@ -135,10 +137,12 @@ def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
 
     Raise InputError where a kubelet with these settings would not start, UsageError for an unknown policy.
     """
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.start import why_not_started
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.inputs.pods import rules_of_pods
 
-    source = load_machine(inputs.machine, sources)
+    policy, source = _policy(inputs.policy), load_machine(inputs.machine, sources)
     kubelet = load_kubelet(inputs.kubelet, sources, machine=source).kubelet
     if kubelet.config.cpu_manager_policy == _STATIC and sources.origin("kubeletConfiguration") != "given":
         sources.warnings.append(
@@ -147,38 +151,43 @@ def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
     kubelet = replace(kubelet, config=replace(kubelet.config, cpu_manager_policy=_STATIC))
     store = StateFile(inputs.state_file, kubelet, dry_run=inputs.dry_run)
     texts, held = store.read()
-    node = _started(source, kubelet, texts, sources)
-    if node is None:
-        held, node = {}, _started(source, kubelet, {}, sources)
-    assert node is not None
+    started = _start(source, kubelet, texts, sources)
+    if texts and not isinstance(started, Node):
+        sources.warnings.append(
+            f"the state file does not match this node and is reset: {why_not_started(started)}"
+        )
+        held, started = {}, _start(source, kubelet, {}, sources)
+    if not isinstance(started, Node):
+        why = why_not_started(started)
+        hint = _RESERVE if "reserved" in why else f"{_check(inputs)} shows what to change"
+        raise InputError(f"the policy would not start: {why}", where=option_names.POLICY, hint=hint)
+    node = started
     # Whether pods fit has been decided elsewhere: they are here.
     node.allocatable = None
-    _attach_policy(inputs.policy, node, source, kubelet)
+    if policy is not None:
+        policy.attach(node, source, kubelet)
     return AllocatedPlaces(LeftNode(node, held), rules_of_pods(kubelet), store)
 
 
-def _started(
+def _start(
     source: MachineSource, kubelet: Kubelet, texts: Mapping[StateFileName, str], sources: Sources
-) -> Node | None:
-    from cpuctl.engine.node import Node
-    from cpuctl.engine.outcome import StartRefused
+) -> StartResult:
+    return start_from(starting_state_of(texts, (), kubelet), source.info, kubelet, sources)
 
-    started = start_from(starting_state_of(texts, (), kubelet), source.info, kubelet, sources)
-    if isinstance(started, Node):
-        return started
-    why = started.error if isinstance(started, StartRefused) else started.why
-    if texts:
-        sources.warnings.append(f"the state file does not match this node and is reset: {why}")
+
+def _check(inputs: PolicyInputs) -> str:
+    """Write the command that checks these settings: the policy replaces the kubelet's own static policy."""
+    from cpuctl.operations.command_lines import kubelet_command
+
+    static = (f"--cpu-manager-policy={_STATIC}",)
+    return kubelet_command(("config", "check"), inputs.machine, inputs.kubelet, flags=static)
+
+
+def _policy(text: str) -> ChosenPolicy | None:
+    """Find a policy; None for ``static``, which is the kubelet's own and chooses already."""
+    if text == _STATIC:
         return None
-    hint = _RESERVE if "reserved" in why else ""
-    raise InputError(f"the policy would not start: {why}", where=option_names.POLICY, hint=hint)
-
-
-def _attach_policy(policy: str, node: Node, source: MachineSource, kubelet: Kubelet) -> None:
-    """Let another policy choose; ``static`` is the kubelet's own, which chooses already."""
-    if policy == _STATIC:
-        return
 
     from cpuctl.operations.policies import choose_policy
 
-    choose_policy(policy).attach(node, source, kubelet)
+    return choose_policy(text)

@@ -154,7 +154,8 @@ def test_a_plan_tells_rejected_pods_first_and_alike_ones_once(fleet: Path, cpuct
         "requested 3 cpus not multiple cpus per core = 2"
     )
     assert lines[1] == "  would be admitted on 0 of 4 nodes"
-    assert lines[-1] == "3 pods on 4 nodes: 1 admitted, 2 rejected"
+    assert lines[-2] == "3 pods on 4 nodes: 1 admitted, 2 rejected"
+    assert lines[-1].startswith("Next, what each node has free: cpuctl fleet list ")
 
 
 def test_nobody_would_reject_the_pods_that_record_nodes(cpuctl: Cpuctl) -> None:
@@ -421,4 +422,4 @@ def test_a_plan_says_which_nodes_no_pod_comes_to(fleet: Path, cpuctl: Cpuctl) ->
         f"no pods planned on node1, node2, node3: {why} online-cpus: 0-31",
         "no pods planned on node5: cannot be read as an archive: its gzip data is damaged",
     ]
-    assert result.out.endswith("1 pod on 5 nodes, 3 would not start, 1 unreadable: 1 admitted\n")
+    assert "\n1 pod on 5 nodes, 3 would not start, 1 unreadable: 1 admitted\nNext, what to " in result.out

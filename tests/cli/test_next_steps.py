@@ -19,6 +19,8 @@ MACHINE = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
 STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
 NODE = "fixtures/nodes/v2-2-numa/node.tar.xz"
 MISSPELT = ("--kubelet-args", "--cpu-manager-policy=statik")
+FLEET = "fixtures/machines"
+TWO = ("-T", "big=20/20,1Gi", "-T", "web=14/14,1Gi")
 NO, YES = 3, 0
 
 STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
@@ -29,6 +31,15 @@ STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
     ("explain", *MACHINE, *STATIC, "-T", "odd=3/3,1Gi"): ("explain default/odd", YES),
     ("explain", *MACHINE, *STATIC, "-f", "fixtures/telco/du.yaml"): ("explain telco/du", YES),
     ("explain", "-m", "synthetic:1c", *STATIC, "-T", "web=1/1,1Gi"): ("config check", NO),
+    ("plan", *MACHINE, *STATIC, *TWO, "--compare", ".", "single-numa-node"): ("explain default/web", NO),
+    ("plan", *MACHINE, *STATIC, *TWO[:2], "--compare", ".", "single-numa-node,full-pcpus-only"): (
+        "explain default/big",
+        NO,
+    ),
+    ("plan", *MACHINE, *STATIC, "-T", "odd=40/40", "--compare", "policy=koordinator,bind=spread", "1.34"): (
+        "explain default/odd",
+        NO,
+    ),
     ("resize", "-m", "synthetic:1c", *STATIC, "-T", "a=1/1,1Gi", "--set", "a:cpu=2"): (
         "config check",
         NO,
@@ -41,6 +52,9 @@ STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
         "config reserve --cpu-count 1",
         YES,
     ),
+    ("fleet", "plan", FLEET, *STATIC, "-T", "big=200/200"): ("fleet list", YES),
+    ("fleet", "plan", FLEET, *MISSPELT, "-T", "web=2/2"): ("fleet check --check config,state", NO),
+    ("fleet", "list", FLEET, *MISSPELT): ("fleet check --check config,state", NO),
     ("checkpoint", "verify", NODE, *MISSPELT): ("config check", NO),
     ("checkpoint", "verify", NODE, "--kubelet-version", "1.36"): ("checkpoint repair", YES),
 }
@@ -53,7 +67,7 @@ def test_a_refusal_ends_with_a_command_that_works(words: tuple[str, ...], cpuctl
     answer = cpuctl(*words, "-q", columns=80)
     (command,) = proposed(answer.out)
     assert command.startswith(verb)
-    inputs = set(words).intersection((*MACHINE, *STATIC, *MISSPELT, NODE, "synthetic:1c"))
+    inputs = set(words).intersection((*MACHINE, *STATIC, *MISSPELT, NODE, FLEET, "synthetic:1c"))
     assert inputs <= set(shlex.split(command))
     typed = cpuctl(*shlex.split(command), "-q", columns=80)
     assert (typed.code, typed.err) == (code, "")

@@ -265,9 +265,10 @@ def test_objects_come_from_stdin_and_stand_among_others(objects: Path, cpuctl: C
     assert "no recordings: only the scheduler's decision, no kubelet was asked" in piped.out
     text = text.replace(b'"available": "', b'"available": "0.00')
     pending = cpuctl("fleet", "plan", "--nodes", str(objects / "all.json"), "--nrt", "-", *words, stdin=text)
-    assert pending.out.splitlines()[-2:] == [
+    assert pending.out.splitlines()[-3:] == [
         "no recordings: only the scheduler's decision, no kubelet was asked",
         "1 pod on 2 nodes: 0 scheduled, 1 pending",
+        "Next, on each node, to ask its kubelet as well: sudo cpuctl capture NODE.tar.gz",
     ]
     twice = cpuctl("fleet", "plan", "--nodes", "-", "--nrt", "-", *words, stdin=text)
     assert (twice.code, "used twice" in twice.err) == (2, True)

@@ -65,8 +65,12 @@ def test_the_command_under_it_explains_it(cpuctl: Cpuctl, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "more",
-    [("--order", "largest-first"), ("--repeat", "2"), ("--compare", ".", "restricted")],
-    ids=["another order", "copies", "two kubelets"],
+    [
+        ("--order", "largest-first"),
+        ("--repeat", "2"),
+        ("--compare", "kubeReserved.cpu=1", "kubeReserved.cpu=2"),
+    ],
+    ids=["another order", "copies", "settings that no flag has"],
 )
 def test_where_it_would_see_something_else_no_command_is_named(
     cpuctl: Cpuctl, tmp_path: Path, more: tuple[str, ...]

@@ -58,3 +58,8 @@ def test_a_configuration_is_checked_where_a_command_has_no_option_for_it(cpuctl:
     assert f"config check --kubelet-config {CONFIG}" in cpuctl("topology", "map", "-m", CONFIG).err
     twice = cpuctl("plan", "-m", CONFIG, "--kubelet-config", CONFIG, "-T", "a=1/1")
     assert f"hint: use it as an option: cpuctl config check --kubelet-config {CONFIG}\n" in twice.err
+
+
+def test_a_recording_in_place_of_containers_is_named_with_its_option(cpuctl: Cpuctl) -> None:
+    node = "fixtures/nodes/v2-2-numa/node.tar.xz"
+    assert f"hint: for a recording, use -m {node}\n" in cpuctl("cgroups", "apply", node).err

@@ -450,8 +450,8 @@ def test_where_flags_may_be_missing_a_refusal_over_what_a_flag_sets_is_taken_bac
     outcome = check_start(info, kubelet)
     assert isinstance(outcome, Undetermined)
     assert outcome.why.startswith(
-        "its flags are unknown (no unit was found; --kubelet-args names them), and one"
-        " may set what is missing; without flags it would not start (cpuManager): "
+        "its flags are unknown (no unit was found; set them with --kubelet-args); without flags, it would "
+        "not start (cpuManager): "
     )
     assert isinstance(check_start(info, replace(kubelet, flags_gap="")), StartRefused)
     # No flag sets this field: flags could not mend it.

@@ -256,7 +256,16 @@ def test_settings_under_which_no_kubelet_starts_are_refused(places: Places) -> N
     arguments = "--reserved-cpus=0 --cpu-manager-policy-options=full-pcpus-onl=true"
     with pytest.raises(InputError, match="the policy would not start") as raised:
         places(kubelet=KubeletInputs(arguments=arguments, version="1.36"))
-    assert raised.value.hint == ""
+    assert raised.value.hint == (
+        f"cpuctl config check -m {MACHINE} --kubelet-args '--reserved-cpus=0 "
+        "--cpu-manager-policy-options=full-pcpus-onl=true --cpu-manager-policy=static' "
+        "--kubelet-version 1.36 shows what to change"
+    )
+
+
+def test_an_unknown_policy_is_named_before_anything_else_is_wrong(places: Places) -> None:
+    with pytest.raises(UsageError, match="statc"):
+        places(policy="statc", kubelet=KubeletInputs(version="1.36"))
 
 
 class Saved:

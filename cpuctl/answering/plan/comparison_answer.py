@@ -40,9 +40,11 @@ def started_side(
     plan: answers.StartedPlan,
     verdicts: Mapping[str, Verdict],
     fragmentation: Fragmentation | None,
+    explain: str = "",
 ) -> PlannedSide:
-    """Describe the side of a kubelet that starts."""
+    """Describe the side of a kubelet that starts; *explain* is the command that explains a rejected pod."""
     repeat: answers.RepeatPart = {"repeat": plan["repeat"]} if "repeat" in plan else {}
+    following: answers.ExplainPart = {"explain": explain} if explain else {}
     capacity: answers.CapacityPart = {"capacity": plan["capacity"]} if "capacity" in plan else {}
     answer: answers.StartedSide = {
         "settings": settings,
@@ -54,6 +56,7 @@ def started_side(
         **capacity,
         "warnings": plan["warnings"],
         "totals": _totals(plan),
+        **following,
     }
     return PlannedSide(answer, {pod["uid"]: pod for pod in plan["pods"]}, verdicts)
 

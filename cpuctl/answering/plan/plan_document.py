@@ -220,7 +220,8 @@ def _side(planner: Planner, side: Side) -> PlannedSide:
     document = planned_document(planner, side.plan, side.sources)
     if "node" in document:
         verdicts = {each.pod.uid: verdict_answer(each.verdict) for each in side.plan.admissions}
-        return started_side(side.settings, document, verdicts, fragmentation_answer(side.fragmentation))
+        scattered = fragmentation_answer(side.fragmentation)
+        return started_side(side.settings, document, verdicts, scattered, side.explain)
     answer: answers.NotStartedSide = {
         "settings": side.settings,
         "kubelet": document["kubelet"],

@@ -84,7 +84,7 @@ DiffOutputOption = Annotated[
 NodesAfterOption = Annotated[
     str,
     typer.Option(
-        "--nodes",
+        option_names.NODES,
         metavar="FILE",
         help="Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. Without "
         "--nodes-before, also for BEFORE.",

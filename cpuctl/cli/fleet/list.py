@@ -135,6 +135,7 @@ def list_nodes(
     """Ask every node, group them, answer."""
     from cpuctl.fleet.listing import NodeLister
     from cpuctl.inputs.sources import Sources
+    from cpuctl.operations.command_lines import STARTS, fleet_command
     from cpuctl.operations.plan_inputs import PlanningInputs, read_pods
 
     style = Style(output, color=not no_color, quiet=quiet)
@@ -154,7 +155,10 @@ def list_nodes(
     note_unresumed(resume, style, answers)
     note_assumed(answers.rows, style)
     if not written and not (output is FleetListOutput.PROM and answers.stopped):
-        _answer(_document(answers, pods, given, releases), pictures, style)
+        document = _document(answers, pods, given, releases)
+        if document["summary"]["wouldNotStart"] or document["summary"]["undetermined"]:
+            document["next"] = fleet_command(STARTS, recordings, kubelet, nodes)
+        _answer(document, pictures, style)
     if answers.stopped:
         raise typer.Exit(answers.stopped)
     if answers.unreadable and not exit_zero:

@@ -29,7 +29,7 @@ MaybeRecordingsArgument = Annotated[
 NodesOption = Annotated[
     str,
     typer.Option(
-        "--nodes",
+        option_names.NODES,
         metavar="FILE",
         help="Nodes (kubectl get nodes -o json), for kubelet versions that recordings do not have. A "
         "recording is named after its node: node7.tar.xz, or any name in a directory node7.",

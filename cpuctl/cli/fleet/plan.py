@@ -176,6 +176,8 @@ def plan(
     )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     document = _planned(inputs, FleetSelection(recordings, jobs, scheduler=scheduler), style, sources)
+    if following := _next(document, recordings, inputs):
+        document["next"] = following
     print_sources(sources, style)
     _note_policy(document, style)
     emit(document, style)
@@ -185,6 +187,18 @@ def plan(
     served = all(map(_is_served, document["pods"]))
     if not exit_zero and not (served and summary["admitted"] + summary["scheduled"] == summary["pods"]):
         raise typer.Exit(EXIT_NO)
+
+
+def _next(document: "FleetPlan", recordings: list[str], inputs: "FleetPlanInputs") -> str:
+    """Name the command that says more of what keeps pods from the nodes; empty where nothing does."""
+    from cpuctl.operations.command_lines import STARTS, fleet_command
+
+    summary = document["summary"]
+    if summary["wouldNotStart"] or summary["startUndetermined"]:
+        return fleet_command(STARTS, recordings, inputs.kubelet, inputs.nodes)
+    if recordings and (summary["pending"] or summary["rejected"]):
+        return fleet_command(("list",), recordings, inputs.kubelet, inputs.nodes)
+    return ""
 
 
 def _is_served(pod: "FleetPod") -> bool:

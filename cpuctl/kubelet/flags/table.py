@@ -180,3 +180,9 @@ def flag_of(name: str, minor: int | None) -> Flag | None:
     if minor is None:
         return forms[-1] if forms else None
     return next((flag for flag in forms if flag.first <= minor <= flag.last), None)
+
+
+def flag_that_sets(field: str, minor: int) -> str:
+    """Name the flag that sets a field of the configuration in a release; empty where none does."""
+    names = (name for name in FLAGS if (flag := flag_of(name, minor)) and flag.field == field)
+    return next(names, "")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.cgroups.desired import (
@@ -150,7 +152,8 @@ def _reference(text: str, machine: Machine) -> tuple[ContainerReference, CPUSet]
     name, equals, cpus = text.rpartition("=")
     pod, slash, container = name.rpartition("/")
     if not (equals and slash and pod and container and cpus):
-        raise UsageError(f"expected a container and its CPUs, found {text!r}", hint=_REFERENCE)
+        hint = f"for a recording, use -m {shlex.quote(text)}" if Path(text).exists() else _REFERENCE
+        raise UsageError(f"expected a container and its CPUs, found {text!r}", hint=hint)
     try:
         return ContainerReference(pod, container), parse_cpu_names(cpus, machine)
     except InputError as error:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Literal
 
-from cpuctl.cli.render.blocks import Block, Cell, Lines, next_cell
+from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import STYLES, counts_text
-from cpuctl.cli.render.layouts.fleetlist import error_text
+from cpuctl.cli.render.layouts.fleetlist import error_text, record_again
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
@@ -80,5 +80,9 @@ def _closing(document: FleetCheck) -> Iterator[Cell]:
     )
     if not document["complete"]:
         yield Cell("Interrupted: some nodes are missing.", "yellow")
-    if document["unchecked"] and not document["findings"]:
-        yield next_cell("on each node that was partly checked", "sudo cpuctl capture NODE.tar.gz")
+    partly = bool(document["unchecked"]) and not document["findings"]
+    if which := [
+        *(["partly checked"] if partly else []),
+        *(["unreadable"] if summary["unreadable"] else []),
+    ]:
+        yield record_again(f"on each node that is {' or '.join(which)}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
-from cpuctl.cli.render.layouts.fleetlist import fact_value
+from cpuctl.cli.render.layouts.fleetlist import fact_value, record_again
 from cpuctl.phrases import counted, few
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def blocks(document: FleetDiff, *, wide: bool) -> Iterator[Block]:
         yield Lines(tuple(others))
     if lines := tuple(_changes(document["changes"], wide=wide)):
         yield Lines(lines)
+    if any(node["error"] for node in nodes):
+        yield Lines((record_again(),))
 
 
 def _changes(changes: Sequence[FleetChange], *, wide: bool) -> Iterator[Cell]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Literal
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell, next_line
 from cpuctl.exports.outcomes import start_sentence
 from cpuctl.phrases import byte_text, counted, elided, few
 
@@ -60,6 +60,10 @@ def blocks(document: FleetList, *, wide: bool) -> Iterator[Block]:
         yield _nodes(document["nodes"], places, wide=wide)
     if problems := tuple(_problems(document["nodes"])):
         yield Lines(problems)
+    if command := document.get("next"):
+        yield next_line("what to change", command)
+    elif document["summary"]["unreadable"]:
+        yield Lines((record_again(),))
 
 
 def opening_lines(document: FleetList) -> Iterator[Cell]:
@@ -214,3 +218,8 @@ def problems_of(nodes: Sequence[ListedNode | PlannedNode | UnreadableNode]) -> d
 def error_text(node: UnreadableNode) -> str:
     """Say why a recording cannot be read, in words that are the same for all of which that is true."""
     return node["error"].removeprefix(f"{node['source']}: ")
+
+
+def record_again(which: str = "on each node whose recording is unreadable") -> Cell:
+    """Say what to type on nodes that a recording tells nothing of, or too little."""
+    return next_cell(which, "sudo cpuctl capture NODE.tar.gz")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.layouts.fleetlist import problems_of
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
+from cpuctl.cli.render.layouts.fleetlist import problems_of, record_again
 from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection_text, what_if_sentence
 from cpuctl.phrases import counted, few
@@ -43,7 +43,19 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
         f"no pods planned on {few(names)}: {text}" for text, names in problems_of(recorded).items()
     ):
         yield Lines(tuple(Cell(text, "yellow") for text in kept))
-    yield Lines(tuple(_closing(document, wide=wide)))
+    yield Lines((*_closing(document, wide=wide), *_next(document)))
+
+
+def _next(document: FleetPlan) -> Iterator[Cell]:
+    """Say what to type next where a pod is not admitted, or a node cannot be planned on."""
+    summary = document["summary"]
+    if command := document.get("next"):
+        kept = summary["wouldNotStart"] or summary["startUndetermined"]
+        yield next_cell("what to change" if kept else "what each node has free", command)
+    elif summary["unreadable"]:
+        yield record_again()
+    elif summary["pending"]:
+        yield record_again("on each node, to ask its kubelet as well")
 
 
 def _alike(pods: Sequence[FleetPod]) -> Iterator[list[FleetPod]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.cli.render.tables.start import remedy_cells
 from cpuctl.exports.answer_text import full_name
 from cpuctl.exports.outcomes import PODS, rejection_text, start_sentence, what_if_sentence
@@ -58,6 +58,10 @@ def blocks(document: PlanComparison, *, wide: bool) -> Iterator[Block]:
         yield Table((Column("TOTAL"), Column("A", "right"), Column("B", "right")), totals)
     if any("totals" in document[name] for name in _SIDES):
         yield Lines.of(*_pools(document), _closing(document["summary"]))
+    for name, side in ((name, document[name]) for name in _SIDES):
+        if "totals" in side and (explain := side.get("explain")):
+            yield next_line(f"why and what would help on side {name.upper()}", explain)
+            return
 
 
 def _side(name: str, side: Side) -> Iterator[Cell]:

@@ -1,4 +1,4 @@
-"""What every page tells alike: exit codes, environment, files."""
+"""What all pages have in common: exit codes, environment, files."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ EXIT_CODES = (
     ("0", "The answer is yes, or clean."),
     ("1", "An internal error: a defect of cpuctl."),
     ("2", "The command line is wrong."),
-    ("3", "The answer is no; with --exit-zero that is 0."),
-    ("4", "An input cannot be used: the message names the file, the place in it and what was expected."),
+    ("3", "The answer is no (0 with --exit-zero)."),
+    ("4", "Unusable input: the message names the file, the position and what was expected."),
     ("5", "The node refused, and nothing was changed."),
     ("6", "Something was changed and could not be fully restored: the message names it."),
     ("130", "Interrupted (Ctrl-C)."),
-    ("141", "Whoever reads the output has closed it."),
+    ("141", "The reader of the output closed it."),
 )
 
 ENVIRONMENT = (
-    ("NO_COLOR", "Not empty: tables without colour, as with --no-color."),
-    ("COLUMNS", "The width of tables in characters; else that of the terminal."),
+    ("NO_COLOR", "If not empty, tables have no colour, as with --no-color."),
+    ("COLUMNS", "Width of tables in characters; default: the width of the terminal."),
     (
         "CPUCTL_KUBELET_VERSION",
-        "The kubelet's release where neither an option nor the node tells it, as `1.34`.",
+        "The kubelet version, such as `1.34`, if neither an option nor the node has it.",
     ),
     (
         "CPUCTL_MACHINE",
-        "The machine that stands in for this host where no option names one, in the words of `-m`.",
+        "The default for `-m`, instead of this host.",
     ),
-    ("TERM", "dumb, or not set: `top` prints a table every second, for want of a screen."),
+    ("TERM", "If dumb or not set, `top` prints a table every second instead of using the screen."),
     (
         "JOURNAL_STREAM",
-        "Set by systemd: lines of `nri run` and `watch` that go to its journal carry their level.",
+        "Set by systemd: `nri run` and `watch` then write log levels for the journal.",
     ),
     (
         "NOTIFY_SOCKET",
@@ -39,30 +39,30 @@ ENVIRONMENT = (
     ),
     (
         "WATCHDOG_USEC",
-        "Set by systemd for `WatchdogSec=`: `watch` reports twice in so many microseconds that it is alive.",
+        "Set by systemd for `WatchdogSec=`, in microseconds: `watch` reports twice in this time that it is alive.",
     ),
-    ("WATCHDOG_PID", "Set by systemd beside it: the process that is meant."),
-    ("XDG_CONFIG_HOME", "Where cpuctl/config.yaml is looked for; ~/.config where it is not set."),
-    ("CPUCTL_DEBUG", "Not empty: an internal error shows where it happened, for a report."),
+    ("WATCHDOG_PID", "Set by systemd with WATCHDOG_USEC: the process that has to report."),
+    ("XDG_CONFIG_HOME", "Directory of cpuctl/config.yaml; default: ~/.config."),
+    ("CPUCTL_DEBUG", "If not empty, internal errors show a traceback, for bug reports."),
 )
 
 FILES = (
     (
         "~/.config/cpuctl/config.yaml",
-        "The same as CPUCTL_MACHINE and CPUCTL_KUBELET_VERSION, as machine and kubeletVersion.",
+        "Defaults: machine (as CPUCTL_MACHINE) and kubeletVersion (as CPUCTL_KUBELET_VERSION).",
     ),
     (
         "/var/lib/kubelet/config.yaml",
-        "The KubeletConfiguration of the live host, where no running kubelet names another.",
+        "The KubeletConfiguration of the live host, unless its running kubelet uses another.",
     ),
     (
         "/var/lib/kubelet/cpu_manager_state, memory_manager_state",
-        "The state files of the CPU and the Memory Manager.",
+        "The state files of the CPU Manager and the Memory Manager.",
     ),
-    ("/var/log/containers", "The kubelet's links, by which containers have names without --pods."),
+    ("/var/log/containers", "The kubelet's links to logs, which have the names of containers if --pods is not given."),
 )
 
-NOTICE = "made from the command table by `make docs`: change it there"
+NOTICE = "generated from the command table by `make docs`; do not edit"
 
 _LATER = [f"1.{minor}" for minor in range(LAST_WITH_ALL + 1, NEWEST + 1)]
 PARTLY_RECORDED = " and ".join(filter(None, (", ".join(_LATER[:-1]), *_LATER[-1:])))

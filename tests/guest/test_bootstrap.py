@@ -126,7 +126,7 @@ def test_the_recording_of_a_refusal_answers_as_the_node_did(steps: Steps) -> Non
 
 def test_without_an_answer_the_kubelet_starts(steps: Steps) -> None:
     assert steps.code("start-without-answer") == 0
-    assert "config check gave no answer (exit code 2)" in steps.kubelet_log()
+    assert "config check: failed (exit code 2)" in steps.kubelet_log()
 
 
 def test_a_kubelet_that_restarts_by_itself_is_recorded_once(steps: Steps) -> None:

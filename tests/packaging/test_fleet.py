@@ -85,4 +85,4 @@ def test_a_node_that_is_not_recorded_is_told_and_leaves_no_half_file(kubectl: Pa
 
 def test_without_pods_there_is_nothing_to_collect(tmp_path: Path) -> None:
     done = collect(tmp_path / "r", Path("true"))
-    assert (done.returncode, done.stderr) == (1, "no pod of cpuctl-capture runs in the namespace cpuctl\n")
+    assert (done.returncode, done.stderr) == (1, "no pod of cpuctl-capture is running in namespace cpuctl\n")

@@ -15,7 +15,7 @@ from typer.models import CommandFunctionType
 from cpuctl import __version__
 from cpuctl.cli.command_table import COMMANDS, GROUPS
 from cpuctl.cli.output import complain, forget_written, unanswered
-from cpuctl.cli.panels import PanelledCommand
+from cpuctl.cli.panels import HelpContext, PanelledCommand
 from cpuctl.errors import MISSING, NO_MACHINE, CpuctlError, InputError, UsageError, unreadable
 
 EXIT_INTERNAL = 1
@@ -50,6 +50,8 @@ refused and nothing was changed, 6 changed and not fully restored, 130 interrupt
 
 class VerbGroup(TyperGroup):
     """A group that says whole what each of its verbs is for."""
+
+    context_class = HelpContext
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Print the first sentence of each verb's help."""

@@ -41,7 +41,7 @@ anything that disturbs exclusive CPUs: other programs, interrupts, siblings, quo
 nodes; and for stale entries.
 
 Every finding has a fix. An error breaks a guarantee of the kubelet, a warning is a possible disturbance, a
-note (info) is worth knowing. Container names come from --pods, else from the kubelet's log links, or from
+note is worth knowing. Container names come from --pods, else from the kubelet's log links, or from
 crictl's output in a sosreport. Nothing is changed on the node.
 
 Next: run the commands below "fix:", or correct all CPU sets at once: cpuctl audit -o plan | cpuctl cgroups

@@ -20,8 +20,31 @@ _ORDER = (ARGUMENTS, INPUT, KUBELET, DRIVER, OPTIONS, OUTPUT)
 _UNFOLD = "--help-kubelet"
 
 
+class _HelpFormatter(typer.Context.formatter_class):  # type: ignore[valid-type, misc]  # it is a variable
+    """Breaks no word at a hyphen, so that options can be searched for."""
+
+    _HYPHEN = "\N{NON-BREAKING HYPHEN}"
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", self._HYPHEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], *widths: int) -> None:
+        super().write_dl([(name, text.replace("-", self._HYPHEN)) for name, text in rows], *widths)
+
+    def getvalue(self) -> str:
+        return str(super().getvalue()).replace(self._HYPHEN, "-")
+
+
+class HelpContext(typer.Context):
+    """A command line whose help is formatted as above."""
+
+    formatter_class = _HelpFormatter
+
+
 class PanelledCommand(TyperCommand):
     """A command that explains its options in panels, those of the kubelet only where asked for them."""
+
+    context_class = HelpContext
 
     def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
         folds = any(panel_of(each) == KUBELET for each in params)
@@ -50,7 +73,7 @@ class PanelledCommand(TyperCommand):
         for panel, parameters in in_panels(self.get_params(ctx)).items():
             with formatter.section(panel):
                 if panel == KUBELET:
-                    formatter.write(_folded(parameters, formatter.width))
+                    formatter.write_text(_folded(parameters))
                 else:
                     formatter.write_dl([each.get_help_record(ctx) for each in parameters])
 
@@ -124,14 +147,10 @@ def _machine_of_user(ctx: Any) -> "UserDefault | None":  # noqa: ANN401
     return None if is_named or ctx.params.get("machine") != "live" else user_default("machine")
 
 
-def _folded(parameters: Iterable[Any], width: int) -> str:
-    """Name options, never broken at a hyphen, so that they can be searched for."""
-    from textwrap import fill
-
+def _folded(parameters: Iterable[Any]) -> str:
+    """Name options without explaining them."""
     names = [each.opts[-1] for each in parameters if _UNFOLD not in each.opts]
-    text = f"{_UNFOLD} explains {', '.join(names)}."
-    indent = "  "
-    return f"{fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)}\n"
+    return f"{_UNFOLD} explains {', '.join(names)}."
 
 
 def _explain_kubelet(ctx: typer.Context, wanted: bool) -> None:

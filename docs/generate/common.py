@@ -39,7 +39,7 @@ ENVIRONMENT = (
     ),
     (
         "WATCHDOG_USEC",
-        "Set by systemd for `WatchdogSec=`, in microseconds: `watch` reports twice in this time that it is alive.",
+        "Set by systemd for `WatchdogSec=`, in microseconds: `watch` reports twice in that time.",
     ),
     ("WATCHDOG_PID", "Set by systemd with WATCHDOG_USEC: the process that has to report."),
     ("XDG_CONFIG_HOME", "Directory of cpuctl/config.yaml; default: ~/.config."),
@@ -59,7 +59,7 @@ FILES = (
         "/var/lib/kubelet/cpu_manager_state, memory_manager_state",
         "The state files of the CPU Manager and the Memory Manager.",
     ),
-    ("/var/log/containers", "The kubelet's links to logs, which have the names of containers if --pods is not given."),
+    ("/var/log/containers", "The kubelet's links to logs, which name containers without --pods."),
 )
 
 NOTICE = "generated from the command table by `make docs`; do not edit"

@@ -37,8 +37,8 @@ Contains the machine, the configuration and its findings, the state files, the o
 audit. With pods (-f, -T), also where they would go and why some are rejected; with --timeline, also a replay.
 What was not recorded is reported as unknown, never as clean.
 
---html writes one self-contained page, to email, print or attach to a ticket. Point at a CPU to see its owner,
-show a single pod, fold what you do not need. Everything works from the keyboard, and all content is readable
+--html writes one self-contained page, to email, print or attach to a ticket. Hover over a CPU to see its
+owner, show a single pod, collapse sections. Everything works from the keyboard, and all content is readable
 without scripts. Without --html, prints a summary; -o json has everything.
 
 Nothing is changed on the node.

@@ -54,7 +54,7 @@ def test_one_moment_in_other_forms(node: str, cpuctl: Cpuctl) -> None:
     assert answer["cpus"][2]["system"] == 0.25
     assert "cpuManagerPolicy: static" in cpuctl("top", "--once", "--root", node, *V36, "-o", "yaml").out
     wide = cpuctl("top", "--once", "--root", node, *V36, "-q", "-o", "wide").out
-    assert "24 (PCI-MSI 524288-edge eth0), 30 a second" in wide
+    assert "24 (PCI-MSI 524288-edge eth0), 30 per second" in wide
     assert any(line.split()[:6] == ["5", "0", "0", "0", "1", "exclusive"] for line in wide.splitlines()), wide
 
 

@@ -119,7 +119,7 @@ def test_keys_sort_filter_and_open(recording: Recording) -> None:
         app.document["containers"][0] |= {"cpus": "5", "numaNodes": "", "threads": 1}
         app.draw()
         await pilot.pause()
-        assert "\nCPU 5 on NUMA nodes that are not known, load" in text(pilot)
+        assert "\nCPU 5 on unknown NUMA nodes, load" in text(pilot)
         assert "\n1 thread used" in text(pilot)
 
     app: Any = screen(recording)

@@ -164,7 +164,7 @@ def _status(view: View) -> str:
         return f" {view.status}"
     order = f"by {view.sort}{' reversed' if view.reverse else ''}"
     wanted = f", only {view.text!r}" if view.text else ""
-    keys = f"h help  q end  s sort ({order}{wanted})  / filter  m map  Space freeze"
+    keys = f"h help  q quit  s sort ({order}{wanted})  / filter  m map  Space freeze"
     return f" {'FROZEN  ' if view.frozen else ''}{keys}"
 
 
@@ -323,18 +323,18 @@ def cpu_page(document: Top, cpu: CPU) -> Iterator[Line]:
     places = {
         "socket": cpu["socket"],
         "NUMA node": cpu["numaNode"],
-        "L3 of": cpu["l3"],
-        "core of": cpu["core"],
+        "L3 of CPU": cpu["l3"],
+        "core of CPU": cpu["core"],
     }
     yield [Cell(f"CPU {cpu['cpu']}: {whose(document, cpu)}", "bold")]
     yield [Cell(", ".join(f"{name} {UNKNOWN if at is None else at}" for name, at in places.items()))]
     yield []
     shares = {"busy": cpu["busy"], "user": cpu["user"], "system": cpu["system"], "interrupts": cpu["irq"]}
-    for name, value in {**shares, "waiting for disks": cpu["iowait"], "steal": cpu["steal"]}.items():
+    for name, value in {**shares, "iowait": cpu["iowait"], "steal": cpu["steal"]}.items():
         bar = "" if value is None else "#" * round(_BAR * min(value, 1))
         yield [Cell(f"{name:<18}{share(value):>6}  {bar}")]
-    yield [Cell(f"{'threads waited':<18}{seconds(cpu['runQueueDelay']):>6}  a second")]
-    yield [Cell(f"{'of devices':<18}{rate(cpu['interrupts']):>6}  interrupts a second")]
+    yield [Cell(f"{'run queue delay':<18}{seconds(cpu['runQueueDelay']):>6}  per second")]
+    yield [Cell(f"{'device interrupts':<18}{rate(cpu['interrupts']):>6}  per second")]
     seen = [
         each for row in document["containers"] for each in row["foreign"] or () if each["cpu"] == cpu["cpu"]
     ]
@@ -347,28 +347,26 @@ def container_page(container: Container, *, color: bool) -> Iterator[Line]:
     """Report all of one container."""
     name, known = full_name(container), (container["containerID"] or UNKNOWN)[:12]
     yield [Cell(name, "bold")]
-    yield [Cell(f"UID {container['uid']}, id {known}")]
-    yield [Cell(f"group {container['path'] or UNKNOWN}")]
+    yield [Cell(f"UID {container['uid']}, container ID {known}")]
+    yield [Cell(f"cgroup {container['path'] or UNKNOWN}")]
     nodes, load = CPUSet.parse(container["numaNodes"]), loads_text(container["loads"])
-    where = f"on {named(nodes, 'NUMA node')}" if nodes else "on NUMA nodes that are not known"
+    where = f"on {named(nodes, 'NUMA node')}" if nodes else "on unknown NUMA nodes"
     yield [Cell(f"{named(CPUSet.parse(container['cpus']))} {where}, load {load}")]
     threads = "its threads" if container["threads"] is None else counted(container["threads"], "thread")
     used, others = amount(container["used"]), amount(container["others"])
     yield [Cell(f"{threads} used {used} CPUs; others used {others} of its CPUs")]
     often, throttled = rate(container["throttledPeriods"]), share(container["throttled"])
     steal = share(container["steal"])
-    yield [Cell(f"throttled {throttled} of the time, in {often} periods a second; steal {steal}")]
+    yield [Cell(f"throttled {throttled} of the time ({often} periods per second); steal {steal}")]
     waited, moved = seconds(container["runQueueDelay"]), rate(container["migrations"])
-    yield [Cell(f"its threads waited {waited} a second, and moved {moved} times a second")]
-    yield [
-        Cell(f"{rate(container['numaMisses'])} pages a second wanted from its NUMA nodes came from others")
-    ]
+    yield [Cell(f"threads waited to run {waited} per second, and moved {moved} times per second")]
+    yield [Cell(f"NUMA misses on its nodes: {rate(container['numaMisses'])} pages per second")]
     if pressure := container["pressure"]:
         now, average = (
             f"some {share(pressure['some'])}, full {share(pressure['full'])}",
             share(pressure["average"]),
         )
-        yield [Cell(f"waiting for CPUs (PSI): {now}, over 10 s {average}")]
+        yield [Cell(f"CPU pressure (PSI): {now}, 10 s average {average}")]
     yield []
     if (interrupts := container["interrupts"]) is not None:
         yield from _interrupts(interrupts)
@@ -376,11 +374,12 @@ def container_page(container: Container, *, color: bool) -> Iterator[Line]:
 
 
 def _interrupts(interrupts: Interrupts) -> Iterator[Line]:
-    parts = {"devices": "of devices", "timer": "of the timer", "others": "between CPUs"}
+    parts = {"devices": "devices", "timer": "timer", "others": "other CPUs"}
     counts = {"devices": interrupts["devices"], "timer": interrupts["timer"], "others": interrupts["others"]}
     yield [
         Cell(
-            "interrupts a second: " + ", ".join(f"{rate(counts[key])} {word}" for key, word in parts.items())
+            "interrupts per second: "
+            + ", ".join(f"{word} {rate(counts[key])}" for key, word in parts.items())
         )
     ]
     for each in interrupts["most"]:
@@ -390,7 +389,7 @@ def _interrupts(interrupts: Interrupts) -> Iterator[Line]:
 def _foreign_threads(container: Container, *, color: bool) -> Iterator[Line]:
     foreign = container["foreign"]
     if foreign is None:
-        yield [Cell("foreign threads: not known")]
+        yield [Cell("foreign threads: unknown")]
         return
     yield [Cell(f"foreign threads: {len(foreign) or 'none seen'}", "bold red" if foreign and color else "")]
     for each in foreign:

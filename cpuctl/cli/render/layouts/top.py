@@ -130,7 +130,7 @@ def _interrupts(document: Top) -> Iterator[Cell]:
         interrupts = container["interrupts"]
         for each in interrupts["most"] if interrupts else ():
             yield Cell(
-                f"  {each['name']} ({each['title']}), {rate(each['rate'])} a second on CPUs of "
+                f"  {each['name']} ({each['title']}), {rate(each['rate'])} per second on CPUs of "
                 f"{full_name(container)}"
             )
 

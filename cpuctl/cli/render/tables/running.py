@@ -96,4 +96,4 @@ _WHOSE = {"pods": "all pods", "bestEffort": "BestEffort", "burstable": "Burstabl
 def pressure_text(document: Top) -> str:
     """Return how much of the time some thread waited for a CPU."""
     parts = (f"{_WHOSE.get(each['of'], each['of'])} {share(each['some'])}" for each in document["pressure"])
-    return f"waiting for CPUs (PSI, some): {', '.join(parts)}"
+    return f"CPU pressure (PSI, some): {', '.join(parts)}"

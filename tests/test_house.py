@@ -309,6 +309,10 @@ STILTED = {
     r"\bmakes? of it\b": "does with it",
     r"\bthe driver dra\.cpu\b": "the dra.cpu driver",
     r"\bWithout a verb\b": "without a subcommand",
+    r"\bnothing to remark\b": "no findings",
+    r"\bof the engine\b": "simulated",
+    r"^what to change$": "see, or to see what to change",
+    r"\bfree for that\b": "free for exclusive use",
 }
 """What users of kubectl would stumble over, and what to say instead."""
 

@@ -56,7 +56,7 @@ class ScaleDown(TypedDict):
     exposed: bool
     """Whether assigned.cpuset can be read inside."""
     late: bool
-    """Whether it was shown only after it was applied, or never."""
+    """Whether it was shown only after the CPU set was applied, or never."""
     end: Literal["open", "applied", "replaced", "cancelled", "interrupted", "gone"]
 
 

@@ -57,7 +57,8 @@ def _beside_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Ite
             severity=Severity.WARNING,
             code="claims-reserved",
             place=NodePart(prepared.path),
-            message=f"claims have {named(reserved)}, which the kubelet reserves: the driver reserves others",
+            message=f"claims hold {named(reserved)}, which the kubelet reserves: "
+            "the driver reserves other CPUs",
             expected=f"--reserved-cpus {snapshot.configured.reserved}",
             detected=str(reserved),
         )

@@ -114,7 +114,8 @@ def _nameless(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[F
         severity=Severity.ERROR,
         code="cpuset-differs",
         place=NodePart.of(observed),
-        message=f"no container of its pod has these CPUs; allowed are {allowed}; --pods shows which one it is"
+        message=f"no container of its pod should have these CPUs; allowed: {allowed}; "
+        "use --pods to identify the container"
         + equal_to(snapshot, observed, configured or observed.effective),
         expected=allowed,
         detected=_configured_text(observed.group),
@@ -132,8 +133,8 @@ def _left_over(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[
         severity=Severity.NOTE,
         code="cpuset-left-over",
         place=NodePart.of(observed),
-        message="with CPU Manager policy none the kubelet gives it no CPUs, but it has a CPU set of its own"
-        + equal_to(snapshot, observed, effective),
+        message="with CPU Manager policy none the kubelet assigns no CPUs, "
+        "but this container has its own CPU set" + equal_to(snapshot, observed, effective),
         expected=str(whole),
         detected=str(effective),
         fix=f"crictl update --cpuset-cpus {whole} {observed.owner.container_id}",
@@ -193,7 +194,7 @@ def _own_list(snapshot: NodeSnapshot, path: str) -> CPUSet | None:
 def _conflicts(snapshot: NodeSnapshot, observed: ObservedContainer, extra: CPUSet) -> str:
     """Say who is disturbed by the CPUs that a container has too many."""
     disturbed = snapshot.holders(extra, but=observed.owner.uid)
-    parts = [f"those of {disturbed}"] if disturbed else []
+    parts = [f"exclusive CPUs of {disturbed}"] if disturbed else []
     if reserved := extra & snapshot.configured.reserved:
         parts.append(f"the reserved {named(reserved)}")
     return f", including {' and '.join(parts)}" if parts else ""

@@ -82,7 +82,7 @@ def check_kernel_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.NOTE,
             code="kernel-work",
             place=NodePart("unbound workqueues"),
-            message=f"kernel work may run on exclusive {named(work & snapshot.exclusive)}",
+            message=f"kernel workqueues may run on exclusive {named(work & snapshot.exclusive)}",
             expected=str(kept),
             detected=str(work),
             fix=f"echo {kept.kernel_mask} > /sys/devices/virtual/workqueue/cpumask",
@@ -321,7 +321,11 @@ def _no_parts_of_cores(snapshot: NodeSnapshot) -> str:
         for uid in snapshot.held
         if any(len(cpus) % threads for cpus in snapshot.state.entries[uid].values())
     ]
-    return f"let {' and '.join(asking)} request multiples of {threads} CPUs, then " if asking else ""
+    return (
+        f"change the CPU requests of {' and '.join(asking)} to multiples of {threads}, then "
+        if asking
+        else ""
+    )
 
 
 def _delete(snapshot: NodeSnapshot, uid: str) -> str:
@@ -383,7 +387,7 @@ def _isolated_threads(observed: ObservedContainer, isolated: CPUSet) -> Iterator
             code="isolated-threads",
             place=NodePart.of(observed),
             message=f"{len(loose)} of its threads may run on all of the isolated {named(cpus)}: the kernel"
-            " moves none of them, so most stay on the CPU where the first one started",
+            " does not move them, so most stay on the CPU where the first one started",
             expected="threads pinned to one CPU each",
             detected=str(cpus),
             fix=_pinned(loose, isolated),

@@ -173,7 +173,7 @@ def _give_back(snapshot: NodeSnapshot, uid: str) -> str:
         return _WHO
     if pod is None:
         return f"crictl pods --label {quote(f'io.kubernetes.pod.uid={uid}')}"
-    return f"let {quote(pod.full_name)} be Guaranteed, then {delete_pod(pod)}"
+    return f"make {quote(pod.full_name)} Guaranteed, then {delete_pod(pod)}"
 
 
 def _differing(snapshot: NodeSnapshot) -> Iterator[Finding]:

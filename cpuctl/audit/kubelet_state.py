@@ -152,7 +152,7 @@ def _twice(snapshot: NodeSnapshot, state: CPUStateFile) -> Iterator[Finding]:
                 code="given-twice",
                 place=NodePart(snapshot.pod_name(uid)),
                 message=f"{are(double)} assigned to it, but also to the shared pool or another pod",
-                expected="CPUs of its own",
+                expected="exclusive CPUs",
                 detected=str(double),
                 fix=_REPAIR,
             )
@@ -256,7 +256,7 @@ def check_unclaimed(snapshot: NodeSnapshot) -> Iterator[Finding]:
                     code="entry-unclaimed",
                     place=NodePart(f"{snapshot.pod_name(uid)}/{name}", Owner(uid=uid, container=name)),
                     message=f"{are(cpus)} assigned to it, but no container of its pod has them: it is not "
-                    "running, or --pods shows which one it is",
+                    "running, or use --pods to identify the container",
                     expected=str(cpus),
                     detected=" or ".join(str(each) for each in sets if each) or "none",
                 )

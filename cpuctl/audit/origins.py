@@ -33,8 +33,8 @@ _AGENTS: Mapping[str, _Agent] = {
     "koordlet": _Agent("Koordinator", "writes CPU sets of pods", contends=True),
     "crane-agent": _Agent("Crane", "writes CPU sets of pods", contends=True),
     "katalyst-agent": _Agent("Katalyst", "writes CPU sets of pods", contends=True),
-    "nri-resource-po": _Agent("an NRI resource policy", "gives containers CPUs", contends=True),
-    "dracpu": _Agent("the DRA driver for CPUs", "gives containers CPUs", contends=True),
+    "nri-resource-po": _Agent("an NRI resource policy", "assigns CPUs to containers", contends=True),
+    "dracpu": _Agent("the DRA driver for CPUs", "assigns CPUs to containers", contends=True),
     "cpusetter": _Agent("CPU-Pooler", "writes CPU sets of containers", contends=True),
     "tuned": _Agent("TuneD", "moves threads and interrupts"),
     "numad": _Agent("numad", "moves processes between NUMA nodes"),
@@ -73,7 +73,7 @@ def _equals(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -
     above = snapshot.groups.get(observed.group.parent)
     own = above.cpuset if above else None
     if own and cpus == (own.effective if own.effective is not None else own.cpus):
-        yield "the group above it"
+        yield "the parent group"
 
 
 def _others(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -> Iterator[str]:

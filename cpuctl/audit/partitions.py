@@ -42,7 +42,7 @@ def _valid(snapshot: NodeSnapshot, path: str, cpuset: CpusetValues) -> Iterator[
         severity=Severity.WARNING,
         code="partition",
         place=_place(snapshot, path),
-        message="it is a partition, which kubelets never create: it has taken "
+        message="it is a partition, which the kubelet never creates: it has taken "
         f"{named(cpuset.taken) if cpuset.taken else 'no CPUs yet'} from {above} and all groups outside"
         f"{_of_whom(snapshot, path, lost)}",
         expected="member",
@@ -96,7 +96,7 @@ def _of_whom(snapshot: NodeSnapshot, path: str, lost: CPUSet) -> str:
     owner = snapshot.owners.get(path)
     parts = []
     if holders := snapshot.holders(lost, but=owner.uid if owner else ""):
-        parts.append(f"those of {holders}")
+        parts.append(f"exclusive CPUs of {holders}")
     if shared := lost & (snapshot.shared_pool or CPUSet()):
         parts.append(f"{named(shared)} of the shared pool")
     return f", including {' and '.join(parts)}" if parts else ""

@@ -98,7 +98,7 @@ def migrate_memory_state(state: MemoryStateFile, to: StateReader) -> Migrated | 
 
 _INSTEAD = (
     "remove these pods from the node first, or drain it and delete the file before the other kubelet starts; "
-    "cpuctl checkpoint repair for the other kubelet releases what no container holds"
+    "or release the CPUs that no container holds with cpuctl checkpoint repair for the other kubelet"
 )
 
 
@@ -125,7 +125,7 @@ def _held_by_pods_only(state: CPUStateFile) -> CPUSet:
 def _unnamed_cpus(state: CPUStateFile, leftover: CPUSet, to: StateReader) -> NotMigrated:
     owners = sorted(uid for uid, cpus in state.pod_entries.items() if cpus & leftover)
     return NotMigrated(
-        f"CPUs {leftover} are held by pods as a whole, but by none of their containers: {_some(owners)}; "
+        f"CPUs {leftover} are held by pods, but by none of their containers: {_some(owners)}; "
         f"{_kubelet(to)} would not start: current set of available CPUs doesn't match with CPUs in state",
         _INSTEAD,
     )
@@ -163,7 +163,7 @@ def _counted(blocks: list[MemoryBlock]) -> tuple[Counter[int], Counter[tuple[tup
 def _kubelet(to: StateReader) -> str:
     """Name a kubelet that does not know of the CPUs that pods hold."""
     gate = "" if to.minor < 36 else " without PodLevelResourceManagers"
-    return f"a kubelet 1.{to.minor}{gate}"
+    return f"kubelet 1.{to.minor}{gate}"
 
 
 def _some(names: list[str]) -> str:

@@ -25,6 +25,7 @@ from cpuctl.engine.state_checks.cpu_findings import CPUHolder, holders, union
 from cpuctl.engine.state_checks.findings import REMOVE_ONE, REPAIR_WITH_PODS
 from cpuctl.engine.state_checks.memory_findings import DriftKind, UnplacedBlock, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
+from cpuctl.phrases import are, named
 from cpuctl.records import replace
 
 _State = TypeVar("_State")
@@ -165,7 +166,7 @@ class _Search:
         free = len(CPUSet(self.policy.allocatable) - self.taken)
         who = self.owners.name(held.uid, held.container)
         return NotRepaired(
-            f"{who} cannot keep CPUs {lost}, and only {free} CPUs are free for exclusive use",
+            f"{who} cannot keep {named(lost)}; other CPUs free for exclusive use: {free}",
             REMOVE_ONE,
         )
 
@@ -228,9 +229,7 @@ class _Work:
         """Hold nothing: the policy none knows no exclusive CPUs."""
         if self.state.policy_name == "none":
             return
-        self._do(
-            ActionKind.POLICY, "the policy none is configured", before=self.state.policy_name, after="none"
-        )
+        self._do(ActionKind.POLICY, "policy none is configured", before=self.state.policy_name, after="none")
         for uid, containers in sorted(self.state.entries.items()):
             for name, cpus in sorted(containers.items()):
                 why = (
@@ -244,7 +243,7 @@ class _Work:
         """Take nothing over from another policy, which has no exclusive CPUs."""
         self._do(
             ActionKind.POLICY,
-            "the policy static is configured",
+            "policy static is configured",
             before=self.state.policy_name,
             after="static",
         )
@@ -266,8 +265,8 @@ class _Work:
                     pods[uid] = whole
                     continue
                 why = (
-                    "this kubelet does not read what pods hold as a whole: containers keep theirs, and "
-                    f"the remaining CPUs {whole - covered} are released"
+                    "this kubelet does not read pod-level CPUs: containers keep theirs, and "
+                    f"the remaining {are(whole - covered)} released"
                 )
                 self._do(ActionKind.POD, why, uid, before=str(whole))
             elif not covered:
@@ -320,7 +319,10 @@ class _Work:
             for name, baseline in sorted(promised.items()):
                 now = self.state.entries.get(uid, {}).get(name)
                 if now is not None and now != baseline:
-                    why = f"this kubelet does not keep baselines: it can no longer shrink below {now}"
+                    why = (
+                        "this kubelet does not keep baselines: the container can no longer shrink "
+                        f"below {now}"
+                    )
                     self._do(ActionKind.BASELINE, why, uid, name, before=str(baseline))
         self.state = replace(self.state, baselines={})
 
@@ -361,17 +363,17 @@ def _why_lost(lost: CPUSet, policy: StaticPolicy) -> str:
         "reserved": lost & reserved,
         "also held by another pod": lost & machine - reserved,
     }
-    return "; ".join(f"CPUs {cpus} are {why}" for why, cpus in reasons.items() if cpus)
+    return "; ".join(f"{are(cpus)} {why}" for why, cpus in reasons.items() if cpus)
 
 
 def _why_pool(old: CPUSet, new: CPUSet, policy: StaticPolicy) -> str:
     machine = CPUSet(policy.topology.cpus)
     reasons = {
-        "are added": new - old,
-        "are held or reserved": (old - new) & machine,
-        "are not on this machine": old - machine,
+        "added": new - old,
+        "held or reserved": (old - new) & machine,
+        "not on this machine": old - machine,
     }
-    return "; ".join(f"CPUs {cpus} {why}" for why, cpus in reasons.items() if cpus)
+    return "; ".join(f"{are(cpus)} {why}" for why, cpus in reasons.items() if cpus)
 
 
 # A state of the Memory Manager that its kubelet starts on: the same entries, on the machine as it is now.
@@ -382,7 +384,7 @@ _SHOWN = 3
 _REMOVE = f"remove the pods that do not fit from the node, then {REPAIR_WITH_PODS}, or {DRAIN}"
 _REASONS = {
     None: "the totals do not match the entries",
-    DriftKind.BENIGN: "the machine's memory differs only by as much as a reboot can change it",
+    DriftKind.BENIGN: "memory has changed only by an amount that is normal after a reboot",
     DriftKind.REAL: "the machine's memory or its reservations have changed",
 }
 
@@ -460,7 +462,7 @@ def _pods_passed_over(state: MemoryStateFile, rules: MemoryRules, owners: Owners
     entries = kept(state.entries, owners)
     for uid, blocks in sorted(state.pod_entries.items()):
         if not rules.keeps_pods:
-            why = "this kubelet does not read what pods hold as a whole; their containers keep theirs"
+            why = "this kubelet does not read pod-level memory; containers keep theirs"
         elif uid not in entries:
             why = "no container of the pod holds any of it: the kubelet never releases it"
         else:

@@ -78,5 +78,5 @@ def shared_sentence(shared: str, reserved: str) -> str:
         return f"{who}, not on the reserved CPUs {reserved}"
     return (
         f"{who}, including the reserved CPUs {among}; strict-cpu-reservation (kubelet 1.32 and later) "
-        "excludes these, but remove cpu_manager_state first"
+        "excludes these: set the option and delete cpu_manager_state"
     )

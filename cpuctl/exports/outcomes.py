@@ -77,9 +77,14 @@ def start_sentence(start: Start, who: str) -> str:
         case "Refused":
             return f"{who} would not start ({start['stage']}): {start['error']}"
         case "KubeletFault":
-            return f"{who} would fail ({start['fault']} in {start['where']}): {start['why']}"
+            return f"{who} would fail ({start['fault']} {_where(start['where'])}): {start['why']}"
         case "Undetermined":
             return f"Whether {who[0].lower()}{who[1:]} would start is unknown: {start['why']}"
+
+
+def _where(where: str) -> str:
+    """Say in which part of the kubelet, or while it did what."""
+    return f"{'while' if where[:1].islower() else 'in'} {where}"
 
 
 def failure_text(start: Start) -> str:
@@ -103,7 +108,7 @@ def rejection_text(pod: Verdict | Refusal) -> str:
         case "Pending":
             return f"it stays pending: {pod['message']}"
         case "KubeletFault":
-            return f"the kubelet fails ({pod['fault']} in {pod['where']}): {pod['why']}"
+            return f"the kubelet fails ({pod['fault']} {_where(pod['where'])}): {pod['why']}"
         case _:
             return f"undetermined: {pod['why']}"
 

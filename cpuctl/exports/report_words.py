@@ -217,7 +217,7 @@ def _replayed(replay: Replay) -> StyledText:
     if not expected["checked"]:
         return StyledText(f"{counted(len(replay['entries']), 'event')}, no expectations")
     came = f"{failures} not as expected" if failures else "all as expected"
-    text = f"{counted(expected['checked'], 'moment')} checked, {came}"
+    text = f"{counted(expected['checked'], 'check')}, {came}"
     return StyledText(text, "bad" if failures else "good")
 
 

@@ -120,7 +120,7 @@ def _sums(replay: Replay) -> Iterator[str]:
     checked, failures = replay["expectations"]["checked"], replay["expectations"]["failures"]
     if checked:
         came = f"{counted(len(failures), 'value')} not as expected" if failures else "all as expected"
-        what.append(f"{counted(checked, 'moment')} checked: {came}")
+        what.append(f"{counted(checked, 'check')}: {came}")
     yield ", ".join(what)
     sources = replay["sources"]
     yield "; ".join(

@@ -241,7 +241,7 @@ def _kubelet(
         if not goes_without:
             raise
         unconfigured = KubeletInputs(version=sources.entries["kubeletVersion"]["value"])
-        why = f"it cannot be loaded: {refused} (see cpuctl config check)"
+        why = f"cannot be loaded: {refused} (see cpuctl config check)"
         return load_kubelet(unconfigured, Sources(), machine=None).kubelet, why
 
 

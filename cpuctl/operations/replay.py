@@ -193,7 +193,7 @@ def timeline_of_log(text: str, source: str, node: LoggedNode, sources: Sources) 
         server=server_like(history.setup),
         moments=history.moments,
         until=history.moments[-1].at if history.moments else 0,
-        description=f"what the kubelet of {source} did, and what it should have done",
+        description=f"What the kubelet did according to {source}, and what was expected",
         pods=pods,
         limit_ranges=given.limit_ranges,
         log=source,

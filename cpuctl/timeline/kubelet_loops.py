@@ -54,7 +54,7 @@ def _release(world: World, kubelet: KubeletProcess) -> None:
                 kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
             world.record(
                 EntryKind.DELAY_PASSED,
-                f"releases {some_cpus(released)}: its delay has expired",
+                f"releases {some_cpus(released)}: the delay has expired",
                 life,
                 key[1],
                 cpus=cpus_text(released),

@@ -99,7 +99,7 @@ def test_a_container_that_runs_on_reserved_and_exclusive_cpus_is_told_whose_they
     entries(node, WEB, front="2-3")
     node.cpuset(node.front, cpus="1-3,7")
     (finding,) = node.findings("cpusets")
-    assert "including those of shop/database-0 and the reserved CPU 7" in finding.message
+    assert "including exclusive CPUs of shop/database-0 and the reserved CPU 7" in finding.message
 
 
 def test_a_sibling_that_another_pod_uses_breaks_the_promise_of_whole_cores() -> None:
@@ -107,7 +107,7 @@ def test_a_sibling_that_another_pod_uses_breaks_the_promise_of_whole_cores() -> 
     entries(node, DATABASE, server="1")
     (finding,) = node.findings("siblings")
     assert (str(finding.severity), finding.detected) == ("error", "5")
-    ask = "let shop/database-0 request multiples of 2 CPUs"
+    ask = "change the CPU requests of shop/database-0 to multiples of 2"
     assert finding.fix == f"{ask}, then kubectl -n shop delete pod database-0"
     promise(node, full_cores=False)
     (finding,) = node.findings("siblings")

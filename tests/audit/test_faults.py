@@ -238,7 +238,7 @@ FAULTS = [
         "huge pages that are promised and taken",
         taken,
         "huge-pages-taken", "12Mi free", "8Mi free",
-        "let shop/web-0 be Guaranteed, then kubectl -n shop delete pod web-0",
+        "make shop/web-0 Guaranteed, then kubectl -n shop delete pod web-0",
     ),
     Fault(
         "another number of huge pages",

@@ -86,7 +86,7 @@ CASES = [
     Case(
         "no list any more",
         lambda node: moved(node, "0-7", own=""),
-        "; 0-7 matches the whole machine and the group above it",
+        "; 0-7 matches the whole machine and the parent group",
     ),
 ]
 

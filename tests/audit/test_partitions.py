@@ -29,7 +29,8 @@ def test_a_partition_beside_the_kubelets_groups_is_told_as_the_reason() -> None:
         effective.fix == partition.fix == "echo member > /sys/fs/cgroup/machine.slice/cpuset.cpus.partition"
     )
     assert partition.message == (
-        "it is a partition, which kubelets never create: it has taken CPU 3 from / and all groups outside, "
+        "it is a partition, which the kubelet never creates: it has taken CPU 3 from / "
+        "and all groups outside, "
         "including CPU 3 of the shared pool"
     )
 

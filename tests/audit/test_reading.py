@@ -79,7 +79,7 @@ def test_no_name_of_a_pod_gets_into_a_command_as_an_option(name: str) -> None:
     missing = [each for each in audit(node.snapshot(pods), ["cpusets"]) if each.code == "group-missing"]
     (question,) = [shlex.split(each.fix) for each in missing]
     dashes = ["--"] if name.startswith("-") else []
-    assert deletion[:3] == ["let", f"{name}/{name}", "request"]
+    assert deletion[:6] == ["change", "the", "CPU", "requests", "of", f"{name}/{name}"]
     assert deletion[deletion.index("kubectl") :] == ["kubectl", "-n", name, "delete", "pod", *dashes, name]
     assert question == ["kubectl", "-n", name, "get", "pod", "-o", "json", *dashes, name]
 

@@ -88,23 +88,23 @@ def test_a_baseline_of_nobody_is_not_lost() -> None:
 
 INSTEAD = (
     "remove these pods from the node first, or drain it and delete the file before the other kubelet starts; "
-    "cpuctl checkpoint repair for the other kubelet releases what no container holds"
+    "or release the CPUs that no container holds with cpuctl checkpoint repair for the other kubelet"
 )
 
 
 @pytest.mark.parametrize(
     ("to", "kubelet"),
     [
-        (OLD, "a kubelet 1.35"),
-        (OFF, "a kubelet 1.36 without PodLevelResourceManagers"),
-        (NEW, "a kubelet 1.37 without PodLevelResourceManagers"),
+        (OLD, "kubelet 1.35"),
+        (OFF, "kubelet 1.36 without PodLevelResourceManagers"),
+        (NEW, "kubelet 1.37 without PodLevelResourceManagers"),
     ],
 )
 def test_a_refusal_says_who_would_not_start_and_what_to_do(to: StateReader, kubelet: str) -> None:
     """Only the pods whose CPUs no container holds are named."""
     state = replace(LEFTOVER, pod_entries={"p": cpus("4-7"), "q": cpus("4-5")})
     assert migrate_cpu_state(state, to) == NotMigrated(
-        f"CPUs 6-7 are held by pods as a whole, but by none of their containers: p; {kubelet} would not "
+        f"CPUs 6-7 are held by pods, but by none of their containers: p; {kubelet} would not "
         "start: current set of available CPUs doesn't match with CPUs in state",
         INSTEAD,
     )
@@ -125,9 +125,7 @@ def test_cpus_of_pods_that_are_shared_are_not_lost() -> None:
 def test_cpus_that_only_the_pod_holds_are_not_given_up(to: StateReader) -> None:
     refused = migrate_cpu_state(LEFTOVER, to)
     assert isinstance(refused, NotMigrated)
-    assert refused.reason.startswith(
-        "CPUs 6-7 are held by pods as a whole, but by none of their containers: p; "
-    )
+    assert refused.reason.startswith("CPUs 6-7 are held by pods, but by none of their containers: p; ")
     assert "current set of available CPUs doesn't match" in refused.reason
     assert "drain" in refused.advice
 

@@ -304,7 +304,7 @@ def test_what_a_kubelet_keeps_to_is_not_known_where_it_cannot_load_it(run: Run, 
     assert (result.code, told["findings"], told["node"]["reserved"]) == (3, [], None)
     (gap,) = told["unchecked"]
     assert gap["missing"] == (
-        "the kubelet's configuration: it cannot be loaded: clean: var/lib/kubelet/config.yaml:3: maxPods: "
+        "the kubelet's configuration: cannot be loaded: clean: var/lib/kubelet/config.yaml:3: maxPods: "
         'expected a whole number, found the string "many" (see cpuctl config check); reserved '
         "CPUs and quotas are unknown"
     )

@@ -327,14 +327,15 @@ MENDED = {
     ),
     "a core of two, as pods ask for parts of cores": Situation(
         "siblings-shared",
-        "let shop/database-0 request multiples of 2 CPUs, then set the CPU Manager policy option "
+        "change the CPU requests of shop/database-0 to multiples of 2, "
+        "then set the CPU Manager policy option "
         f"full-pcpus-only, then {DELETE}",
         lambda _: None,
         asks_for_one,
     ),
     "a core of two, as pods ask for parts of cores, and the kubelet has not begun anew": Situation(
         "siblings-shared",
-        f"let shop/database-0 request multiples of 2 CPUs, then {DELETE}",
+        f"change the CPU requests of shop/database-0 to multiples of 2, then {DELETE}",
         lambda node: node.configure(WHOLE_CORES),
         asks_for_one,
     ),
@@ -353,7 +354,7 @@ MENDED = {
     ),
     "huge pages that are promised and taken": Situation(
         "huge-pages-taken",
-        f"let shop/web-0 be Guaranteed, then {DELETE_WEB}",
+        f"make shop/web-0 Guaranteed, then {DELETE_WEB}",
         takes_pages,
         wants_huge_pages,
     ),
@@ -398,13 +399,13 @@ LOOKS = {
     ),
 }
 PERSON: dict[str, Callable[[Node], object]] = {
-    "let shop/web-0 be Guaranteed": lambda node: node.limit(1, cpu="500m", memory="100Mi"),
+    "make shop/web-0 Guaranteed": lambda node: node.limit(1, cpu="500m", memory="100Mi"),
     "remove koordlet from this node": lambda node: shutil.rmtree(node.path("proc/75")),
     DRAIN: lambda node: node.drain(CPU),
     "enable DownwardAPIAssignedResources in the API server": lambda node: node.tell(*V37, *TELLS),
     "remove assigned.cpuset from the pod": lambda node: node.read_nothing(),
     "upgrade the kubelet": lambda node: node.tell(*V37, *TELLS),
-    "let shop/database-0 request multiples of 2 CPUs": lambda node: node.ask_for("2"),
+    "change the CPU requests of shop/database-0 to multiples of 2": lambda node: node.ask_for("2"),
     "set the CPU Manager policy option full-pcpus-only": lambda node: node.configure(WHOLE_CORES),
 }
 """What is no command, and done by hand."""
@@ -418,7 +419,7 @@ NOT_RUN = {
         "crictl inspect 5e",
         *(
             f"{first}{option}crictl pods --label x"
-            for first in ("", "let a/b request multiples of 2 CPUs, then ")
+            for first in ("", "change the CPU requests of a/b to multiples of 2, then ")
             for option in ("", "set the CPU Manager policy option full-pcpus-only, then ")
         ),
     ],

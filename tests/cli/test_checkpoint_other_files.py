@@ -91,7 +91,8 @@ def test_a_crash_is_told_in_the_kubelets_words(checkpoint: Checkpoint) -> None:
     """Kubernetes issue 117589: a directory with nothing but this file is answered, too."""
     result = checkpoint("verify", "broken-status", *NODE, "--kubelet-version", "1.32", "-q")
     assert result.out.splitlines()[0] == (
-        "Kubelet 1.32 would fail (crash in reading pod_status_manager_state): could not restore state from "
+        "Kubelet 1.32 would fail (crash while reading pod_status_manager_state): "
+        "could not restore state from "
         "checkpoint: invalid character '\"' after top-level value, please drain this node and delete pod "
         'allocation checkpoint file "/var/lib/kubelet/pod_status_manager_state" before restarting Kubelet'
     )
@@ -117,8 +118,7 @@ def test_lost_devices_are_a_warning(checkpoint: Checkpoint) -> None:
     assert result.code == 0
     assert "unexpected end of JSON input: skipped" in result.out
     assert (
-        "warning: kubelet_internal_checkpoint: it cannot be loaded: unexpected end of JSON input"
-        in result.out
+        "warning: kubelet_internal_checkpoint: cannot be loaded: unexpected end of JSON input" in result.out
     )
     strict = checkpoint("verify", "broken-devices", *NODE, "--kubelet-version", "1.36", "--strict")
     assert strict.code == 3

@@ -153,7 +153,7 @@ def document(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
     return answer
 
 
-_WHOLE = ("cpuctl explain", "The kubelet", "  what to change: cpuctl config check ", "Next, ")
+_WHOLE = ("cpuctl explain", "The kubelet", "  see: cpuctl config check ", "Next, ")
 """How lines begin that are not broken: commands to copy, and the kubelet's own text."""
 
 
@@ -515,4 +515,4 @@ def test_what_the_scheduler_does_next_is_told(
         "explain", "-q", *node, flags, "-f", "-", stdin=json.dumps(manifest).encode(), columns=300
     )
     assert answer.code == 3
-    assert f"THEN    {expected}" in answer.out
+    assert f"NEXT    {expected}" in answer.out

@@ -81,8 +81,8 @@ def test_a_kubelet_that_refuses_its_state_has_a_command_that_says_what_to_change
     words = ("-m", "fixtures/kubeadm/node7.tar.xz", "--kubelet-version", "1.35", "-T", "a=2/2,1Gi")
     static = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
     answer = cpuctl(*command.split(), *words, *static, "-q", columns=80)
-    (line,) = (line for line in answer.out.splitlines() if line.startswith("  what to change: "))
-    asked = cpuctl(*shlex.split(line.removeprefix("  what to change: cpuctl ")), "-q")
+    (line,) = (line for line in answer.out.splitlines() if line.startswith("  see: "))
+    asked = cpuctl(*shlex.split(line.removeprefix("  see: cpuctl ")), "-q")
     assert (answer.code, asked.code) == (3, 3)
     assert 'the file was written with policy "none"' in asked.out
     assert "  fix: configure policy none, or cpuctl checkpoint repair " in asked.out

@@ -161,7 +161,7 @@ def test_a_plan_tells_rejected_pods_first_and_alike_ones_once(fleet: Path, cpuct
 def test_nobody_would_reject_the_pods_that_record_nodes(cpuctl: Cpuctl) -> None:
     manifest, machine = "contrib/fleet/capture.yaml", "fixtures/machines/2s-2numa-32cpu.tar.xz"
     linted = cpuctl("pods", "lint", "-f", manifest, "-m", machine, *STATIC)
-    assert (linted.code, linted.out) == (0, "1 object (1 other object skipped): nothing to remark\n")
+    assert (linted.code, linted.out) == (0, "1 object (1 other object skipped): no findings\n")
     planned = cpuctl("fleet", "plan", machine, *STATIC, "-f", manifest)
     assert planned.out.startswith("DaemonSet cpuctl/cpuctl-capture, 1 node: 1 admitted\n")
 

@@ -75,7 +75,7 @@ def test_a_refusal_ends_with_a_command_that_works(words: tuple[str, ...], cpuctl
 
 def proposed(text: str) -> set[str]:
     """Return the commands that an answer proposes: those of a line of its own, and within a fix."""
-    lines = re.findall(r"^(?:Next, .+?|  what to change|  see): cpuctl (.+)$", text, re.MULTILINE)
+    lines = re.findall(r"^(?:Next, .+?|  see): cpuctl (.+)$", text, re.MULTILINE)
     fixes = re.findall(r"^  fix: (?:.*; )?cpuctl (.+?)(?: proposes .*)?$", text, re.MULTILINE)
     return {*lines, *fixes}
 

@@ -55,7 +55,7 @@ def test_no_answer_gives_a_refused_pod_anything(cpuctl: Cpuctl, tmp_path: Path) 
 def test_the_command_under_it_explains_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
     words = ("plan", *ON, "--kubelet-args", KUBELET, "-f", pods(tmp_path))
     command = json.loads(cpuctl(*words, "-o", "json").out)["explain"]
-    assert f"Next, why and what would help: {command}" in cpuctl(*words).out.splitlines()
+    assert f"Next, to see why and what would help: {command}" in cpuctl(*words).out.splitlines()
     name, *asked = shlex.split(command)
     explained = cpuctl(*asked)
     assert name == "cpuctl"

@@ -13,7 +13,7 @@ FINAL = (
     "KEP-5554 makes this final, although CPUs 9,19 of default/one/app will be free when their delay has "
     "expired (KEP-6122): request the resize again then"
 )
-OVER = "counting from now: any resize of its pod restarts the delay"
+OVER = "the delay restarts with any resize of the pod"
 
 
 def replayed(cpuctl: Cpuctl, *more: dict[str, Any]) -> str:
@@ -46,4 +46,4 @@ def test_without_anybody_who_waits_it_is_just_final(cpuctl: Cpuctl) -> None:
 def test_a_resize_of_memory_alone_starts_the_delay_over_and_says_so(cpuctl: Cpuctl) -> None:
     assert OVER not in replayed(cpuctl)
     out = replayed(cpuctl, {"at": "4s", "resize": {"pod": "one", "memory": "2Gi"}})
-    assert f"4s one app will release CPUs 9,19 and keep 1,11, after 5s, {OVER}" in " ".join(out.split())
+    assert f"4s one app will release CPUs 9,19 after 5s and keep CPUs 1,11; {OVER}" in " ".join(out.split())

@@ -130,7 +130,7 @@ class Node:
 
 @pytest.mark.parametrize("name", EXPLAINED)
 def test_what_explain_proposes_holds(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """The pod gets what stands under THEN."""
+    """The pod gets what stands under RESULT."""
     node = Node(name, tmp_path, cpuctl)
     suggestions = node.ask(node.pods)["suggestions"]
     assert suggestions

@@ -1,4 +1,4 @@
-"""What ``config check`` remarks on a kubelet that starts: its ``fix:``, done, leaves nothing to remark."""
+"""What ``config check`` remarks on a kubelet that starts: its ``fix:``, done, leaves no findings."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_what_a_kubelet_did_otherwise_is_named_first(cpuctl: Cpuctl) -> None:
     words = ("fixtures/logs/kubelet-1.31.jsonl", *PICTURES["the log of a kubelet"][1:])
     result = cpuctl("replay", *words)
     assert result.code == 3
-    first = "first difference at 403ms: kubelet.running: the kubelet has false, the engine true"
+    first = "first difference at 403ms: kubelet.running: the kubelet has false, cpuctl computes true"
     assert first in result.out.splitlines()
     assert "does not mention shop/odd, shop/agent" in result.err
     answer = json.loads(cpuctl("replay", *words, "-o", "json").out)
@@ -144,7 +144,7 @@ def test_an_example_is_there_to_start_from(tmp_path: Path, cpuctl: Cpuctl) -> No
     (tmp_path / "t.yaml").write_text(result.out)
     replayed = cpuctl("replay", "t.yaml", cwd=tmp_path)
     assert replayed.code == 0
-    assert "5 moments checked: all as expected" in replayed.out
+    assert "5 checks: all as expected" in replayed.out
 
 
 def test_a_timeline_comes_from_standard_input(cpuctl: Cpuctl) -> None:

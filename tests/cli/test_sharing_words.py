@@ -94,8 +94,8 @@ def test_replay(cpuctl: Cpuctl) -> None:
         "events": [{"at": f"{n}s", "admit": pod["metadata"]["name"]} for n, pod in enumerate(pods)],
     }
     out = cpuctl("replay", "-", stdin=yaml.safe_dump(timeline).encode(), columns=300).out
-    assert f"is admitted: its containers share, because {FRACTION}" in out
-    assert f"is admitted: its containers share, because {BURSTABLE}" in out
+    assert f"is admitted: no exclusive CPUs, because {FRACTION}" in out
+    assert f"is admitted: no exclusive CPUs, because {BURSTABLE}" in out
     assert "is admitted: app 1,9; log in the pod's pool 2,10" in out
 
 

@@ -157,7 +157,7 @@ SMT_AT_RESTART = "is rejected: SMTAlignmentError: SMT Alignment Error: not enoug
 BETA = ("config", "check", "-m", "synthetic:1s1n8c1t", "--kubelet-config", "k.yaml")
 
 THREADS: Mapping[str, Thread] = {
-    "C1 135711, 117589": Thread(STATUS, "1.32", "would fail (crash in reading pod_status", "", BROKEN),
+    "C1 135711, 117589": Thread(STATUS, "1.32", "would fail (crash while reading pod_status", "", BROKEN),
     "C1, mended": Thread(STATUS, "1.33", "Kubelet 1.33 would start", "", BROKEN),
     "C2 135541": Thread(MANY_NODES, "1.35.3", "would take longer", "1 admitted", GPUS),
     "C4 131610": Thread(P131610, "1.32", "default/a a 2-8 ", "", {"k.yaml": UNCORE}),

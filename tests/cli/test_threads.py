@@ -173,7 +173,7 @@ def test_c1_a_broken_file_of_resizes_crashes_kubelets_up_to_1_32(version: str, a
         version,
     )
     assert result.code == 3
-    assert "crash in reading pod_status_manager_state" in result.out
+    assert "crash while reading pod_status_manager_state" in result.out
     assert "fix: drain the node and delete the file" in result.out
     assert "\n1 error, 0 warnings\n" in result.out
 
@@ -213,7 +213,7 @@ def test_b6_the_file_of_a_distribution(name: str, ask: Ask) -> None:
     words = ("-m", "synthetic:1s1n8c2t", "--kubelet-config", name, "--kubelet-args=--max-pods=99")
     said = ask("config", "check", *words).out
     assert "CPU Manager policy static, topology policy" in said
-    assert "reserved CPUs 0-1, exclusive CPUs out of 2-15" in said
+    assert "reserved CPUs 0-1, exclusive CPUs from 2-15" in said
 
 
 GROUPS: dict[str, tuple[Callable[[NodeTree], None], str]] = {

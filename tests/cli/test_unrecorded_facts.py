@@ -74,13 +74,13 @@ FALSE_WORDS = {
     ),
     "caches": (
         r"L3 cache: +(0|16)\b", r"L3 cache: +none", r"\b0 L3 caches", r"no level-3 cache is recorded",
-        r"0 for the kernel", r"share L3", r"not every CPU",
+        r"kernel 0,", r"share L3", r"not every CPU",
     ),
-    "NUMA nodes": (r"NUMA nodes: +0", r"NUMA node: 0 for the kernel", r"[^1]0 NUMA nodes", r":\d+s0n"),
-    "sockets": (r"Sockets: +0\b", r"\b0 sockets", r"socket: 0 for the kernel"),
+    "NUMA nodes": (r"NUMA nodes: +0", r"NUMA nodes: kernel 0,", r"[^1]0 NUMA nodes", r":\d+s0n"),
+    "sockets": (r"Sockets: +0\b", r"\b0 sockets", r"sockets: kernel 0,"),
     "topology": (
-        r"would not start", r"\b0 cores", r"Cores: +\d", r"core: \d+ for the kernel",
-        r"does not see such", r"equal core ids", r"could not detect", r"\bcpu +0\b", r"what to change",
+        r"would not start", r"\b0 cores", r"Cores: +\d", r"cores: kernel \d+",
+        r"does not see such", r"equal core ids", r"could not detect", r"\bcpu +0\b",
     ),
 }  # fmt: skip
 """Sentences that only they may say who know the fact."""

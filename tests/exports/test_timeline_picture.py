@@ -119,7 +119,7 @@ def test_what_nobody_wants_is_marked_and_failures_are_told() -> None:
     texts = [text.text for text in Picture(timeline_svg(replay_facts(answer))).texts()]
     assert "! is refused" in texts
     assert "! not as expected at 5s, web: cpus: expected 1, found 2" in texts
-    assert "1 pod, until 20s, 3 moments checked: 1 value not as expected" in texts
+    assert "1 pod, until 20s, 3 checks: 1 value not as expected" in texts
 
 
 @pytest.mark.parametrize("end", [1, 10**6, 3 * SECOND, 3600 * SECOND, 10**15])

@@ -67,7 +67,7 @@ def test_only_a_no_holds_the_kubelet_back(fake_cpuctl: Path, config: int, state:
     ("said", "held"),
     [
         ("Kubelet 1.36 would not start (cpuManager): why", True),
-        ("Kubelet 1.36 would fail (crash in reading allocated_pods_state): why", True),
+        ("Kubelet 1.36 would fail (crash while reading allocated_pods_state): why", True),
         ("Kubelet 1.36 would start.", False),
         ("Whether kubelet 1.36 would start is unknown: why; it would not start (flags): why", False),
         ("", False),

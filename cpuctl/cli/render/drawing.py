@@ -127,7 +127,8 @@ def _shrunk(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]
 def _shortened(cell: Cell, width: int, where: str) -> Cell:
     if _length(cell) <= width:
         return cell
-    if where == "middle" and cell.text.isascii():
+    # What tells UIDs apart is how they begin.
+    if where == "middle" and cell.text.isascii() and not re.search(_UID, cell.text):
         return Cell(elided(cell.text, width), cell.style)
     from rich.cells import set_cell_size
 

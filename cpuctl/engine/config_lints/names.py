@@ -59,7 +59,7 @@ def _wrong_name(field: str, value: str, names: tuple[str, ...]) -> Lint:
         place=(field,),
         expected=meant or " or ".join(names),
         detected=value,
-        message=f"{field} {quoted(value)} is an unknown value" + (" (case-sensitive)" if by_case else ""),
+        message=f"unknown value {quoted(value)}" + (" (case-sensitive)" if by_case else ""),
         fix=f"{field}: {meant or ' or '.join(names)}",
     )
 

@@ -14,6 +14,7 @@ from cpuctl.engine.node_resources import MEMORY_SETTINGS, MemoryBalance, memory_
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.kubelet.reservations import countable
+from cpuctl.phrases import are, named
 from cpuctl.quantity import Format, Quantity
 
 _CPUS = "reservedSystemCPUs"
@@ -36,7 +37,7 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
             code="reserved-isolated",
             place=setting,
             detected=str(isolated),
-            message=f"reserved CPUs {isolated} are isolated from the kernel's scheduler (isolcpus):"
+            message=f"reserved {are(isolated)} isolated from the kernel's scheduler (isolcpus):"
             " the system's processes are not balanced across them",
             fix="remove them from isolcpus, or reserve other CPUs",
         )
@@ -46,8 +47,8 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
             code="strict-reservation-picked",
             place=setting,
             detected=str(CPUSet(reserved)),
-            message=f"strict-cpu-reservation keeps pods off CPUs {CPUSet(reserved)}, which the kubelet picks:"
-            f" according to KEP-4540 it only applies with reservedSystemCPUs ({STRICT_RESERVATION})",
+            message=f"strict-cpu-reservation keeps pods off {named(CPUSet(reserved))}, which the kubelet"
+            f" picks: according to KEP-4540 it only applies with reservedSystemCPUs ({STRICT_RESERVATION})",
         )
     if not started.policy.allocatable:
         message = "all CPUs are reserved: no container can get exclusive CPUs"
@@ -70,8 +71,8 @@ def _split_cores(
         return
     left, whole = split & ~reserved, reserved | split
     kinds = subject.machine.core_kinds
-    named = bool(kinds.performance and kinds.efficiency) and not kinds.guessed
-    hybrid = named and not CPUSet(split).isdisjoint(kinds.performance)
+    known = bool(kinds.performance and kinds.efficiency) and not kinds.guessed
+    hybrid = known and not CPUSet(split).isdisjoint(kinds.performance)
     core = "performance cores" if hybrid else "cores"
     # Reserving every CPU would leave none for pods: a machine of one core has to be split.
     advised = whole != topology.cpus
@@ -82,7 +83,7 @@ def _split_cores(
         place=setting,
         expected=str(CPUSet(whole)) if advised else "",
         detected=str(CPUSet(reserved)),
-        message=f"reserved CPUs {CPUSet(reserved & split)} share {core} with CPUs for pods ({CPUSet(left)})",
+        message=f"reserved {_share(CPUSet(reserved & split))} {core} with CPUs for pods ({CPUSet(left)})",
         fix=f"{_CPUS}: {CPUSet(whole)}{by_count}" if advised else "",
     )
 
@@ -100,9 +101,13 @@ def _split_caches(
         code="reserved-splits-l3",
         place=setting,
         detected=str(CPUSet(reserved)),
-        message=f"reserved CPUs {CPUSet(reserved & split)} share L3 caches with CPUs for pods"
+        message=f"reserved {_share(CPUSet(reserved & split))} L3 caches with CPUs for pods"
         f" ({CPUSet(split & ~reserved)}){effect}",
     )
+
+
+def _share(cpus: CPUSet) -> str:
+    return f"{named(cpus)} {'share' if len(cpus) > 1 else 'shares'}"
 
 
 def _parts(groups: Iterable[int], reserved: int) -> int:

@@ -221,7 +221,7 @@ def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
         # That CPUs are missing is told: how the others go together is another matter.
         shared = {mask & topology.cpus for mask in kernel} - {0}
         if shared != kubelet:
-            counts = f"{what}: {len(kernel)} for the kernel, {len(kubelet)} for the kubelet"
+            counts = f"{what}: kernel {len(kernel)}, kubelet {len(kubelet)}"
             yield (
                 counts + _example("the kernel", shared - kubelet) + _example("the kubelet", kubelet - shared)
             )
@@ -234,13 +234,13 @@ def _verb(cpus: CPUSet) -> str:
 def _partitions(machine: Machine, topology: CPUTopology) -> Iterator[tuple[str, set[int], set[int]]]:
     if machine.numa_known:
         nodes = _distinct_sets(node.cpus for node in machine.numa_nodes)
-        yield "NUMA node", nodes, set(topology.numa_nodes.values())
+        yield "NUMA nodes", nodes, set(topology.numa_nodes.values())
     if machine.sockets:
-        yield "socket", _distinct_sets(machine.sockets.values()), set(topology.sockets.values())
+        yield "sockets", _distinct_sets(machine.sockets.values()), set(topology.sockets.values())
     if machine.cores_known:
-        yield "core", _distinct_sets(machine.cores), set(topology.cores.values())
+        yield "cores", _distinct_sets(machine.cores), set(topology.cores.values())
     if machine.caches_known:
-        yield "L3 cache", _distinct_sets(machine.l3_groups), set(topology.uncore_caches.values())
+        yield "L3 caches", _distinct_sets(machine.l3_groups), set(topology.uncore_caches.values())
 
 
 def _distinct_sets(groups: Iterable[CPUSet]) -> set[int]:
@@ -251,7 +251,7 @@ def _example(who: str, masks: set[int]) -> str:
     if not masks:
         return ""
     cpus = CPUSet(min(masks, key=_lowest_bit))
-    return f"; only {who} {f'puts CPUs {cpus} together' if len(cpus) > 1 else f'keeps CPU {cpus} apart'}"
+    return f"; only {who} {f'groups CPUs {cpus}' if len(cpus) > 1 else f'separates CPU {cpus}'}"
 
 
 def _lowest_bit(mask: int) -> int:

@@ -72,7 +72,7 @@ def _blocked_list(offer: Offer, pod: StoredPod, node: Node) -> Blocked:
 
 def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
     if offer.status is OfferStatus.IMPOSSIBLE:
-        return Rule.NOT_ENOUGH, f"it requests more {offer.resource} than is free on the whole node"
+        return Rule.NOT_ENOUGH, f"it requests more {offer.resource} than is free on the node"
     if policy == SINGLE and hints.width > 1:
         return Rule.LARGER_THAN_A_NODE, (
             f"{SINGLE} only accepts hints of one NUMA node, and no node has that much {offer.resource}"
@@ -83,7 +83,7 @@ def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
         )
     return Rule.WIDTH_FROM_CAPACITY, (
         f"{counted(hints.width, 'NUMA node')} would have enough {offer.resource} when empty, so only sets "
-        f"of that size are preferred; what is free now needs {hints.narrowest}"
+        f"of that size are preferred; now {hints.narrowest} are needed"
     )
 
 
@@ -105,7 +105,8 @@ def blocked_by_cpus(hints: CPUHints, policy: str) -> Blocked:
 
 def not_enough_cpus(request: int, free: int) -> str:
     """Say that a node lacks CPUs altogether."""
-    return f"it requests {counted(request, 'exclusive CPU')}, but {free} are free for that on the whole node"
+    have = f"{free or 'none'} {'is' if free == 1 else 'are'}"
+    return f"it requests {counted(request, 'exclusive CPU')}, but {have} free for exclusive use on the node"
 
 
 def _no_single_node(hints: CPUHints) -> Blocked:
@@ -132,13 +133,14 @@ def _too_wide_for_cpus(hints: CPUHints, policy: str) -> Blocked:
     verdict = "rejects what is not preferred" if policy == "restricted" else "accepts it anyway"
     return Rule.WIDTH_FROM_CAPACITY, (
         f"{counted(hints.request, 'CPU')} fit into {counted(hints.width, 'NUMA node')} when empty, so "
-        f"only {wide} are preferred; what is free now needs {hints.narrowest}, and {policy} {verdict}"
+        f"only {wide} are preferred; now {hints.narrowest} are needed, and {policy} {verdict}"
     )
 
 
 def _bound(hints: CPUHints) -> Blocked:
+    are = "is" if hints.reusable == 1 else "are"
     return Rule.REUSE_BINDS, (
-        f"{counted(hints.reusable, 'CPU')} that its other containers hold are on "
+        f"{counted(hints.reusable, 'CPU')} that its other containers hold {are} on "
         f"{nodes_text(hints.required)}: every hint must include these nodes, and no preferred hint with "
         f"them has {hints.request} CPUs"
     )

@@ -214,7 +214,7 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates)
             "unaccounted-cpus",
             _FILE,
             f"{are(rest)} neither in the shared pool nor assigned: "
-            "new on this machine, or lost from the file",
+            "new on this machine, or missing from the file",
             fix=REPAIR,
         )
     strictly = CPUSet(policy.reserved) & subject.exclusive

@@ -156,7 +156,7 @@ def _gone_on(name: str, file: AnyFile) -> Iterator[StateFinding]:
             severity=Severity.WARNING,
             code="passed-over",
             place=StatePlace(name),
-            message=f"it cannot be loaded: {file.read.error}; the kubelet logs this, starts, and treats "
+            message=f"cannot be loaded: {file.read.error}; the kubelet logs this, starts, and treats "
             "every device as free: it may assign devices that are in use to other containers",
             detected=file.facts.format,
             fix=REPAIR if file.whole is not None and file.facts.wrong_checksums else DRAIN,
@@ -165,7 +165,7 @@ def _gone_on(name: str, file: AnyFile) -> Iterator[StateFinding]:
 
 def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFinding:
     facts, fix = file.facts, ""
-    message = f"it cannot be loaded: {error}"
+    message = f"cannot be loaded: {error}"
     if file.whole is None:
         fix = f"{DRAIN}: cpuctl cannot read it either"
     elif facts.wrong_checksums:

@@ -52,7 +52,7 @@ def _charged(tables: Tables, held: HeldBlock) -> UnplacedBlock | None:
     if problem := replay(tables, block):
         return UnplacedBlock(held, problem)
     missing = block.size - free_in(before, block.numa_affinity, block.type)
-    return UnplacedBlock(held, "there is not enough", missing) if missing > 0 else None
+    return UnplacedBlock(held, "not enough free", missing) if missing > 0 else None
 
 
 MOST_DRIFT = 128 << 20

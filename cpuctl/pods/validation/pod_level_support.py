@@ -114,8 +114,8 @@ def check_pod_level_meaning(pod: Pod, spec: FieldPath, rules: PodRules) -> Itera
     field_path = spec.child("resources")
     effect = f"the pod is BestEffort, although its containers alone would make it {inside}"
     if kubelet_pod.resources.requests or kubelet_pod.resources.limits:
-        detail = f"it sets neither cpu nor memory: {effect}"
+        detail = f"sets neither cpu nor memory: {effect}"
         yield field_path.warning("pod-level-best-effort", detail, fix="set cpu and memory, too")
     else:
-        detail = f"it is present but empty: {effect} (up to 1.36, and without feature gate {_FIX})"
+        detail = f"present but empty: {effect} (up to 1.36, and without feature gate {_FIX})"
         yield field_path.warning("pod-level-best-effort", detail, fix="remove it")

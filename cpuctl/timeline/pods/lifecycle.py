@@ -219,8 +219,8 @@ def _placed(admission: Admission) -> str:
         parts.append(f"{', '.join(names)} in the pod's pool {cpus_text(cpus)}")
     for why, names in shared.items():
         every = len(names) == len(admission.placements)
-        share = "its containers share" if every else f"{', '.join(names)} shared"
-        parts.append(f"{share}, because {why}")
+        whose = "" if every else f" for {', '.join(names)}"
+        parts.append(f"no exclusive CPUs{whose}, because {why}")
     return "; ".join(parts)
 
 

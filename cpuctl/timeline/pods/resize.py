@@ -156,11 +156,10 @@ def _begin(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay:
     world.scale_downs.begin((life.uid, name), scale_down)
     keeps, leaves = cpus_text(cpus[1]), cpus_text(cpus[0] & ~cpus[1])
     when = f"after {duration_text(delay)}" if delay else "immediately"
-    if again and delay:
-        when += ", counting from now: any resize of its pod restarts the delay"
+    restarted = "; the delay restarts with any resize of the pod" if again and delay else ""
     world.record(
         EntryKind.SCALE_DOWN,
-        f"will release {some_cpus(cpus[0] & ~cpus[1])} and keep {keeps}, {when}",
+        f"will release {some_cpus(cpus[0] & ~cpus[1])} {when} and keep {some_cpus(cpus[1])}{restarted}",
         life,
         name,
         keeps=keeps,

@@ -39,13 +39,13 @@ def told(cores: Iterable[CoreAt], machine: Machine = MACHINE) -> list[str]:
     [
         (
             [dataclasses.replace(core, numa_node=0) for core in AGREED],
-            "NUMA node: 2 for the kernel, 1",
+            "NUMA nodes: kernel 2, kubelet 1",
             "0-3",
             "0-7",
         ),
         (
             [dataclasses.replace(core, socket=core.cpus[0] // 2) for core in AGREED],
-            "socket: 2 for the kernel, 4",
+            "sockets: kernel 2, kubelet 4",
             "0-3",
             "0-1",
         ),
@@ -54,13 +54,13 @@ def told(cores: Iterable[CoreAt], machine: Machine = MACHINE) -> list[str]:
                 dataclasses.replace(core, cpus=tuple(cpu ^ 2 * (cpu & 1) for cpu in core.cpus))
                 for core in AGREED
             ],
-            "core: 4 for the kernel, 4",
+            "cores: kernel 4, kubelet 4",
             "0-1",
             "0,3",
         ),
         (
             [*AGREED[:2], dataclasses.replace(AGREED[2], cache=2), AGREED[3]],
-            "L3 cache: 2 for the kernel, 3",
+            "L3 caches: kernel 2, kubelet 3",
             "4-7",
             "4-5",
         ),
@@ -70,10 +70,7 @@ def told(cores: Iterable[CoreAt], machine: Machine = MACHINE) -> list[str]:
 def test_every_kind_of_group_is_compared(cores: list[CoreAt], what: str, kernel: str, kubelet: str) -> None:
     """Each with its numbers, and the first CPUs that only one side puts together."""
     (text,) = told(cores)
-    assert text == (
-        f"{what} for the kubelet; only the kernel puts CPUs {kernel} together; "
-        f"only the kubelet puts CPUs {kubelet} together"
-    )
+    assert text == (f"{what}; only the kernel groups CPUs {kernel}; only the kubelet groups CPUs {kubelet}")
 
 
 def test_views_that_group_alike_do_not_differ() -> None:
@@ -93,24 +90,23 @@ def test_a_cpu_by_itself_is_kept_apart() -> None:
         [*AGREED[:3], dataclasses.replace(AGREED[3], cpus=(6,)), dataclasses.replace(AGREED[3], cpus=(7,))]
     )
     assert text == (
-        "core: 4 for the kernel, 5 for the kubelet; only the kernel puts CPUs 6-7 together; "
-        "only the kubelet keeps CPU 6 apart"
+        "cores: kernel 4, kubelet 5; only the kernel groups CPUs 6-7; only the kubelet separates CPU 6"
     )
 
 
 def test_cpus_that_the_kernel_does_not_know_come_first() -> None:
     first, *rest = told([*AGREED, CoreAt((8, 9), 2, 2, 2)])
     assert first == "the kubelet knows CPUs 8-9, which are not online"
-    assert [text.partition(":")[0] for text in rest] == ["NUMA node", "socket", "core", "L3 cache"]
+    assert [text.partition(":")[0] for text in rest] == ["NUMA nodes", "sockets", "cores", "L3 caches"]
 
 
 def test_groups_of_cpus_that_one_side_lacks_are_named_for_the_other_only() -> None:
     """Without a cache the kubelet takes the socket for one."""
     uncached = [dataclasses.replace(core, cache=None) for core in AGREED]
     assert told(uncached, replace(MACHINE, caches=())) == [
-        "L3 cache: 0 for the kernel, 2 for the kubelet; only the kubelet puts CPUs 0-3 together"
+        "L3 caches: kernel 0, kubelet 2; only the kubelet groups CPUs 0-3"
     ]
     outer = Cache(level=3, kind="Unified", cpus=CPUSet.parse("0-1"))
     assert told(AGREED, replace(MACHINE, caches=(*MACHINE.caches, outer))) == [
-        "L3 cache: 3 for the kernel, 2 for the kubelet; only the kernel puts CPUs 0-1 together"
+        "L3 caches: kernel 3, kubelet 2; only the kernel groups CPUs 0-1"
     ]

@@ -77,7 +77,7 @@ def test_state_files_keep_what_pods_have_as_a_whole(minor: int) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("words", ["- -", "3 -", "3 2", "i2 s1 2 -", "s- 2 -"])
 def test_from_1_38_a_running_pod_keeps_everything(words: str, policy: str) -> None:
-    """As the text says: same bubble, same slices, same memory, and nothing to remark."""
+    """As the text says: same bubble, same slices, same memory, and no findings."""
     node, first, again = readmitted(divided(5, words), 38, policy)
     assert again.verdict == Admitted()
     assert (cpus(again), memory(again)) == (cpus(first), memory(first))

@@ -39,7 +39,7 @@ def unaccounted(which: str) -> StateFinding:
     return cpu_error(
         code="unaccounted-cpus",
         message=f"{are(cpus(which))} neither in the shared pool nor assigned: new on this machine, "
-        "or lost from the file",
+        "or missing from the file",
         fix=REPAIR,
     )
 

@@ -14,7 +14,7 @@ from tests.support.state_files import CPU_STATE, DB, MEMORY_STATE, WEB, block, c
 
 REPAIR = "cpuctl checkpoint repair"
 CORRUPT = UnreadableState("checkpoint is corrupted")
-ERROR = "it cannot be loaded: checkpoint is corrupted"
+ERROR = "cannot be loaded: checkpoint is corrupted"
 
 
 @pytest.mark.parametrize(

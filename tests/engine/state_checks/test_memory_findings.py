@@ -72,15 +72,15 @@ NO_RESOURCE = "the memory assignment uses memory resource that does not exist"
         ((block(MINE + 8 * GIB, 0, 1),), []),
         (
             (block(MINE + 1, 0),),
-            [f"{MINE + 1} of memory of p/c on NUMA node 0: there is not enough: 1 missing"],
+            [f"{MINE + 1} of memory of p/c on NUMA node 0: not enough free: 1 missing"],
         ),
         (
             (block(7 * GIB, 1), block(3 * GIB, 1)),
-            ["3Gi of memory of p/c on NUMA node 1: there is not enough: 2Gi missing"],
+            ["3Gi of memory of p/c on NUMA node 1: not enough free: 2Gi missing"],
         ),
         (
             (block(6 * PAGE, 0, resource=HUGE),),
-            [f"12Mi of {HUGE} of p/c on NUMA node 0: there is not enough: 4Mi missing"],
+            [f"12Mi of {HUGE} of p/c on NUMA node 0: not enough free: 4Mi missing"],
         ),
         (
             (block(GIB, 2), block(GIB, 0, 2)),
@@ -115,7 +115,7 @@ def test_memory_that_has_no_place(blocks: tuple[MemoryBlock, ...], messages: lis
 
 def test_too_much_memory_of_a_machine_that_is_smaller_now_is_refused() -> None:
     smaller = {**FRESH, 1: fresh_tables(memory_machine([6 * GIB, 6 * GIB]), {})[1]}
-    message = "7Gi of memory of p/c on NUMA node 1: there is not enough: 1Gi missing"
+    message = "7Gi of memory of p/c on NUMA node 1: not enough free: 1Gi missing"
     assert found(saved(block(7 * GIB, 1)), smaller) == [replace(misfit(message), severity=Severity.ERROR)]
 
 
@@ -123,13 +123,13 @@ def test_too_much_memory_of_a_group() -> None:
     """All nodes of a block count, and NUMA node 1 is taken already."""
     (finding,) = found(saved(block(8 * GIB, 1), block(MINE + GIB, 0, 1)))
     assert finding.message == (
-        f"{MINE + GIB >> 20}Mi of memory of p/c on NUMA node 0, 1: there is not enough: 1Gi missing"
+        f"{MINE + GIB >> 20}Mi of memory of p/c on NUMA node 0, 1: not enough free: 1Gi missing"
     )
 
 
 def test_what_a_pod_holds_as_a_whole_counts_alone() -> None:
     assert found(saved(block(GIB, 1), whole=(block(9 * GIB, 1),))) == [
-        misfit("9Gi of memory of p on NUMA node 1: there is not enough: 1Gi missing", "")
+        misfit("9Gi of memory of p on NUMA node 1: not enough free: 1Gi missing", "")
     ]
 
 

@@ -76,14 +76,12 @@ def dropped(why: str, uid: str, name: str, before: str) -> RepairAction:
 
 def policy(before: str, after: str) -> RepairAction:
     return RepairAction(
-        did=ActionKind.POLICY, reason=f"the policy {after} is configured", before=before, after=after
+        did=ActionKind.POLICY, reason=f"policy {after} is configured", before=before, after=after
     )
 
 
 ENDS = "policy none has no exclusive CPUs; the container keeps running on them until it is restarted"
-NOT_READ = (
-    "this kubelet does not read what pods hold as a whole: containers keep theirs, and the remaining CPUs"
-)
+NOT_READ = "this kubelet does not read pod-level CPUs: containers keep theirs, and the remaining CPUs"
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ CASES = [
         STATE,
         (
             pool(
-                "CPUs 4,7 are added; CPUs 1-2 are held or reserved; CPUs 9 are not on this machine",
+                "CPUs 4,7 are added; CPUs 1-2 are held or reserved; CPU 9 is not on this machine",
                 "0-3,9",
                 "0,3-4,7",
             ),
@@ -151,7 +149,7 @@ CASES = [
         "reserved CPUs are kept out of the pool",
         STATE,
         replace(STATE, default_cpu_set=cpus("3-4,7")),
-        (pool("CPUs 0 are held or reserved", "0,3-4,7", "3-4,7"),),
+        (pool("CPU 0 is held or reserved", "0,3-4,7", "3-4,7"),),
         rules(strict=True),
     ),
     Case(
@@ -163,9 +161,9 @@ CASES = [
             STATE, default_cpu_set=cpus("0,3,7"), entries={"p": {"a": cpus("1,4-5")}, "q": {"a": cpus("2,6")}}
         ),
         (
-            moved("CPUs 9 are not on this machine; CPUs 0 are reserved", "p", "a", "0-1,9", "1,4-5"),
-            moved("CPUs 1 are also held by another pod", "q", "a", "1-2", "2,6"),
-            pool("CPUs 0,3 are added; CPUs 4 are held or reserved", "4,7", "0,3,7"),
+            moved("CPU 9 is not on this machine; CPU 0 is reserved", "p", "a", "0-1,9", "1,4-5"),
+            moved("CPU 1 is also held by another pod", "q", "a", "1-2", "2,6"),
+            pool("CPUs 0,3 are added; CPU 4 is held or reserved", "4,7", "0,3,7"),
         ),
     ),
     Case(
@@ -230,7 +228,7 @@ CASES = [
         replace(STATE, default_cpu_set=cpus("0,3-4,7"), baselines={"p": {"a": cpus("5")}}),
         (
             dropped("the pod is not running", "r", "a", "7"),
-            moved("CPUs 0 are reserved", "p", "a", "0-1", "1,5"),
+            moved("CPU 0 is reserved", "p", "a", "0-1", "1,5"),
         ),
         rules(keeps_baselines=True),
         RUNNING,
@@ -251,7 +249,10 @@ CASES = [
         (
             pool("CPUs 3-4,7 are added", "0", "0,3-4,7"),
             baseline(
-                "this kubelet does not keep baselines: it can no longer shrink below 2,6", "q", "a", "2"
+                "this kubelet does not keep baselines: the container can no longer shrink below 2,6",
+                "q",
+                "a",
+                "2",
             ),
         ),
     ),

@@ -147,12 +147,12 @@ EMPTY_POOL = (
         (
             {"p": {"c": "1-15,17-31"}, "q": {"c": "40"}},
             {},
-            "q/c cannot keep CPUs 40, and only 0 CPUs are free for exclusive use",
+            "q/c cannot keep CPU 40; other CPUs free for exclusive use: 0",
         ),
         (
             {"p": {"c": "1-14,17-30"}, "q": {"c": "40-42"}},
             {},
-            "q/c cannot keep CPUs 40-42, and only 2 CPUs are free for exclusive use",
+            "q/c cannot keep CPUs 40-42; other CPUs free for exclusive use: 2",
         ),
         (
             {"p": {"c": "1-15,17-31"}},

@@ -78,7 +78,7 @@ GONE: Held = {"r": {"c": (block(GIB, 0, 1),), "b": (block(GIB, 1),)}}
 OLD: Held = {"p": {**ENTRIES["p"], "old": (block(GIB, 0),)}}
 SUMS = "the totals do not match the entries"
 NOBODY_KEEPS = "policy None does not assign memory"
-NOT_READ = "this kubelet does not read what pods hold as a whole; their containers keep theirs"
+NOT_READ = "this kubelet does not read pod-level memory; containers keep theirs"
 BUBBLES: dict[str, tuple[MemoryBlock, ...]] = {
     "q": (block(2 * GIB, 0), block(3 * GIB, 1)),
     "p": (block(2 * GIB, 0), block(PAGE, 1, resource=HUGE)),
@@ -150,7 +150,7 @@ CASES = [
         "what a reboot changes",
         state(ENTRIES, fresh_tables(memory_machine([8 * GIB + PAGE, 8 * GIB], [4, 4]), {0: {"memory": GIB}})),
         GOOD,
-        (tables("the machine's memory differs only by as much as a reboot can change it"),),
+        (tables("memory has changed only by an amount that is normal after a reboot"),),
     ),
     Case(
         "what has really changed",
@@ -232,7 +232,7 @@ REMOVE = (
 )
 
 
-TOO_LITTLE = "9663676416 bytes of memory on NUMA node 1 of shop/p/a: there is not enough"
+TOO_LITTLE = "9663676416 bytes of memory on NUMA node 1 of shop/p/a: not enough free"
 NO_NODE = "the memory assignment uses the NUMA that does not exist"
 NOWHERE = f"0 bytes of memory on NUMA node 2 of shop/q/a: {NO_NODE}"
 

@@ -175,7 +175,7 @@ def test_empty_resources_make_best_effort(
         []
         if class_of_containers is None
         else [
-            f"it is present but empty: the pod is BestEffort, although its containers alone would make it {class_of_containers} (up to 1.36, and without feature gate PodLevelResourcesFixKubeletQOSClass)"
+            f"present but empty: the pod is BestEffort, although its containers alone would make it {class_of_containers} (up to 1.36, and without feature gate PodLevelResourcesFixKubeletQOSClass)"
         ]
     )
     assert [each.message for each in found] == want
@@ -187,7 +187,7 @@ def test_zeros_make_best_effort_in_any_release() -> None:
     (found,) = findings(spec, rules(38))
     assert found.code == "pod-level-best-effort"
     assert found.message == (
-        "it sets neither cpu nor memory: the pod is BestEffort, although its containers alone would make it Burstable"
+        "sets neither cpu nor memory: the pod is BestEffort, although its containers alone would make it Burstable"
     )
 
 

@@ -37,7 +37,7 @@ def blocks(document: AdvisedSettings | UnloadedAdvice, *, wide: bool) -> Iterato
         yield from _left_out(document)
     if command := document.get("next"):
         started = current["start"]["outcome"] == "Started"
-        yield next_line("why" if started else "what to change", command)
+        yield next_line("to see why" if started else "to see what to change", command)
 
 
 def _table(document: AdvisedSettings) -> Table:

@@ -90,7 +90,9 @@ def _compared(cpus: str | None, expected: str | None) -> Cell:
 
 def _mems(mems: ContainerMems) -> str:
     actual = mems["effective"] or mems["configured"] or "-"
-    return f"{actual}, not {mems['expected']}" if mems["expected"] not in (None, actual) else str(actual)
+    return (
+        f"{actual} (expected {mems['expected']})" if mems["expected"] not in (None, actual) else str(actual)
+    )
 
 
 def _closing(document: Audit) -> Iterator[Cell]:

@@ -22,6 +22,16 @@ _OUTCOMES: Mapping[answers.ApplyOutcome, tuple[str, str]] = {
     "NotRestored": ("Failed; not everything could be undone:", "red"),
 }
 
+_STEPS: Mapping[str, str] = {
+    "wait": "wait",
+    "give up": "shrink",
+    "make room": "grow",
+    "take over": "assign CPUs",
+    "lift the quota": "raise or remove the quota",
+    "limit": "set the quota",
+}
+"""What a write does, as people say it: the answers' own words are part of the format."""
+
 
 def blocks(document: answers.CgroupsApply, *, wide: bool) -> Iterator[Block]:
     """Lay out objections, the diff and the outcome; *wide* adds every step that was taken."""
@@ -38,7 +48,7 @@ def blocks(document: answers.CgroupsApply, *, wide: bool) -> Iterator[Block]:
 
 def _diff(writes: Sequence[answers.Write]) -> Iterator[Cell]:
     for number, write in enumerate(writes, 1):
-        yield Cell(f"{number}. {write['subject']}: {write['why']}", "bold")
+        yield Cell(f"{number}. {write['subject']}: {_STEPS[write['why']]}", "bold")
         yield Cell(f"   {write['file']}", "dim")
         none = f"(none: {write['inherits']} from the parent group)" if write["inherits"] else "(none)"
         yield Cell(f" - {write['before'] or none}", "red")

@@ -35,7 +35,7 @@ def _headline(file: answers.ChangedFile) -> Iterator[Cell]:
     match file["outcome"]:
         case "refused":
             yield Cell(f"{name}: not changed: {file['reason']}", "red")
-            yield Cell(f"  instead: {file['advice']}")
+            yield Cell(f"  fix: {file['advice']}")
         case "unchanged":
             yield Cell(f"{name}: nothing to change")
         case _:
@@ -79,7 +79,7 @@ def _losses(losses: Sequence[answers.Loss], *, wide: bool) -> Table:
         )
         for loss in losses
     )
-    return Table(tuple(Column(name) for name in ("LOST", "POD", "CONTAINER", "WAS", "MEANING")), rows)
+    return Table(tuple(Column(name) for name in ("LOST", "POD", "CONTAINER", "VALUE", "EFFECT")), rows)
 
 
 def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:

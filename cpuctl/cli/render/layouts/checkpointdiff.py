@@ -114,12 +114,12 @@ def _tables(changes: Sequence[answers.TableChange]) -> Table:
         )
         for change in changes
     )
-    columns = (Column("NODE", "right"), Column("RESOURCE"), Column("WHAT"))
+    columns = (Column("NODE", "right"), Column("RESOURCE"), Column("FIELD"))
     return Table((*columns, Column("BEFORE", "right"), Column("AFTER", "right")), rows)
 
 
 def _pods(changes: Sequence[answers.AmountChange], *, wide: bool) -> Table:
-    columns = ("POD", "CONTAINER", "RESOURCE", "SIDE", "BEFORE", "AFTER", *(("UID",) if wide else ()))
+    columns = ("POD", "CONTAINER", "RESOURCE", "FIELD", "BEFORE", "AFTER", *(("UID",) if wide else ()))
     rows = tuple(
         (
             Cell(pod_name(change)),

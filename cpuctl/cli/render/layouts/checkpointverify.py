@@ -22,8 +22,7 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
     who = kubelet_name(version, start, document["sources"]) if version else "The kubelet"
     verdict = verdict_cell(start, who, errors=document["summary"]["error"])
     findings, check = [each for each in document["findings"] if not _is_verdict(each)], _check(document)
-    label = "see" if start["outcome"] == "Undetermined" else "what to change"
-    yield Lines((verdict, *([Cell(f"  {label}: {check}")] if check else [])))
+    yield Lines((verdict, *([Cell(f"  see: {check}")] if check else [])))
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
     elif start["outcome"] in ("Refused", "KubeletFault"):
@@ -55,12 +54,15 @@ def _file_lines(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[C
 def _drift(drift: answers.MemoryDrift, *, wide: bool) -> Iterator[Block]:
     """Say what the machine's memory has come to since the file was written."""
     if drift["kind"] == "benign":
-        yield Lines.of("Memory differs only by what a reboot changes: safe to adopt the current values.")
+        yield Lines.of(
+            "Memory has changed only by an amount that is normal after a reboot: "
+            "it is safe to adopt the current values."
+        )
     else:
         misfit = ", and the memory of pods no longer fits" if drift["misfit"] else ""
         yield Lines((Cell(f"Memory has changed by more than a reboot does{misfit}.", "yellow"),))
     if wide:
-        names = ("NODE", "RESOURCE", "WHAT", "IN THE FILE", "NOW", "CAUSE")
+        names = ("NODE", "RESOURCE", "FIELD", "IN THE FILE", "NOW", "CAUSE")
         columns = tuple(Column(name, "right" if name in ("IN THE FILE", "NOW") else "left") for name in names)
         rows = tuple(
             (

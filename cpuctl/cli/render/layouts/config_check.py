@@ -49,7 +49,7 @@ def _verdict(document: ConfigCheck, *, wide: bool) -> Iterator[Cell]:
         who = kubelet_name(document["kubelet"]["version"], start, document["sources"])
     yield verdict_cell(start, who, errors=document["summary"]["error"])
     if start["outcome"] == "Refused" and "logged" in start and wide:
-        yield Cell(f"It logs: {start['logged']}")
+        yield Cell(f"The kubelet logs: {start['logged']}")
     yield from setting_cells(start)
     if node := document.get("node"):
         yield Cell(_node_line(node))
@@ -63,7 +63,7 @@ def _node_line(node: PooledNode | UnpooledNode) -> str:
     )
     if node["cpuManagerPolicy"] == "none":
         return policies
-    exclusive = f"exclusive CPUs out of {node['allocatableCPUs'] or 'none'}"
+    exclusive = f"exclusive CPUs from {node['allocatableCPUs'] or 'none'}"
     return f"{policies}, reserved CPUs {node['reservedCPUs']}, {exclusive}"
 
 

@@ -53,11 +53,11 @@ def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
         yield from (Cell(f"  {setting_text(place)}") for place in places)
         yield from fix_cells(start)
     if command := refusal.get("next"):
-        yield next_cell("what to change" if start else "to reserve CPUs alone", command)
+        yield next_cell("to see what to change" if start else "to reserve only CPUs", command)
 
 
 def _choices(proposal: Proposal, who: str) -> Iterator[Cell]:
-    yield Cell(f"{who} would start with this.", "green")
+    yield Cell(f"{who} would start with these settings.", "green")
     if cpus := proposal["cpus"]:
         yield Cell(f"Reserved CPUs: {cpus['cpus']} ({counted(cpus['count'], 'CPU')})")
         if cpus["cpuManagerPolicy"] == "none":

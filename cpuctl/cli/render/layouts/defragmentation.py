@@ -26,7 +26,7 @@ def blocks(document: FoundMoves | UnstartedDefragmentation, *, wide: bool) -> It
         return
     yield Lines(tuple(_opening(document)))
     if document["steps"]:
-        columns = (Column("STEP", "right"), Column("DO"), Column("POD"), Column("CPUS"))
+        columns = (Column("STEP", "right"), Column("ACTION"), Column("POD"), Column("CPUS"))
         rows = tuple(_row(number, step) for number, step in enumerate(document["steps"], 1))
         yield Table(columns, rows)
     yield Lines(tuple(_below(document)))
@@ -56,9 +56,10 @@ def _nothing(document: FoundMoves) -> str:
         return (
             "No move helps: the reason does not depend on other pods." if repeats else f"No move helps: {why}"
         )
-    known = "none exist" if document["fewest"] else "none were found"
-    what = "Moves that make room for a larger one" if document["largest"] else "Moves that make room for it"
-    return f"{what}: {known}."
+    whom = "a larger one" if document["largest"] else "it"
+    if document["fewest"]:
+        return f"No moves free enough CPUs for {whom}."
+    return f"Found no moves that free enough CPUs for {whom}."
 
 
 def _row(number: int, step: MoveStep) -> tuple[Cell, ...]:
@@ -66,7 +67,7 @@ def _row(number: int, step: MoveStep) -> tuple[Cell, ...]:
     return (
         Cell(str(number)),
         Cell(step["action"], style),
-        Cell(step["pod"] or "(the new one)"),
+        Cell(step["pod"] or "(new pod)"),
         Cell(step["cpus"] or "-"),
     )
 

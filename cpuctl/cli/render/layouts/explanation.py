@@ -74,7 +74,7 @@ def _next(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
     if first and first["command"] and not wide:
         yield next_line("to try the first setting", first["command"])
     elif command := document.get("next"):
-        yield next_line("as if there were enough devices", command)
+        yield next_line("to assume enough devices", command)
 
 
 def _claims(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
@@ -153,7 +153,7 @@ def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
         return
     yield "RULE", Cell(_ruled(document["decision"]))
     if replacement := document["replacement"]:
-        yield "THEN", Cell(replacement["text"], "yellow" if replacement["loops"] else "")
+        yield "NEXT", Cell(replacement["text"], "yellow" if replacement["loops"] else "")
 
 
 def _said(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
@@ -397,7 +397,7 @@ def suggestions_table(document: ExplainedDecision) -> Table:
         for search in document["searches"]
         if search["runs"] and not search["found"]
     )
-    return Table((Column("CHANGE"), Column("THEN")), (*found, *in_vain))
+    return Table((Column("CHANGE"), Column("RESULT")), (*found, *in_vain))
 
 
 def command_lines(suggestions: Iterable[Suggestion]) -> Iterator[Cell]:
@@ -414,7 +414,7 @@ def _effect(suggestion: Suggestion, shared: str) -> str:
     parts = [_placed(each, named=several) for each in kept] or [shared]
     if lost := suggestion["lost"]:
         more = f" and {len(lost) - _NAMES_SHOWN} more" if len(lost) > _NAMES_SHOWN else ""
-        parts.append(f"but not {', '.join(lost[:_NAMES_SHOWN])}{more}")
+        parts.append(f"no longer admitted: {', '.join(lost[:_NAMES_SHOWN])}{more}")
     return "; ".join(parts)
 
 
@@ -433,17 +433,15 @@ def _wanted(document: ExplainedDecision) -> str:
 
 def _in_vain(search: Search, wanted: str) -> str:
     if not search["complete"]:
-        return f"not {wanted} in {search['bound']} runs (limit); not everything was tried"
-    runs = f"{counted(search['runs'], 'run')} of at most {search['bound']}"
+        return f"not {wanted} in {search['bound']} runs (the limit); some were not tried"
     but = f", except {search['leftOut']}" if search["leftOut"] else ""
-    return f"never {wanted}: all were tried in {runs}{but}"
+    return f"never {wanted} (tried all{but}; {counted(search['runs'], 'run')})"
 
 
 def runs_line(document: ExplainedDecision) -> str:
     """Say how often the engine ran for the changes."""
-    runs = counted(sum(search["runs"] for search in document["searches"]), "run")
-    does = "aligns" if _wanted(document) == "aligned" else "admits"
-    return f"{runs} of the engine; each change that {does} was run from the beginning."
+    runs = counted(sum(search["runs"] for search in document["searches"]), "simulated run")
+    return f"{runs}; each change that is listed was verified from the start."
 
 
 # How a policy in the kubelet's place came to its CPUs: what it filtered, how it scored, which set won.

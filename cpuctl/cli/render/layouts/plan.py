@@ -74,11 +74,11 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     yield Lines.of(*closing_lines(document))
     yield from headroom_blocks(document, wide=wide)
     if explain := document.get("explain"):
-        yield next_line("why and what would help", explain)
+        yield next_line("to see why and what would help", explain)
     elif command := document.get("next"):
         unknown = any(pod["outcome"] == "Undetermined" for pod in document["pods"])
         yield next_line(
-            "as if there were enough devices" if unknown else "settings with exclusive CPUs", command
+            "to assume enough devices" if unknown else "to get settings with exclusive CPUs", command
         )
 
 

@@ -37,6 +37,8 @@ _ALIGNED: Mapping[Literal["core", "uncoreCache", "numaNode", "socket"], str] = {
     "numaNode": "one NUMA node",
     "socket": "one socket",
 }
+_ALWAYS: Final = 4
+"""The first columns, which are shown even where they are empty."""
 _OF_NOBODY = "0 of 0"
 _SCATTERED: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
     "numaNode": "NUMA nodes",
@@ -78,12 +80,12 @@ def _side(name: str, side: Side) -> Iterator[Cell]:
 
 
 def _pods(pods: Sequence[ComparedPod]) -> Table:
-    """Show the exclusive CPUs, and where memory or devices are others, that they are."""
+    """Show the exclusive CPUs, and whether memory or devices differ; empty columns are left out."""
     names = ["POD", "CONTAINER", "A", "B", "ONLY A", "ONLY B", "ALSO CHANGED"]
     rows = [row for pod in pods for row in _pod(pod)]
-    if not any(row[-1].text for row in rows):
-        names, rows = names[:-1], [row[:-1] for row in rows]
-    return Table(tuple(map(Column, names)), tuple(rows))
+    used = [place for place in range(len(names)) if place < _ALWAYS or any(row[place].text for row in rows)]
+    shown = tuple(tuple(row[place] for place in used) for row in rows)
+    return Table(tuple(Column(names[place]) for place in used), shown)
 
 
 def _pod(pod: ComparedPod) -> Iterator[tuple[Cell, ...]]:
@@ -154,7 +156,7 @@ def _totals(document: PlanComparison) -> Iterator[tuple[Cell, ...]]:
     for name in one | other:
         texts = one.get(name, "-"), other.get(name, "-")
         if not set(texts) <= {"-", _OF_NOBODY} or _OF_NOBODY not in texts:
-            yield Cell(name), Cell(texts[0]), Cell(texts[1])
+            yield Cell(name), *(Cell("-" if text == _OF_NOBODY else text) for text in texts)
 
 
 def _figures(side: Side) -> dict[str, str]:

@@ -22,4 +22,4 @@ def blocks(document: PodsLint, *, wide: bool) -> Iterator[Block]:
 
 def _summary(summary: LintSummary) -> str:
     others = f" ({counted(summary['others'], 'other object')} skipped)" if summary["others"] else ""
-    return f"{counted(summary['objects'], 'object')}{others}: {counts_text(summary) or 'nothing to remark'}"
+    return f"{counted(summary['objects'], 'object')}{others}: {counts_text(summary) or 'no findings'}"

@@ -29,7 +29,7 @@ def blocks(document: Replay, *, wide: bool) -> Iterator[Block]:
 
 def _entries(entries: Sequence[Entry], *, wide: bool) -> Table:
     """Show one row a thing that happened; wide tells its kind, too."""
-    columns = (Column("TIME", "right"), Column("POD"), Column("CONTAINER"), Column("WHAT HAPPENS"))
+    columns = (Column("TIME", "right"), Column("POD"), Column("CONTAINER"), Column("EVENT"))
     return Table(
         (*columns, Column("KIND")) if wide else columns,
         tuple(_cells(entry) + ((Cell(entry["what"]),) if wide else ()) for entry in entries),
@@ -98,7 +98,7 @@ def _stretch(span: Span, owners: Mapping[str, tuple[str, str]]) -> Stretch:
 def _slis(slis: Slis) -> Table:
     """Show the three indicators that KEP-6122 names."""
     rows = [
-        ("from the decision until the volume shows it", slis["notification"]),
+        ("from the decision until the downward API volume shows it", slis["notification"]),
         ("from the end of the delay until the CPU set is applied", slis["application"]),
     ]
     cells = [
@@ -111,7 +111,7 @@ def _slis(slis: Slis) -> Table:
         for text, sli in rows
     ]
     late = slis["lateNotifications"]
-    late_cells = (Cell("shown only after it was applied"), Cell(str(late), "red" if late else ""))
+    late_cells = (Cell("shown only after the CPU set was applied"), Cell(str(late), "red" if late else ""))
     columns = (Column("SCALE-DOWNS"), Column("COUNT", "right"), Column("SHORTEST"), Column("LONGEST"))
     return Table(columns, (*cells, (*late_cells, Cell("-"), Cell("-"))))
 
@@ -122,9 +122,8 @@ def _expectations(expectations: Expectations) -> Iterator[Block]:
         return
     if failures:
         yield Lines(tuple(cell for failure in failures for cell in _difference(failure)))
-    moments = counted(checked, "moment")
     came = f"{counted(len(failures), 'value')} not as expected" if failures else "all as expected"
-    yield Lines((Cell(f"{moments} checked: {came}", "red" if failures else "green"),))
+    yield Lines((Cell(f"{counted(checked, 'check')}: {came}", "red" if failures else "green"),))
 
 
 def _first_difference(document: Replay) -> Iterator[Block]:
@@ -134,7 +133,8 @@ def _first_difference(document: Replay) -> Iterator[Block]:
         first = failures[0]
         said, engine = _value(first["expected"]), _value(first["found"])
         text = (
-            f"first difference at {first['at']}: {first['what']}: the kubelet has {said}, the engine {engine}"
+            f"first difference at {first['at']}: {first['what']}: the kubelet has {said}, "
+            f"cpuctl computes {engine}"
         )
         yield Lines((Cell(text, "bold"),))
 

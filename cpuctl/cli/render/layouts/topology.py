@@ -176,7 +176,7 @@ def _kubelet_counts(kubelet: KubeletView | Unseen, *, known: bool) -> str:
         return f"{'nothing' if known else 'not known'}: {kubelet['error']}"
     uncore = kubelet["uncoreCaches"]
     caches = "" if uncore is None else f", {counted(uncore, 'uncore cache')}"
-    each = f" of {kubelet['cpusPerCore']}" if kubelet["cores"] else ""
+    each = f" of {counted(kubelet['cpusPerCore'], 'CPU')}" if kubelet["cores"] else ""
     return (
         f"{counted(kubelet['cpus'], 'CPU')}, {counted(kubelet['cores'], 'core')}{each}, "
         f"{counted(kubelet['sockets'], 'socket')}, {counted(kubelet['numaNodes'], 'NUMA node')}"

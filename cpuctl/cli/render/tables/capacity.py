@@ -59,7 +59,7 @@ def _repeat_line(repeat: Repeat) -> str:
     line = "1 copy of all pods fits" if fitted == 1 else f"{fitted or 'no'} copies of all pods fit"
     if stop:
         which = "next" if fitted else "first"
-        return f"Copies: {line}; the {which} one stops at {stop['pod']}: {rejection_text(stop)}"
+        return f"Copies: {line}; the {which} one fails at {stop['pod']}: {rejection_text(stop)}"
     if repeat["bound"]:
         return f"Copies: {line}; more than {counted(repeat['bound'], 'pod')} were not tried"
     return f"Copies: {line}"
@@ -76,7 +76,7 @@ def _copies(capacity: Capacity, why: Why) -> Table:
     ]
     if capacity["kindsLeftOut"]:
         rows.append((Cell(f"{counted(capacity['kindsLeftOut'], 'more kind')} of pods"), Cell("-"), Cell("-")))
-    return Table((Column("POD"), Column("MORE COPIES", "right"), Column("STOPPED BY")), tuple(rows))
+    return Table((Column("POD"), Column("MORE COPIES", "right"), Column("LIMITED BY")), tuple(rows))
 
 
 def _largest(capacity: Capacity, why: Why) -> Table:
@@ -88,7 +88,7 @@ def _largest(capacity: Capacity, why: Why) -> Table:
         else:
             size, limit = "-", start_sentence(each["start"], "The kubelet")
         rows.append((Cell(policy), Cell(size), Cell(limit)))
-    columns = (Column("TOPOLOGY POLICY"), Column("LARGEST REQUEST", "right"), Column("WHY NOT MORE"))
+    columns = (Column("TOPOLOGY POLICY"), Column("LARGEST REQUEST", "right"), Column("LIMITED BY"))
     return Table(columns, tuple(rows))
 
 
@@ -134,7 +134,7 @@ def _fragmentation(fragmentation: Fragmentation) -> Table:
 
 
 def _remedies(capacity: Capacity, why: Why) -> Table:
-    columns = (Column("REJECTED"), Column("ADMITTED"), Column("POD"), Column("CPUS"), Column("THEN"))
+    columns = (Column("REJECTED"), Column("WOULD FIT"), Column("POD"), Column("CPUS"), Column("AFTER"))
     rows = [row for remedy in capacity["refused"] for row in _remedy(remedy, why)]
     return Table(columns, tuple(rows))
 
@@ -143,7 +143,7 @@ def _remedy(remedy: Remedy | NoRemedy, why: Why) -> Iterator[tuple[Cell, ...]]:
     """Say in the first row what is to be done, and name one pod in every row."""
     name, action = few(remedy["pods"]), _action(remedy, why)
     leaving = [
-        (each["pod"], each["cpus"], "gone" if each["cpusAfter"] is None else each["cpusAfter"])
+        (each["pod"], each["cpus"], "removed" if each["cpusAfter"] is None else each["cpusAfter"])
         for each in remedy["leaving"]
     ]
     for texts in leaving or [("", "", "")]:

@@ -18,8 +18,7 @@ def start_block(start: Start, who: str = "The kubelet", check: str = "") -> Line
 
     Where that cannot be told, nothing may have to be changed: the command says what else is known.
     """
-    label = "see" if start["outcome"] == "Undetermined" else "what to change"
-    following = (Cell(f"  {label}: {check}"),) if check else ()
+    following = (Cell(f"  see: {check}"),) if check else ()
     return Lines((Cell(*start_word(start, who)), *remedy_cells(start), *following))
 
 

@@ -54,14 +54,14 @@ CASES = [
     Case(
         "too few CPUs, no topology policy",
         Rule.NOT_ENOUGH,
-        "it requests 6 exclusive CPUs, but 5 are free for that on the whole node",
+        "it requests 6 exclusive CPUs, but 5 are free for exclusive use on the node",
         EIGHT,
         (named("a", whole(2)), named("b", whole(6))),
     ),
     Case(
         "too few CPUs, hints are impossible",
         Rule.NOT_ENOUGH,
-        "it requests 16 exclusive CPUs, but 15 are free for that on the whole node",
+        "it requests 16 exclusive CPUs, but 15 are free for exclusive use on the node",
         TWO_NODES,
         (named("a", whole(16)),),
         RESTRICTED,
@@ -70,7 +70,7 @@ CASES = [
         "wide enough when all is free",
         Rule.WIDTH_FROM_CAPACITY,
         "6 CPUs fit into 1 NUMA node when empty, so only sets of "
-        "that size are preferred; what is free now needs 2, and restricted rejects what is not preferred",
+        "that size are preferred; now 2 are needed, and restricted rejects what is not preferred",
         TWO_NODES,
         (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))),
         RESTRICTED,
@@ -233,7 +233,7 @@ CASES = [
     Case(
         "too few CPUs for a divided pod",
         Rule.NOT_ENOUGH,
-        "it requests 16 exclusive CPUs, but 15 are free for that on the whole node",
+        "it requests 16 exclusive CPUs, but 15 are free for exclusive use on the node",
         TWO_NODES,
         (divided("a", "cpu=16 memory=8Gi", whole(2)),),
         BEST_EFFORT | DIVIDING,

@@ -42,13 +42,13 @@ CASES = [
         "more than all nodes have",
         hints(2, 3, request=6, width=2),
         Rule.NOT_ENOUGH,
-        "it requests 6 exclusive CPUs, but 5 are free for that on the whole node",
+        "it requests 6 exclusive CPUs, but 5 are free for exclusive use on the node",
     ),
     Case(
         "none is free",
         hints(0, 0, request=1),
         Rule.NOT_ENOUGH,
-        "it requests 1 exclusive CPU, but 0 are free for that on the whole node",
+        "it requests 1 exclusive CPU, but none are free for exclusive use on the node",
         SINGLE,
     ),
     Case(
@@ -69,7 +69,7 @@ CASES = [
         "with CPUs that lie elsewhere a node would have enough",
         hints(2, 5, request=6, required=0b01, reusable=1),
         Rule.REUSE_BINDS,
-        "1 CPU that its other containers hold are on NUMA node 0: every hint must include these nodes, and "
+        "1 CPU that its other containers hold is on NUMA node 0: every hint must include these nodes, and "
         "no preferred hint with them has 6 CPUs",
         SINGLE,
     ),
@@ -85,21 +85,21 @@ CASES = [
         hints(3, 3, 3, request=8, width=2),
         Rule.WIDTH_FROM_CAPACITY,
         "8 CPUs fit into 2 NUMA nodes when empty, so only sets of "
-        "that size are preferred; what is free now needs 3, and restricted rejects what is not preferred",
+        "that size are preferred; now 3 are needed, and restricted rejects what is not preferred",
     ),
     Case(
         "one CPU more than one node has",
         hints(3, 3, request=4),
         Rule.WIDTH_FROM_CAPACITY,
         "4 CPUs fit into 1 NUMA node when empty, so only sets of "
-        "that size are preferred; what is free now needs 2, and best-effort accepts it anyway",
+        "that size are preferred; now 2 are needed, and best-effort accepts it anyway",
         "best-effort",
     ),
     Case(
         "the largest would do without CPUs that lie elsewhere",
         hints(1, 4, 3, request=8, width=2, required=0b001, reusable=1),
         Rule.REUSE_BINDS,
-        "1 CPU that its other containers hold are on NUMA node 0: every hint must include these nodes, and "
+        "1 CPU that its other containers hold is on NUMA node 0: every hint must include these nodes, and "
         "no preferred hint with them has 8 CPUs",
     ),
     Case(
@@ -123,8 +123,8 @@ def test_whole_sockets_are_preferred_sizes_too_where_the_policy_aligns_by_them()
     asked = changed(hints(3, 3, 3, 3, request=7, width=2), socket_rule=socket_rule)
     found = blocked_by_cpus(asked, "restricted")
     assert found[0] is Rule.WIDTH_FROM_CAPACITY
-    assert "so only sets of that size, or of as few whole sockets, are preferred; what" in found[1]
+    assert "so only sets of that size, or of as few whole sockets, are preferred; now" in found[1]
 
 
 def test_a_single_cpu_is_no_plural() -> None:
-    assert not_enough_cpus(1, 0).startswith("it requests 1 exclusive CPU, but 0")
+    assert not_enough_cpus(1, 0).startswith("it requests 1 exclusive CPU, but none")

@@ -110,7 +110,7 @@ def test_an_admitted_pod_that_is_not_aligned_says_why() -> None:
     assert explanation.decision.rule is Rule.ADMITTED
     (unmet,) = explanation.unaligned
     assert (unmet.rule, unmet.container) == (Rule.WIDTH_FROM_CAPACITY, "main")
-    assert unmet.why.endswith("what is free now needs 2, and best-effort accepts it anyway")
+    assert unmet.why.endswith("now 2 are needed, and best-effort accepts it anyway")
     assert explained(TWO_NODES, pods[0], **BEST_EFFORT).unaligned == ()
     assert explained(TWO_NODES, pods[0]).unaligned == (), "without a policy nobody asks for hints"
 

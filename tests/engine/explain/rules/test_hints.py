@@ -103,7 +103,7 @@ def cards(free: dict[int, int], everywhere: int, request: int) -> DeviceHints:
 
 WIDE = "would have enough example.com/card when empty, so only sets of that size are preferred"
 ALONE = "single-numa-node only accepts hints of one NUMA node, and no node has"
-IMPOSSIBLE = "it requests more example.com/card than is free on the whole node"
+IMPOSSIBLE = "it requests more example.com/card than is free on the node"
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ IMPOSSIBLE = "it requests more example.com/card than is free on the whole node"
             "restricted",
             cards({0: 2, 1: 2, 2: 2}, 4, 5),
             Rule.WIDTH_FROM_CAPACITY,
-            f"2 NUMA nodes {WIDE}; what is free now needs 3",
+            f"2 NUMA nodes {WIDE}; now 3 are needed",
         ),
         (
             "restricted",
             cards({0: 1, 1: 1}, 4, 2),
             Rule.WIDTH_FROM_CAPACITY,
-            f"1 NUMA node {WIDE}; what is free now needs 2",
+            f"1 NUMA node {WIDE}; now 2 are needed",
         ),
     ],
 )

@@ -155,7 +155,7 @@ def test_a_plan_tells_rejected_pods_first_and_alike_ones_once(fleet: Path, cpuct
     )
     assert lines[1] == "  would be admitted on 0 of 4 nodes"
     assert lines[-2] == "3 pods on 4 nodes: 1 admitted, 2 rejected"
-    assert lines[-1].startswith("Next, what each node has free: cpuctl fleet list ")
+    assert lines[-1].startswith("Next, to see what each node has free: cpuctl fleet list ")
 
 
 def test_nobody_would_reject_the_pods_that_record_nodes(cpuctl: Cpuctl) -> None:
@@ -422,4 +422,4 @@ def test_a_plan_says_which_nodes_no_pod_comes_to(fleet: Path, cpuctl: Cpuctl) ->
         f"no pods planned on node1, node2, node3: {why} online-cpus: 0-31",
         "no pods planned on node5: cannot be read as an archive: its gzip data is damaged",
     ]
-    assert "\n1 pod on 5 nodes, 3 would not start, 1 unreadable: 1 admitted\nNext, what to " in result.out
+    assert "\n1 pod on 5 nodes, 3 would not start, 1 unreadable: 1 admitted\nNext, to " in result.out

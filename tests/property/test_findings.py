@@ -118,12 +118,12 @@ def check_topology(machine: Machine, topology: CPUTopology, said: str) -> None:
         assert caches == sockets
     for sentence in differing_views(machine, topology):
         counts = {
-            "NUMA node": topology.num_numa_nodes,
-            "socket": len(sockets),
-            "L3 cache": topology.num_uncore_caches,
+            "NUMA nodes": topology.num_numa_nodes,
+            "sockets": len(sockets),
+            "L3 caches": topology.num_uncore_caches,
         }
         for what in (what for what in counts if sentence.startswith(what)):
-            assert numbers(r"(\d+) for the kubelet", sentence) == [counts[what]]
+            assert numbers(r"kubelet (\d+)", sentence) == [counts[what]]
         if sentence.startswith("the kubelet does not know CPU"):
             assert cpus(sentence) == machine.online - CPUSet(topology.cpus)
 

@@ -61,7 +61,7 @@ def blocks(document: FleetList, *, wide: bool) -> Iterator[Block]:
     if problems := tuple(_problems(document["nodes"])):
         yield Lines(problems)
     if command := document.get("next"):
-        yield next_line("what to change", command)
+        yield next_line("to see what to change", command)
     elif document["summary"]["unreadable"]:
         yield Lines((record_again(),))
 

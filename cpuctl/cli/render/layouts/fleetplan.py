@@ -51,7 +51,7 @@ def _next(document: FleetPlan) -> Iterator[Cell]:
     summary = document["summary"]
     if command := document.get("next"):
         kept = summary["wouldNotStart"] or summary["startUndetermined"]
-        yield next_cell("what to change" if kept else "what each node has free", command)
+        yield next_cell("to see what to change" if kept else "to see what each node has free", command)
     elif summary["unreadable"]:
         yield record_again()
     elif summary["pending"]:

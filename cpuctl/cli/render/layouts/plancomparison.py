@@ -62,7 +62,7 @@ def blocks(document: PlanComparison, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(*_pools(document), _closing(document["summary"]))
     for name, side in ((name, document[name]) for name in _SIDES):
         if "totals" in side and (explain := side.get("explain")):
-            yield next_line(f"why and what would help on side {name.upper()}", explain)
+            yield next_line(f"to see why and what would help on side {name.upper()}", explain)
             return
 
 

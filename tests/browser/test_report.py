@@ -334,7 +334,7 @@ def test_paper_has_what_is_folded_and_no_tools(script: bool, pages: Path, browse
     for words in ("CPU owners", "default/db-2", "NUMA node 1", "Remaining resources", "Inputs"):
         assert words in text
     # From the explanation of a pod that is rejected, and from the last table of all.
-    assert "runs of the engine" in text
+    assert "simulated run" in text
     assert "kubeletArguments" in text
     assert "Expand all" not in text
     assert "Hover over a CPU" not in text

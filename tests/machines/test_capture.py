@@ -11,8 +11,9 @@ from cpuctl.capture.node.node import Node, record
 from cpuctl.machine.archive import read_archive
 from cpuctl.machine.sources import MachineSource, read_machine
 from cpuctl.records import replace
+from tests.machines.test_truth import MACHINES, NAMES, pytestmark
 
-MACHINES = Path(__file__).parents[2].parent / "shared" / "machines"
+__all__ = ["pytestmark"]
 
 
 def described(source: MachineSource) -> MachineSource:
@@ -20,8 +21,9 @@ def described(source: MachineSource) -> MachineSource:
     return replace(source, origin="", files=None)
 
 
-@pytest.mark.parametrize("path", sorted(MACHINES.glob("*.tar.gz")), ids=lambda path: path.name)
-def test_a_capture_is_the_same_machine(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_a_capture_is_the_same_machine(name: str, tmp_path: Path) -> None:
+    path = MACHINES / f"{name}.tar.gz"
     capture = make_capture(record(Node(tree=read_archive(path), follow=str)), cpuctl="test")
     again = tmp_path / "node.tar"
     with again.open("wb") as file:

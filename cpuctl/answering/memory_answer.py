@@ -102,7 +102,7 @@ def _risk(found: PagesAtRisk) -> str:
     where = named(CPUSet.of(found.numa_nodes), "NUMA node")
     return (
         f"{_bytes(found.promised)} of {found.resource} on {where} are guaranteed to "
-        f"{some_of(found.holders)}, but {_bytes(found.missing)} of them may be gone when needed: "
+        f"{some_of(found.holders)}, but {_bytes(found.missing)} of them may be unavailable when needed: "
         f"{some_of(found.takers)}, which the Memory Manager does not track, may take "
         f"{_bytes(found.outside)} from any NUMA node, and only "
         f"{_bytes(found.allocatable - found.promised)} there are not guaranteed to anyone (kubernetes "

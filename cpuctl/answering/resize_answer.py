@@ -132,7 +132,7 @@ def _why_not(resizes: Resizes) -> str:
         return POLICY_NONE
     if not rules.exclusive_cpus and rules.release.managers_refuse_resizes:
         return f"{EXCLUSIVE_CPUS} is off"
-    return f"kubelet 1.{rules.minor} does not have it: {SOURCE} adds it"
+    return f"kubelet 1.{rules.minor} does not support it: {SOURCE} adds it"
 
 
 def resized_pod(attempted: RetriedResize, resizes: Resizes, fix: str = "") -> answers.ResizedPod:

@@ -293,13 +293,14 @@ def _outside(
 def _unused(observed: ObservedContainer, expected: CPUSet) -> Iterator[Finding]:
     unused = expected - observed.running_on
     if unused and observed.effective in (None, expected):
+        number = len(observed.tasks)
+        threads = "its only thread may not" if number == 1 else f"none of its {number} threads may"
         yield Finding(
             severity=Severity.NOTE,
             code="cpus-unused",
             place=NodePart.of(observed),
-            message=f"its {are(unused)} exclusive, but none of its {counted(len(observed.tasks), 'thread')} "
-            f"may run on {'them' if len(unused) > 1 else 'it'}: it is pinned to "
-            f"{named(observed.running_on)}",
+            message=f"its {are(unused)} exclusive, but {threads} run on "
+            f"{'them' if len(unused) > 1 else 'it'}: it is pinned to {named(observed.running_on)}",
             expected=str(expected),
             detected=str(observed.running_on),
         )

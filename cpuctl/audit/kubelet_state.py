@@ -309,7 +309,7 @@ def _stale(snapshot: NodeSnapshot, uid: str, name: str, held: Mapping[str, CPUSe
         severity=Severity.WARNING,
         code="stale-entry",
         place=NodePart(f"{pod}/{name}" if name else pod, owner),
-        message=f"{what} kept for {', '.join(sorted(held))}, but {why}",
+        message=f"{what} still assigned to {', '.join(sorted(held))}, but {why}",
         expected="no entry",
         detected=str(cpus) or "memory",
         fix=RESTART,

@@ -53,7 +53,7 @@ def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet |
     if owners:
         return f"; {cpus} matches {' and '.join(owners[:_MOST])}"
     gaps = list(_not_recorded(snapshot))
-    return f"; not recorded, but a possible reason: {' and '.join(gaps)}" if gaps else ""
+    return f"; possible reason, not recorded: {' and '.join(gaps)}" if gaps else ""
 
 
 def _equals(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -> Iterator[str]:

@@ -277,7 +277,7 @@ class _Reader:
             return within_limit(CPUSet.parse(text))
         except ValueError as error:
             raise InputError(
-                f"is not a list of the kernel's: {error}",
+                f"is not a valid kernel CPU list: {error}",
                 where=f"{self.at.cpuset}{path}/{name}",
                 hint=RECORD_AGAIN,
             ) from None

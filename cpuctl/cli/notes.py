@@ -31,7 +31,7 @@ def print_sources(sources: Sources, style: Style) -> None:
             said = "" if value == origin else f" ({origin_text(name, origin)})"
             if name == "kubeletConfiguration" and sources.assumed_configuration:
                 said = f", because {sources.assumed_configuration} does not exist (set --kubelet-config FILE)"
-            note(f"note: {_spaced(name)}: {value}{said}", style)
+            note(f"note: {_spaced(name)}: {value or 'none'}{said}", style)
 
 
 def _spaced(name: str) -> str:

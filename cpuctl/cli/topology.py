@@ -341,7 +341,7 @@ def devices(
     print_sources(sources, style)
     if not found:
         raise InputError(
-            "has no PCI devices that are given to pods",
+            "contains no PCI devices that pods could use",
             where=source.origin,
             hint="recordings have devices if they contain sys/devices/pci* or sys/bus/pci/devices",
         )
@@ -396,7 +396,7 @@ def _wanted(cpus: str, machine: "Machine") -> "frozenset[int] | None":
     known = machine.online | machine.offline
     if not wanted <= known:
         raise UsageError(
-            f"this machine has no CPUs {wanted - known}: expected some of {known}", where="--cpus"
+            f"this machine has no CPUs {wanted - known}: expected CPUs from {known}", where="--cpus"
         )
     return frozenset(wanted)
 

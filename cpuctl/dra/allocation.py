@@ -178,7 +178,7 @@ def _need(
         raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
     if request.all_devices and (pool := next(iter((*inventory.incomplete, *inventory.invalid)), "")):
         is_ = "currently being updated" if pool in inventory.incomplete else "currently invalid"
-        why = f"asks for all devices, but resource pool {pool} is {is_}"
+        why = f"requests all devices, but resource pool {pool} is {is_}"
         raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
     expressions = (*device_class.selectors, *request.selectors)
     try:
@@ -346,7 +346,7 @@ class _Search:
         own = sum(1 for kept, _ in self.grants[number] if kept is need)
         free = [each for each in need.matching if each.id not in self.taken_before]
         enough = [each for each in free if _fits(need.request, each, self.books)]
-        parts = [f"asks for {counted(need.wanted, 'device') if need.wanted else 'at least 1 device'}"]
+        parts = [f"requests {counted(need.wanted, 'device') if need.wanted else 'at least 1 device'}"]
         parts.append(f"{len(need.matching)} match")
         if len(free) < len(need.matching):
             parts.append(f"{len(free)} of these are free")

@@ -74,8 +74,8 @@ def _reservations(
         yield Conflict(
             "driver-reserves-others",
             "reservedSystemCPUs",
-            f"the kubelet reserves CPUs {listed}, the driver {own or 'none'}: claims get CPUs that are "
-            "reserved for the system, or some CPUs stay unused",
+            f"the kubelet reserves CPUs {listed}, the driver reserves {own or 'none'}: claims get CPUs that "
+            "are reserved for the system, or some CPUs stay unused",
         )
     milli = sum(-(-each.nano // 10**6) for each in amounts if each is not None)
     if listed is None and milli != 1000 * len(own):
@@ -83,5 +83,5 @@ def _reservations(
             "driver-reserves-others",
             "kubeReserved" if "cpu" in kubelet.kube_reserved else "systemReserved",
             f"the kubelet reserves {milli / 1000:g} CPUs (kubeReserved and systemReserved), the driver "
-            f"{len(own)}: the scheduler counts CPUs that are not available, or leaves some unused",
+            f"reserves {len(own)}: the scheduler counts CPUs that are not available, or leaves some unused",
         )

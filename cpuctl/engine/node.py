@@ -415,8 +415,9 @@ class Node(Copied):
     def _decide(self, admission: ScopedAdmission, given: StoredPod) -> Verdict:
         pod = self.active[given.uid]
         if unknown := self.devices.unknown(pod, claims_served=self.claims is not None):
+            verb = "are" if len(unknown) > 1 else "is"
             return Undetermined(
-                f"it requests {', '.join(unknown)}, which are not described (use --devices)"
+                f"it requests {', '.join(unknown)}, which {verb} not described (use --devices)"
                 f"{self._if_it_has_none(pod, unknown)}"
             )
         if not self.hugepages_known and (pages := hugepages_requested(pod)):

@@ -132,7 +132,7 @@ def _standing(report: Report, part: ReportPart, status: StyledText | None) -> St
     """Say of a part that something of it is not known, unless it has worse to tell."""
     unknown = sum(each["part"] == part for each in report["unknown"])
     if status is None:
-        why = next((each["what"] for each in report["unknown"] if each["part"] == part), "not known")
+        why = next((each["what"] for each in report["unknown"] if each["part"] == part), "unknown")
         status = StyledText(why, "unknown")
     elif unknown:
         status = StyledText(f"{status.text}{_not_known(unknown, '; ')}", _worst((status.tone, "unknown")))
@@ -197,7 +197,7 @@ def _audited(audit: Audit) -> StyledText:
         for noun, many in (("container", summary["containers"]), ("thread", summary["threads"]))
         if many is not None
     ]
-    found = counts_text(summary) or "nothing found"
+    found = counts_text(summary) or "no findings"
     tone: Tone = "bad" if summary["error"] else "warn" if summary["warning"] else "good"
     return StyledText(f"{', '.join(looked) or 'no containers or threads'}: {found}", tone)
 

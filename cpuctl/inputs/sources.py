@@ -74,7 +74,7 @@ class Sources:
         """Remember why flags of the node's kubelet may be missing: with them its answers may differ."""
         self.add(
             UNKNOWN_FLAGS,
-            f"assumed to be empty, but there may be some: {gap} (set them with --kubelet-args)",
+            f"assumed to be none, because {gap} (set them with --kubelet-args)",
             "default",
         )
 

@@ -42,7 +42,7 @@ _ASSUMED = (
     "there are no state files for the running pods: CPUs and memory are allocated to them again, one pod "
     "at a time"
 )
-_FRESH = "as a fresh node; the state files of this node are not used"
+_FRESH = "none, as on a fresh node; the state files of this node are not used"
 
 
 class StartingState(Record):
@@ -195,7 +195,7 @@ def given_texts(
     states = named_states(name, StatePlace()) if read is None else read
     found = {state.file_name: state for state in states}
     if CPU_FILE not in found:
-        sources.add("state", f"no {CPU_FILE} in {name}: as a fresh node", "given")
+        sources.add("state", f"no {CPU_FILE} in {name}: none, as on a fresh node", "given")
     for kind in (CPU_FILE, MEMORY_FILE):
         if kind in found:
             sources.add(_source(kind), found[kind].source, "given")
@@ -224,7 +224,9 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileN
         elif problem := machine.files.in_the_way(path):
             raise InputError(problem, where=f"{machine.origin}: /{path}")
     if machine.gathered and CPU_FILE not in texts:
-        sources.add("state", f"as a fresh node: {machine.gathered.what} without {CPU_FILE}", "default")
+        sources.add(
+            "state", f"none, as on a fresh node: {machine.gathered.what} without {CPU_FILE}", "default"
+        )
     return texts
 
 

@@ -53,7 +53,7 @@ def _node(path: Path) -> Node:
     if not path.is_dir():
         raise InputError("is not a directory", where=str(path))
     if not (path / "sys").is_dir():
-        hint = "give the root directory of a node's files"
+        hint = "specify the root directory of a node's files"
         raise InputError("no sys/ in this directory", where=str(path), hint=hint)
     return recorded_node(path)
 

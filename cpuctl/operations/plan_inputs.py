@@ -312,7 +312,7 @@ def _devices(
         )
         return with_assumed(described, asked, info)
     sources.warn(
-        f"{few(asked)} are requested but not described: fill in "
+        f"{few(asked)} {'are' if len(asked) > 1 else 'is'} requested but not described: fill in "
         f"{draft_text(asked, info)} with devices per NUMA node and pass the file with "
         "--devices (cpuctl topology devices drafts it from PCI devices), or use --assume-devices"
     )

@@ -284,8 +284,8 @@ def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sour
         moments=moments,
         until=history.moments[-1].at if history.moments else 0,
         running=not before,
-        description=f"what the kubelet requested from the runtime of {source}, and what it should have "
-        "requested",
+        description=f"What the kubelet requested from the runtime according to {source}, and what was "
+        "expected",
         pods=history.pods,
         limit_ranges=given.limit_ranges,
         log=source,
@@ -325,16 +325,16 @@ def _warn_of_unknown(history: RuntimeHistory, sources: Sources) -> None:
     from cpuctl.phrases import counted, few
 
     if history.running:
-        pods = counted(history.running, "pod")
-        sources.warnings.append(f"{pods} already running when the log begins: the replay keeps their CPUs")
+        pods, whose = counted(history.running, "pod"), "its" if history.running == 1 else "their"
+        sources.warnings.append(f"{pods} already running when the log begins: the replay keeps {whose} CPUs")
     for names, text in (
-        (history.made, "derived from the containers' settings, without devices and pod-level resources"),
-        (history.without_memory, "Burstable, with unknown memory requests, assumed to be none"),
+        (history.made, "pods derived from the containers' settings, without devices and pod-level resources"),
+        (history.without_memory, "Burstable pods with unknown memory requests, assumed to be none"),
         (
             history.taken_as_init,
-            "with containers that ended before others started, assumed to be init containers",
+            "pods with containers that ended before others started, assumed to be init containers",
         ),
-        (history.capped, "with shares of 256 CPUs or more, assumed to be 256"),
+        (history.capped, "pods with shares of 256 CPUs or more, assumed to be 256"),
     ):
         if names:
             sources.warnings.append(f"{text}: {few(sorted(names))}; use -f to add their manifests")

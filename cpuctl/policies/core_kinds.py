@@ -13,10 +13,10 @@ from cpuctl.policies.static import Static, packed
 
 
 class CoreKinds(Static):
-    """Give exclusive CPUs of performance cores, never of both kinds to one container.
+    """Assign exclusive CPUs on performance cores; never mix core types in a container.
 
-    With ``fallback`` a container for which these do not suffice gets efficiency cores alone. A machine with
-    cores of one kind is treated as the kubelet does.
+    With ``fallback``, a container that does not fit on performance cores gets only efficiency cores. A
+    machine with one core type is treated as the kubelet does.
     """
 
     source = "cpuctl"

@@ -11,10 +11,10 @@ from cpuctl.policies.model import Policy
 
 
 class FavourCPUs(Policy):
-    """Rather keep CPUs on one NUMA node than near a device that is elsewhere.
+    """Prefer CPUs on one NUMA node to CPUs near a device on another.
 
-    Where no NUMA nodes are preferred by all managers, those count that the CPU Manager prefers. Those
-    that the Memory Manager prefers, too, come first; devices may be anywhere.
+    If no NUMA nodes are preferred by all managers, those that the CPU Manager prefers are used, first
+    those that the Memory Manager also prefers; devices may be on any node.
     """
 
     alignment = "cpu"

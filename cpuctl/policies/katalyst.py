@@ -18,11 +18,11 @@ _PACKS = 1_000_000
 
 
 class Katalyst(Policy):
-    """Pack on NUMA nodes, or spread over them, by what would be left.
+    """Pack or spread over NUMA nodes, by the CPUs that would remain free.
 
-    CPUs on a node are taken in whole sockets, caches and cores. ``packing`` leaves the least,
-    ``spreading`` the most; ``dynamic-packing`` packs on nodes of which at least ``threshold`` is left,
-    and spreads beyond; ``balance`` takes from all NUMA nodes in turn. ``caches`` looks at L3 caches, too.
+    CPUs on a node are taken in whole sockets, caches and cores. ``packing`` leaves the fewest
+    free, ``spreading`` the most; ``dynamic-packing`` packs nodes until ``threshold`` (a share) is left
+    free, then spreads; ``balance`` takes from all NUMA nodes in turn. ``caches`` also considers L3 caches.
     """
 
     alignment = "equal"

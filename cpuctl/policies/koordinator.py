@@ -20,12 +20,12 @@ _CHOICES = {
 
 
 class Koordinator(Policy):
-    """Bind whole cores, or spread over cores, on one NUMA node if possible.
+    """Allocate whole cores, or spread over cores, on one NUMA node if possible.
 
-    ``bind`` is ``full`` for whole cores, ``spread`` for one CPU a core as far as that goes. ``numa``
+    ``bind`` is ``full`` for whole cores, ``spread`` for one CPU per core where possible. ``numa``
     prefers nodes with the fewest free CPUs (``most-allocated``) or with the most (``least-allocated``);
-    ``exclusive`` keeps off cores (``core``) or NUMA nodes (``numa-node``) where others have CPUs, if
-    possible; ``required`` refuses what are not whole cores.
+    ``exclusive`` avoids cores (``core``) or NUMA nodes (``numa-node``) where others have CPUs, if
+    possible; ``required`` rejects requests that are not whole cores.
     """
 
     source = "koordinator pkg/scheduler/plugins/nodenumaresource/cpu_accumulator.go"

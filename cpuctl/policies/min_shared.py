@@ -11,9 +11,9 @@ from cpuctl.policies.model import CPU, PodView, Policy, View
 
 
 class MinShared(Policy):
-    """Keep some CPUs beside the reserved ones in the shared pool.
+    """Keep some unreserved CPUs in the shared pool.
 
-    ``cpus`` is how many. Of 64 CPUs with 6 reserved and ``cpus=4``, 54 can be exclusive.
+    ``cpus`` is their number. Of 64 CPUs with 6 reserved and ``cpus=4``, 54 can be exclusive.
     """
 
     source = "KEP-4540, archived option 1 (numMinSharedCPUs)"

@@ -14,11 +14,11 @@ STRATEGIES = ("none", "most-allocated", "least-allocated")
 
 
 class NUMAAllocation(Policy):
-    """Fill NUMA nodes up, or spread over them, where they are as good.
+    """Pack or spread over NUMA nodes that are equally good.
 
     ``strategy`` is ``most-allocated``, ``least-allocated`` or ``none``. Each resource that is counted by
-    NUMA node scores 1 to 100: how much of it is given away on the nodes. ``weights`` are 0 to 100 by
-    resource, ``cpu=3;nvidia.com/gpu=6``; 1 where none is named, 0 leaves it out.
+    NUMA node scores 1 to 100: how much of it is allocated on the nodes. ``weights`` are 0 to 100 by
+    resource, ``cpu=3;nvidia.com/gpu=6``; the default is 1, and 0 ignores the resource.
     """
 
     alignment = "equal"

@@ -342,7 +342,7 @@ def _refuse_too_many(zones: int, count: int) -> None:
         raise InputError(
             f"{Strategy.LEAST_NUMA_NODES} would try {what}",
             where="NodeResourceTopology",
-            hint="choose another strategy, which tries none",
+            hint="choose another strategy",
         )
 
 

@@ -303,7 +303,7 @@ def test_what_is_given_goes_over_the_capture(root: str, archive: str, cpuctl: Cp
     answer = document(cpuctl("plan", "-m", archive, *PODS, *given, "-o", "json"))
     assert (answer["kubelet"]["cpuManagerPolicy"], answer["kubelet"]["version"]) == ("none", "1.35")
     fresh = answer["sources"].pop("state")["value"]
-    assert fresh.startswith("as a fresh node; the state files of this node are not used")
+    assert fresh.startswith("none, as on a fresh node; the state files of this node are not used")
     assert {entry["from"] for entry in answer["sources"].values()} == {"given"}
 
 

@@ -233,4 +233,4 @@ def test_help_fits_and_has_examples(verb: str, width: int, checkpoint: Checkpoin
 def test_a_node_without_state_files_says_what_to_name(cpuctl: Cpuctl) -> None:
     nothing = cpuctl("checkpoint", "dump", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "-q")
     assert (nothing.code, nothing.out) == (4, "")
-    assert "there are no state files\nhint: give a state file" in nothing.err
+    assert "there are no state files\nhint: specify a state file" in nothing.err

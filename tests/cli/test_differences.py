@@ -396,7 +396,7 @@ SHOWN: Mapping[str, Shown] = {
         "default/p: done",
         {"p.yaml": COUNTED},
     ),
-    "orders_pending_resizes": resize("a:cpu=3", "", "Tried again in this order", "-T", "b=6/6,1Gi", *RESIZES),
+    "orders_pending_resizes": resize("a:cpu=3", "", "Retry order", "-T", "b=6/6,1Gi", *RESIZES),
     "delays_scale_down": Shown(("replay", "t.yaml"), "", "10s a - resize is complete", {"t.yaml": TIMELINE}),
     "restores_pod_level_memory": Shown(
         PLANNED_AGAIN, "5Gi of memory (NUMA node 0) are then lost", "", divided(FIVE), ONCE

@@ -38,7 +38,7 @@ def test_a_row_a_claim_and_why_pods_do_not_get_theirs(cpuctl: Cpuctl, manifest: 
     ]
     assert (blank, rest) == ("", "CPUs of containers without a claim: 2-15,18-31")
     assert why == (
-        "default/big: not satisfied: claim default/many, request cpus: asks for 1 device, 2 match, 0 have "
+        "default/big: not satisfied: claim default/many, request cpus: requests 1 device, 2 match, 0 have "
         "enough capacity left (dra.cpu/cpu: 17 requested, at most 16 left on one device)"
     )
     assert cpuctl("dra", "allocate", manifest, *MACHINE, "--exit-zero").code == 0

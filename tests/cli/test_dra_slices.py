@@ -64,5 +64,5 @@ def test_a_static_policy_beside_the_driver_is_told(cpuctl: Cpuctl, tmp_path: Pat
     told = cpuctl(*words, "--reserved-cpus", "0-1").err
     assert "CPU Manager policy is static" in told
     assert "reserves CPUs" not in told
-    assert "the kubelet reserves CPUs 0-1, the driver none" in cpuctl(*words).err
+    assert "the kubelet reserves CPUs 0-1, the driver reserves none" in cpuctl(*words).err
     assert "kubelet" not in cpuctl(*words[:3]).err

@@ -148,7 +148,7 @@ def test_a_machine_that_was_replaced_does_not_hide_the_others(tmp_path: Path, cp
     facts = [
         line for line in every if line.startswith("a: ") and "free for" not in line and "largest" not in line
     ]
-    assert f"a: and {len(facts) - 12} facts more (-o wide)" in few
+    assert f"a: and {len(facts) - 12} more facts (-o wide)" in few
     assert len(few) == len(every) - (len(facts) - 12) + 1
 
 

@@ -178,7 +178,7 @@ def test_recorded_state_files_that_do_not_count_are_named(cpuctl: Cpuctl) -> Non
     words = ("plan", "-m", node, "-T", "a=1/1")
     assert "not looked at" not in cpuctl(*words).err
     err = cpuctl(*words, "--kubelet-config", config).err
-    assert "state: as a fresh node; the state files of this node are not used" in err
+    assert "state: none, as on a fresh node; the state files of this node are not used" in err
     assert f"(use --state {node} to start from them, or cpuctl checkpoint verify to check them)" in err
 
 

@@ -261,7 +261,7 @@ def test_objects_come_from_stdin_and_stand_among_others(objects: Path, cpuctl: C
         0,
         ["POD", "NODE", "OUTCOME", "CPUS", "PLUGIN"],
     )
-    assert piped.out.splitlines()[1].endswith("passes all")
+    assert piped.out.splitlines()[1].endswith("accepts all")
     assert "no recordings: only the scheduler's decision, no kubelet was asked" in piped.out
     text = text.replace(b'"available": "', b'"available": "0.00')
     pending = cpuctl("fleet", "plan", "--nodes", str(objects / "all.json"), "--nrt", "-", *words, stdin=text)

@@ -15,7 +15,7 @@ from tests.support.schemas import follow_schema
 
 MACHINE = ("-q", "-m", "synthetic:2s2n8c2t,mem=16Gi")
 STATIC = f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
-UNKNOWN = "it requests nvidia.com/gpu, which are not described (use --devices)"
+UNKNOWN = "it requests nvidia.com/gpu, which is not described (use --devices)"
 
 
 @pytest.fixture

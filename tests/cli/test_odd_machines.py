@@ -300,7 +300,7 @@ def test_what_a_kubelet_sees_of_cpus_without_ids_is_not_known(cpuctl: Cpuctl, tm
     why = "the core and package of the CPUs are not recorded (cpu*/topology), but the kubelet needs both"
     shown = cpuctl("topology", "show", "-m", str(tmp_path)).out
     assert "Cores:             not recorded\n" in shown
-    assert f"Kubelet view:      not known: {why}\n" in shown
+    assert f"Kubelet view:      unknown: {why}\n" in shown
     assert "The kubelet's view differs" not in shown
     for words in (("config", "check"), ("explain", "-T", "a=1/1,1Mi")):
         asked = cpuctl(*words, "-m", str(tmp_path), columns=200)
@@ -318,7 +318,7 @@ def test_what_was_not_there_to_be_looked_at_is_not_counted(cpuctl: Cpuctl, tmp_p
     shown = cpuctl(*audit).out
     assert "0 containers" not in shown
     seen, following = shown.splitlines()[-2:]
-    assert seen == "no containers, threads or interrupts seen: nothing found in what could be checked"
+    assert seen == "no containers, threads or interrupts seen: no findings in what could be checked"
     assert following.startswith("Next: ")
     document = answer(cpuctl, *audit)
     assert [document["summary"][each] for each in ("containers", "threads", "interrupts")] == [None] * 3

@@ -17,7 +17,7 @@ from tests.machine.sysfs_writer import small_machine
 from tests.support.schemas import follow_schema
 
 MACHINE = ("-m", "synthetic:2n16c2t")
-BIG = "claim default/big, request cpus: asks for 1 device, 2 match, 0 have enough capacity left"
+BIG = "claim default/big, request cpus: requests 1 device, 2 match, 0 have enough capacity left"
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_what_does_not_go_together_is_said_before_it_happens(cpuctl: Cpuctl, man
     kubelet = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0,16")
     result = cpuctl("plan", "-f", manifest, *MACHINE, *kubelet)
     assert "the kubelet's CPU Manager policy is static: it and the driver do not know" in result.err
-    assert "the kubelet reserves CPUs 0,16, the driver none" in result.err
+    assert "the kubelet reserves CPUs 0,16, the driver reserves none" in result.err
     without = cpuctl("plan", "-T", "web=2/2,1Gi", *MACHINE, *kubelet)
     assert "driver" not in without.err
 

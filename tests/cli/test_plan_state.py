@@ -123,7 +123,7 @@ def test_a_state_that_a_kubelet_refuses_is_the_answer(
 def test_an_empty_directory_is_a_fresh_node(cpuctl: Cpuctl, tmp_path: Path) -> None:
     result = plan(cpuctl, "-T", "a=2/2,1Gi", "--state", str(tmp_path))
     assert cpus(result) == ["1,5"]
-    assert "as a fresh node" in json.loads(result.out)["sources"]["state"]["value"]
+    assert "none, as on a fresh node" in json.loads(result.out)["sources"]["state"]["value"]
     assert f"no cpu_manager_state in {tmp_path}: no exclusive CPUs are assigned yet" in result.err
 
 

@@ -82,7 +82,7 @@ def test_a_pod_waits_for_devices_until_others_are_gone(cpuctl: Cpuctl, tmp_path:
     assert found["final"]["pods"]["default/pc"]["reason"] == "Unschedulable"
     found = replayed(cpuctl, tmp_path, text, *events)
     lines = texts(found, "pc")
-    assert lines[0].startswith("1s waits for the scheduler: claim default/c, request cpus: asks for 1 device")
+    assert lines[0].startswith("1s waits for the scheduler: claim default/c, request cpus: requests 1 device")
     assert [line for line in lines if "starts on" in line] == ["5s starts on CPUs 0-5,16-21"]
 
 

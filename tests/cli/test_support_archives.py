@@ -47,7 +47,9 @@ def test_a_sosreport_tells_how_its_kubelet_runs(tmp_path: Path, cpuctl: Cpuctl) 
     assert found["maxPods"] == (60, "--max-pods")
     assert document(shown)["sources"]["kubeletVersion"] == {"value": "1.33", "from": "capture"}
     plan = document(cpuctl("plan", "-m", str(report), "-T", "a=2/2,1Gi", "-o", "json"))
-    assert plan["sources"]["state"]["value"] == "as a fresh node: a sosreport without cpu_manager_state"
+    assert (
+        plan["sources"]["state"]["value"] == "none, as on a fresh node: a sosreport without cpu_manager_state"
+    )
 
 
 @pytest.mark.parametrize("ps", [processes(""), processes("/usr/bin/kubelet2 --max-pods=3")])
@@ -145,7 +147,7 @@ def test_a_node_of_a_must_gather_is_configured_by_its_machine_config(tmp_path: P
     assert sources["kubeletVersion"] == {"value": "v1.31.6", "from": "capture"}
     assert "unknownFlags" not in sources
     table = cpuctl("topology", "show", "-m", f"{root}#w2")
-    assert "note: a must-gather's node w2 without" in table.out
+    assert "note: node w2 of a must-gather without" in table.out
 
 
 def test_sizes_that_the_node_computes_are_not_known(tmp_path: Path, cpuctl: Cpuctl) -> None:

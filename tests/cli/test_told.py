@@ -56,7 +56,7 @@ def test_pods_show_tells_what_does_not_depend_on_the_node(cpuctl: Cpuctl, pods: 
     assert told(cpuctl, *words) == {"CPUS": "4", "LOG": "150", "cpus": "4", "own": None, "shared": ""}
     out = cpuctl(*words, columns=200).out
     assert "app $LOG        requests.cpu of log / 1m" in out
-    assert "podinfo/own     assigned.cpuset of app    not known  the CPU Manager's exclusive CPUs" in out
+    assert "podinfo/own     assigned.cpuset of app    unknown  the CPU Manager's exclusive CPUs" in out
 
 
 def test_an_api_server_with_its_gate_off_drops_assigned_cpus(cpuctl: Cpuctl, pods: str) -> None:

@@ -40,7 +40,7 @@ def test_cpus_of_a_group_come_from_the_first_that_has_enough_left() -> None:
     found = plan(text, "2n16c2t")
     assert given(found) == ["0-4,16-20", "8-12,24-28"]
     assert why(found, 2) == (
-        "default/c cpus: asks for 1 device, 2 match, 0 have enough capacity left "
+        "default/c cpus: requests 1 device, 2 match, 0 have enough capacity left "
         "(dra.cpu/cpu: 10 requested, at most 6 left on one device)"
     )
     assert str(found.driver.shared) == "5-7,13-15,21-23,29-31"
@@ -156,7 +156,7 @@ def test_all_devices_are_those_that_match_and_none_may_be_missing() -> None:
     text = claim("all", request) + claim("one", single_cpus(1, selected(f"{NUMA} == 1")))
     assert given(plan(text + pod("a", "all"), "2n8c2t", INDIVIDUAL)) == ["4-7,12-15"]
     found = plan(text + pod("a", "one") + pod("b", "all"), "2n8c2t", INDIVIDUAL)
-    assert why(found, 1) == "default/all all: asks for 8 devices, 8 match, 7 of these are free"
+    assert why(found, 1) == "default/all all: requests 8 devices, 8 match, 7 of these are free"
 
 
 def test_a_constraint_keeps_devices_on_one_numa_node() -> None:
@@ -166,7 +166,7 @@ def test_a_constraint_keeps_devices_on_one_numa_node() -> None:
     assert given(found) == ["0-2,8-10", "4-5,12-13"], "two CPUs are left on node 0"
     five = plan(claim("nine", single_cpus(9), constraint) + pod("a", "nine"), "2n8c2t", INDIVIDUAL)
     assert why(five) == (
-        "default/nine cpus: asks for 9 devices, 16 match, 8 satisfy the constraint on "
+        "default/nine cpus: requests 9 devices, 16 match, 8 satisfy the constraint on "
         "resource.kubernetes.io/numaNode"
     )
 
@@ -197,7 +197,7 @@ def test_cpus_come_from_the_numa_node_of_a_gpu() -> None:
 def test_a_gpu_whose_numa_node_has_too_few_cpus_left_is_no_choice() -> None:
     text = gpus("gpu.example.com", 1, 1) + claim("c", cpus(14, selected(f"{NUMA} == 1"))) + pod("a", "c")
     found = plan(text + claim("both", f"{GPU}, {cpus(4)}", ALIGNED) + pod("b", "both"), "2n16c2t")
-    assert why(found, 1).startswith("default/both cpus: asks for 1 device, 2 match")
+    assert why(found, 1).startswith("default/both cpus: requests 1 device, 2 match")
 
 
 def test_devices_of_a_driver_that_nobody_tells_of_are_undetermined() -> None:
@@ -224,7 +224,7 @@ def test_32_of_512_cpus_that_cannot_be_had_together_are_soon_given_up() -> None:
     requests = f"{single_cpus(16, name='first')}, {single_cpus(16, name='second')}"
     text = claim("c", requests, constraint) + pod("a", "c")
     assert why(plan(text, "2s8n128c2t,l3=32", INDIVIDUAL)) == (
-        "default/c second: asks for 16 devices, 512 match, 15 satisfy the constraint on dra.cpu/cacheL3ID"
+        "default/c second: requests 16 devices, 512 match, 15 satisfy the constraint on dra.cpu/cacheL3ID"
     )
 
 
@@ -276,5 +276,5 @@ def test_a_claim_may_have_several_shares_of_a_device_unless_it_says_otherwise() 
     spread = plan(twice(8, SPREAD), "2n16c2t")
     assert given(spread) == ["0-3,8-11,16-19,24-27"]
     assert given(plan(twice(10), "2n16c2t")) == ["0-4,8-12,16-20,24-28"], "one node has too few for two"
-    assert why(plan(twice(8, SPREAD), "1n32c2t")) == "default/two cpus: asks for 2 devices, 1 match"
-    assert "asks for 2 devices" in why(plan(twice(17), "2n16c2t"))
+    assert why(plan(twice(8, SPREAD), "1n32c2t")) == "default/two cpus: requests 2 devices, 1 match"
+    assert "requests 2 devices" in why(plan(twice(17), "2n16c2t"))

@@ -31,7 +31,10 @@ def test_the_static_policy_does_not_go_with_the_driver() -> None:
 @pytest.mark.parametrize(
     ("kubelet", "words"),
     [
-        (KubeletConfiguration(reserved_system_cpus="0-1"), "the kubelet reserves CPUs 0-1, the driver 0,16"),
+        (
+            KubeletConfiguration(reserved_system_cpus="0-1"),
+            "the kubelet reserves CPUs 0-1, the driver reserves 0,16",
+        ),
         (KubeletConfiguration(kube_reserved={"cpu": "1"}), "reserves 1 CPUs"),
         (KubeletConfiguration(system_reserved={"cpu": "1500m"}), "reserves 1.5 CPUs"),
         (KubeletConfiguration(), "reserves 0 CPUs"),

@@ -198,11 +198,11 @@ def taken(found: ClaimsPlan) -> list[str]:
 
 def test_nothing_is_taken_from_a_pool_that_is_not_whole() -> None:
     part = gpu_slice("gpu0", count=2)
-    assert why(planned(part + ONE)) == "default/g gpu: asks for 1 device, 0 match"
+    assert why(planned(part + ONE)) == "default/g gpu: requests 1 device, 0 match"
     assert taken(planned(part + ONE, minor=35)) == ["gpu0"], "before, it was"
     elsewhere = gpu_slice("gpu1", count=2, where="nodeName: node-b", name="t")
     assert taken(planned(part + elsewhere + ONE)) == ["gpu0"], "its other slice is another node's"
-    updated = "asks for all devices, but resource pool gpu.example.com/gpus is currently being updated"
+    updated = "requests all devices, but resource pool gpu.example.com/gpus is currently being updated"
     assert why(planned(part + ALL)) == f"default/g gpu: {updated}"
     assert taken(planned(part + gpu_slice("gpu1", count=2, name="t") + ALL)) == ["gpu0", "gpu1"]
 
@@ -215,7 +215,7 @@ def test_slices_of_older_generations_do_not_count() -> None:
 
 def test_nothing_is_taken_from_a_pool_with_two_devices_of_one_name() -> None:
     twice = gpu_slice("gpu0", "gpu0") + ONE
-    assert why(planned(twice)) == "default/g gpu: asks for 1 device, 0 match"
+    assert why(planned(twice)) == "default/g gpu: requests 1 device, 0 match"
     assert why(planned(twice, minor=35)).endswith(
         "pool gpu.example.com/gpus is invalid: duplicate device name gpu0"
     )

@@ -16,7 +16,7 @@ from tests.dra.claims import allocated, claim, cpus, gpu_class, gpu_slice, pod
 from tests.fleet.test_plan import nobody, where
 from tests.support.schemas import follow_schema
 
-WHY = "default/c on small: claim default/c-t, request cpus: asks for 1 device"
+WHY = "default/c on small: claim default/c-t, request cpus: requests 1 device"
 SMALL, LARGE = "synthetic:2n4c2t", "synthetic:2n16c2t"
 
 

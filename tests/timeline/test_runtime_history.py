@@ -63,7 +63,8 @@ def test_the_kubelet_asked_for_what_the_engine_decides(tmp_path: Path) -> None:
     assert list(containers_view(simulation.world)) == ["default/web/app"], "db is gone"
     told = "\n".join(sources.warnings)
     assert (
-        "derived from the containers' settings, without devices and pod-level resources: default/db, " in told
+        "pods derived from the containers' settings, without devices and pod-level resources: default/db, "
+        in told
     )
     assert "unknown memory requests, assumed to be none: default/web" in told
     assert "hunter2" not in repr(timeline)
@@ -192,7 +193,8 @@ def test_a_pod_that_is_replaced_by_force_is_gone_when_the_other_comes(
         assert kinds == [*comes, EntryKind.REMOVED, *comes]
     assert containers_view(simulation.world)["default/db/main"]["cgroup"] == "1,5"
     made = (
-        "derived from the containers' settings, without devices and pod-level resources: default/db; use -f"
+        "pods derived from the containers' settings, without devices and pod-level resources: default/db; "
+        "use -f"
     )
     assert made in "\n".join(sources.warnings)
 

@@ -202,7 +202,7 @@ UNSET: Mapping[str, str] = {
     "imageGCLowThresholdPercent": "set imageGCHighThresholdPercent above imageGCLowThresholdPercent",
     "containerRuntimeEndpoint": "set containerRuntimeEndpoint, or remove --container-runtime-endpoint",
     "failCgroupV1": "set failCgroupV1: false, or boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1)",
-    "reservedMemory": f"use what {RESERVE} prints",
+    "reservedMemory": f"use the values that {RESERVE} prints",
 }
 """What to do about a setting that a kubelet misses, or whose default it refuses."""
 

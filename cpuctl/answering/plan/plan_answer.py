@@ -405,7 +405,7 @@ def _warnings(admissions: Iterable[Admission], missed: int) -> Iterator[PlanWarn
             }
         if taken := admission.taken_from_others:
             name, cpus = admission.pod.full_name, cpu_list(taken)
-            text = f"pod {name} is given CPUs {cpus}, which are {_TAKEN}"
+            text = f"pod {name} gets CPUs {cpus}, which are {_TAKEN}"
             if taken & missed:
                 text += "; after a restart the kubelet rejects its own cpu_manager_state"
             yield {"pod": name, "takenCPUs": cpus, "message": text}

@@ -148,7 +148,7 @@ def _read(read: answers.Read) -> _Item:
     if read["error"]:
         return _Item("readers", item, read["error"])
     if read["amount"] is None:
-        return _Item("readers", item, "not known")
+        return _Item("readers", item, "unknown")
     return _Item("readers", item, *_amount(read["amount"]))
 
 
@@ -158,9 +158,7 @@ def _read_inside(read: DownwardItem) -> _Item:
     else:
         where = f"file {read['file']['path']}"
     item = f"downward API, {where}: {read['resource']} of {read['container']}"
-    return _Item(
-        "readers", item, read["error"] or (read["text"] if read["text"] is not None else "not known")
-    )
+    return _Item("readers", item, read["error"] or (read["text"] if read["text"] is not None else "unknown"))
 
 
 def _cgroup(name: str, cgroup: answers.Cgroup) -> Iterator[_Item]:
@@ -182,4 +180,4 @@ def _amount(entry: Amount) -> tuple[str, str]:
 
 
 def _known(score: int | None) -> str:
-    return "not known" if score is None else str(score)
+    return "unknown" if score is None else str(score)

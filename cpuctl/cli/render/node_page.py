@@ -122,7 +122,7 @@ def _kubelet(report: Report) -> Iterator[Chapter]:
 
 def _why_unknown(report: Report, part: str) -> Unknowns:
     unknown = [each["what"] for each in report["unknown"] if each["part"] == part]
-    return Unknowns(tuple(unknown or ["not known"]))
+    return Unknowns(tuple(unknown or ["unknown"]))
 
 
 def _findings(report: Report) -> Iterator[Fact]:

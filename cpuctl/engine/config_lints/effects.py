@@ -185,7 +185,7 @@ def lint_reservations(subject: LintSubject) -> Iterator[Lint]:
             severity=Severity.NOTE,
             code="eviction-defaults-dropped",
             place=("evictionHard",),
-            message=f"evictionHard replaces all defaults: {', '.join(dropped)} then have no threshold",
+            message=f"evictionHard replaces all defaults: no threshold remains for {', '.join(dropped)}",
             fix="list them as well, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 "
             "on)",
         )

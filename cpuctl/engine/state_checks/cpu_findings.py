@@ -188,7 +188,7 @@ def _no_such(gone: CPUSet, holder: str, machine: CPUSet) -> StateFinding:
         "no-such-cpus",
         _FILE,
         f"{named(gone)} of {holder} {'is' if len(gone) == 1 else 'are'} not on this machine, or offline",
-        expected=f"some of {machine}",
+        expected=f"only {machine}",
         fix=REPAIR,
     )
 

@@ -355,8 +355,8 @@ def _difference(change: DriftDifference, cause: DriftCause) -> str:
         return f"{node} is new: it is not in the file" if change.before is None else f"{node} is gone"
     what = {Amount.RESERVED: " reserved", Amount.ALLOCATABLE: " for pods"}.get(change.amount, "")
     if change.before is None or change.after is None:
-        come = "has no" if change.after is None else "has"
-        return f"{node} {come} {change.resource}, unlike in the file: {_MEANINGS[cause]}"
+        has, lists = ("has no", "lists") if change.after is None else ("has", "does not list")
+        return f"{node} {has} {change.resource}, which the file {lists}: {_MEANINGS[cause]}"
     delta = change.after - change.before
     difference = f"{_size(abs(delta))} {'more' if delta > 0 else 'less'} {change.resource}{what}"
     return f"{node} has {difference} than the file says: {_MEANINGS[cause]}"

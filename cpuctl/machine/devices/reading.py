@@ -68,7 +68,7 @@ def decode_pod_resources(answers: Sequence[Cursor]) -> tuple[DeviceInventory, bo
         else:
             listed = True  # no pods: tools leave out what is empty
     if not allocatable:
-        message = "it shows only what is in use: add the response of GetAllocatableResources"
+        message = "shows only what is in use: add the response of GetAllocatableResources"
         raise answers[0].error(message, hint=_HINT)
     groups = {name: tuple(_groups(devices)) for name, devices in resources.items()}
     try:

@@ -199,7 +199,7 @@ def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, SupportArchive] 
         texts |= dict(_made_on_the_node(texts, node_facts))
     view = Overlay(unpacked_tree(found[snapshot], f"{files.name}/{snapshot}"), texts)
     return view, SupportArchive(
-        f"{WHAT}'s node {node}", version=node_facts.version, config_at=configuration_place(view)
+        f"node {node} of {WHAT}", version=node_facts.version, config_at=configuration_place(view)
     )
 
 

@@ -19,7 +19,7 @@ from cpuctl.machine.model import CPU_DIRECTORY, MachineFinding
 from cpuctl.machine.recording_layout import SOS_COMMANDS
 from cpuctl.machine.support.view import Overlay, SupportArchive, configuration_place
 from cpuctl.machine.tree import Tree
-from cpuctl.phrases import are
+from cpuctl.phrases import are, named
 
 WHAT = "a sosreport"
 _PROCESSES = (f"{SOS_COMMANDS}/process/ps_auxwwwm", "ps")
@@ -129,8 +129,8 @@ class _CopiedCPUs:
         self._rows = {cpu: rows[cpu] for cpu in online if cpu in rows}
         if untold := lacking - CPUSet.of(self._rows):
             raise InputError(
-                f"holds the directories of {len(online - lacking)} of {len(online)} online CPUs, "
-                f"and nothing describes {untold}",
+                f"has directories for only {len(online - lacking)} of {len(online)} online CPUs, and "
+                f"nothing else describes {named(untold)}",
                 where=CPU_DIRECTORY,
                 hint="collect it again with sos report -k processor.max_cpu_dirs=8192",
             )

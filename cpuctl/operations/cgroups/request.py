@@ -135,7 +135,7 @@ def _own_state(snapshot: NodeSnapshot, directory: str) -> ResolvedRequest:
 def _by_reference(references: Sequence[str], snapshot: NodeSnapshot) -> ResolvedRequest:
     read = dict(_reference(text, snapshot.machine) for text in references)
     if len(read) != len(references):
-        raise UsageError("a container is given twice", hint=_REFERENCE)
+        raise UsageError("a container is specified twice", hint=_REFERENCE)
     held = snapshot.state.entries
     try:
         desired = by_reference(members_of(snapshot), read, held)

@@ -179,7 +179,7 @@ def _places(changes: Sequence[FileChange]) -> Iterator[_Place]:
             raise UsageError(
                 f"{source} cannot be written in place",
                 where=option_names.YES,
-                hint="give a directory with --write-state",
+                hint="specify a directory with --write-state",
             )
         yield change.file_name, change.state.path, change.state.content, change.text.encode()
 

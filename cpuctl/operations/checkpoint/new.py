@@ -66,7 +66,7 @@ def _of_pod(admission: Admission) -> Refused:
     verdict = admission.verdict
     assert not isinstance(verdict, Admitted)
     why = why_not(verdict)
-    advice = "leave it out; see cpuctl explain"
+    advice = "leave this pod out; see cpuctl explain"
     if isinstance(verdict, Undetermined):
         return Refused(f"whether {admission.pod.full_name} is admitted is unknown: {why}", advice)
     return Refused(f"{admission.pod.full_name} is not admitted: {why}", advice)

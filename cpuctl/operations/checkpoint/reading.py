@@ -44,7 +44,7 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
         source = load_machine(machine or LIVE_MACHINE, sources) if needed else None
     states = read_states(name, StatePlace(machine=source), sources)
     if not states:
-        hint = "give a state file, a directory with state files, or a recording of a node that has them"
+        hint = "specify a state file, a directory with state files, or a recording of a node that has them"
         raise InputError("there are no state files", where=machine or LIVE_MACHINE, hint=hint)
     for state in states:
         if not state.inspection.file_name and (len(states) == 1 or state.file_name not in OTHER_FILES):

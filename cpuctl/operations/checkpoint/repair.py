@@ -203,7 +203,7 @@ def _named(
     if ids and case.owners.pods is None:
         return NotRepaired(
             "the file identifies containers by id, and their names are unknown",
-            "give the pods with their container ids: --pods FILE, as printed by kubectl get pods -o json",
+            "pass the pods with their container ids: --pods FILE, as printed by kubectl get pods -o json",
         )
     entries: dict[str, dict[str, CPUSet]] = {uid: dict(each) for uid, each in found.entries.items()}
     actions = []

@@ -282,7 +282,7 @@ def _check_amounts(amounts: Mapping[str, Quantity], field_path: FieldPath) -> It
         amount = amounts.get(name)
         if amount is not None and amount.milli_value % 1000:
             detail = f'fractional byte value "{amount}" is invalid, must be an integer'
-            fix = "the suffix m means thousandths: use M or Mi" if str(amount).endswith("m") else ""
+            fix = "the suffix m means thousandths: write M or Mi" if str(amount).endswith("m") else ""
             yield field_path.key(name).warning(_FRACTION_CODE, detail, fix=fix)
 
 

@@ -115,8 +115,8 @@ CASES = [
         Severity.NOTE,
         "evictionHard",
         Told(config={"eviction_hard": {"memory.available": "500Mi", "nodefs.available": "5%"}}),
-        "evictionHard replaces all defaults: nodefs.inodesFree, imagefs.available, "
-        "imagefs.inodesFree then have no threshold",
+        "evictionHard replaces all defaults: no threshold remains for nodefs.inodesFree, "
+        "imagefs.available, imagefs.inodesFree",
         fix="list them as well, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 on)",
     ),
 ]

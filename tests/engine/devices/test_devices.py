@@ -34,7 +34,7 @@ from tests.support.topologies import mask, regular
 
 def test_without_an_inventory_devices_are_undetermined() -> None:
     verdict = started(None).admit(named("p", asking(1))).verdict
-    assert verdict == Undetermined("it requests x.com/gpu, which are not described (use --devices)")
+    assert verdict == Undetermined("it requests x.com/gpu, which is not described (use --devices)")
 
 
 def test_resources_that_are_not_described_and_claims_stay_undetermined() -> None:

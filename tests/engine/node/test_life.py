@@ -268,4 +268,4 @@ def test_a_node_without_huge_pages_has_none() -> None:
 )
 def test_a_pod_with_devices_is_never_plainly_admitted(container: Container, what: str) -> None:
     verdict = started().admit(named("p", container)).verdict
-    assert verdict == Undetermined(f"it requests {what}, which are not described (use --devices)")
+    assert verdict == Undetermined(f"it requests {what}, which is not described (use --devices)")

@@ -53,7 +53,7 @@ def unknown(which: str) -> StateFinding:
     return cpu_error(
         code="no-such-cpus",
         message=f"{which} not on this machine, or offline",
-        expected="some of 0-15",
+        expected="only 0-15",
         fix=REPAIR,
     )
 

@@ -112,8 +112,8 @@ CASES = {
         PLAIN,
         FEWER,
         [
-            told(f"NUMA node 0 has {HUGE}, unlike in the file: {PAGES}", "", 0),
-            told(f"NUMA node 1 has {HUGE}, unlike in the file: {PAGES}", "", 4 * PAGE),
+            told(f"NUMA node 0 has {HUGE}, which the file does not list: {PAGES}", "", 0),
+            told(f"NUMA node 1 has {HUGE}, which the file does not list: {PAGES}", "", 4 * PAGE),
             told(
                 f"NUMA node 1 has 8Mi less memory for pods than the file says: {PAGES}",
                 8 * GIB,
@@ -125,7 +125,7 @@ CASES = {
         tables(8 * GIB, pages=(4,)),
         tables(8 * GIB),
         [
-            told(f"NUMA node 0 has no {HUGE}, unlike in the file: {PAGES}", 4 * PAGE),
+            told(f"NUMA node 0 has no {HUGE}, which the file lists: {PAGES}", 4 * PAGE),
             told(
                 f"NUMA node 0 has 8Mi more memory for pods than the file says: {PAGES}",
                 8 * GIB - 4 * PAGE,
@@ -195,7 +195,7 @@ CASES = {
         tables(8 * GIB, reserved={0: {"memory": 4 * PAGE}}),
         tables(8 * GIB, pages=(4,)),
         [
-            told(f"NUMA node 0 has {HUGE}, unlike in the file: {PAGES}", "", 4 * PAGE),
+            told(f"NUMA node 0 has {HUGE}, which the file does not list: {PAGES}", "", 4 * PAGE),
             told(
                 "NUMA node 0 has 8Mi less memory reserved than the file says: reservedMemory has changed",
                 4 * PAGE,

@@ -43,7 +43,7 @@ STAYS: Mapping[str, str] = {
     "cpuctl/timeline/example.py": r"action: upgrade",
     "docs/explanation.md": r"from 1\.38 on|before 1\.38",
     "docs/how-to.md": r"--kubelet-version 1\.38",
-    "docs/keps.md": r"Before 1\.38|1\.38 gives it back|kubelet 1\.38 st(arts|ops)",
+    "docs/keps.md": r"Before 1\.38|1\.38 restores them|kubelet 1\.38 st(arts|ops)",
     "docs/tutorial.md": r"kubelet 1\.38 st(arts|ops)",
 }
 """What lines may say of that release when a newer one comes: what it brought, or examples that ask for it."""

@@ -43,7 +43,7 @@ def test_a_node_is_the_machine_that_was_snapshotted(form: str, tmp_path: Path) -
     assert first.info == read_machine(str(RECORDED)).info
     assert str(second.machine.online) == "0-7"
     assert first.gathered is not None
-    assert (first.gathered.what, first.gathered.version) == ("a must-gather's node w1", "v1.31.6")
+    assert (first.gathered.what, first.gathered.version) == ("node w1 of a must-gather", "v1.31.6")
     assert first.origin == f"{spec}#w1"
 
 

@@ -112,7 +112,8 @@ def test_cpus_that_nothing_tells_of_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_machine(str(root))
     assert str(error.value) == (
-        f"{root}: {CPU_DIRECTORY}: holds the directories of 6 of 8 online CPUs, and nothing describes 6-7"
+        f"{root}: {CPU_DIRECTORY}: has directories for only 6 of 8 online CPUs, "
+        "and nothing else describes CPUs 6-7"
     )
     assert error.value.hint == "collect it again with sos report -k processor.max_cpu_dirs=8192"
 

@@ -101,7 +101,7 @@ def _verdict(document: AdvisedSettings) -> str:
     if not proposals:
         return "No settings tried are better than the current ones in any column."
     if better:
-        return f"Better than the current settings, and worse in no column: row {few(better)}."
+        return f"Better than the current settings, and not worse in any column: row {few(better)}."
     if current["unbeaten"]:
         return "Each row is better than the others in some column, and worse in another."
     return "No row is better than another."

@@ -108,7 +108,7 @@ def _closing(document: Audit) -> Iterator[Cell]:
     )
     for each in document["unchecked"]:
         yield Cell(f"not checked ({', '.join(each['checks'])}): {each['missing']}", "yellow")
-    nothing = "nothing found in what could be checked" if document["unchecked"] else "nothing found"
+    nothing = "no findings in what could be checked" if document["unchecked"] else "no findings"
     yield Cell(f"{looked or 'no containers, threads or interrupts seen'}: {counts_text(summary) or nothing}")
     if document["node"]["cpuManagerState"] == "missing":
         yield Cell(

@@ -61,7 +61,10 @@ def _choices(proposal: Proposal, who: str) -> Iterator[Cell]:
     if cpus := proposal["cpus"]:
         yield Cell(f"Reserved CPUs: {cpus['cpus']} ({counted(cpus['count'], 'CPU')})")
         if cpus["cpuManagerPolicy"] == "none":
-            yield Cell("CPU Manager policy none: pods also run there, and only the number matters", "yellow")
+            yield Cell(
+                "With CPU Manager policy none, pods also run on these CPUs; only their number matters",
+                "yellow",
+            )
     if memory := proposal["memory"]:
         addends = " + ".join(
             f"{name} {memory[name]['quantity']}" for name in _ADDENDS if memory[name]["number"]

@@ -123,7 +123,7 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
         yield (
             "HUGE PAGES",
             Cell(
-                f"{pages['after']} on NUMA node {pages['numaNode']} (now {pages['before']}) would do: "
+                f"{pages['after']} on NUMA node {pages['numaNode']} (now {pages['before']}) is enough: "
                 f"{pages['command']}, then {restart}restart the kubelet"
             ),
         )
@@ -210,7 +210,8 @@ def _resize(resize: PendingResize | None) -> Iterator[tuple[str, Cell]]:
 
 
 def _ruled(decision: Decision) -> str:
-    rule = "".join(f" {char.lower()}" if char.isupper() else char for char in decision["rule"])
+    spelt = "".join(f" {char.lower()}" if char.isupper() else char for char in decision["rule"])
+    rule = "missing input" if decision["rule"] == "inputLacks" else spelt
     where = f" (container {decision['container']})" if decision["container"] else ""
     return f"{rule}{where}: {decision['why']}"
 
@@ -468,6 +469,6 @@ def _rows(weighing: Weighing) -> Iterator[tuple[Cell, ...]]:
             yield Cell("CPUs"), Cell(f"{each['score']:g}"), Cell(each["cpus"])
     for place, each in enumerate(weighing["sets"][:_WEIGHED_SHOWN]):
         style = "" if place else "green"
-        yield Cell("set" if place else "set, taken", style), Cell(f"{each['score']:g}"), Cell(each["cpus"])
+        yield Cell("set" if place else "set, chosen", style), Cell(f"{each['score']:g}"), Cell(each["cpus"])
     if (more := weighing["setsInAll"] - _WEIGHED_SHOWN) > 0:
         yield Cell(f"and {more} more sets"), Cell(""), Cell("")

@@ -76,7 +76,7 @@ def _closing(document: FleetCheck) -> Iterator[Cell]:
     parts = [f"{summary['clean']} clean"]
     parts += [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
     yield Cell(
-        f"{counted(summary['nodes'], 'node')}: {', '.join(parts)}; {counts_text(summary) or 'nothing found'}"
+        f"{counted(summary['nodes'], 'node')}: {', '.join(parts)}; {counts_text(summary) or 'no findings'}"
     )
     if not document["complete"]:
         yield Cell("Interrupted: some nodes are missing.", "yellow")

@@ -44,7 +44,7 @@ def _changes(changes: Sequence[FleetChange], *, wide: bool) -> Iterator[Cell]:
             yield _change(each, wide=wide)
     for who, count in facts.items():
         if not wide and count > _FACTS_SHOWN:
-            yield Cell(f"{who}: and {count - _FACTS_SHOWN} facts more (-o wide)")
+            yield Cell(f"{who}: and {count - _FACTS_SHOWN} more facts (-o wide)")
 
 
 def _opening(document: FleetDiff) -> Iterator[Cell]:

@@ -72,9 +72,9 @@ def opening_lines(document: FleetList) -> Iterator[Cell]:
     largest = document["groups"][0]["count"] if document["groups"] else 0
     parts = [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
     if summary["odd"]:
-        parts = [f"{largest} alike", f"{summary['odd']} odd", *parts]
+        parts = [f"{largest} identical", f"{summary['odd']} odd", *parts]
     elif largest > 1:
-        parts.insert(0, "all alike" if largest == summary["nodes"] else f"{largest} alike")
+        parts.insert(0, "all identical" if largest == summary["nodes"] else f"{largest} identical")
     yield Cell(": ".join((counted(summary["nodes"], "node"), *filter(None, [", ".join(parts)]))))
     if not document["complete"]:
         yield Cell("Interrupted: some nodes are missing.", "yellow")
@@ -118,7 +118,7 @@ def _oddity(group: FleetGroup, groups: Sequence[FleetGroup], *, wide: bool) -> I
     other = next((at for at, each in enumerate(groups, 1) if group["comparedWith"] in each["nodes"]), 1)
     shown = group["differences"] if wide else group["differences"][:_DIFFERENCES_SHOWN]
     yield Cell(f"Group {place} ({few(group['nodes'])}) differs from group {other} in:", "bold")
-    yield from (Cell(f"  {_difference(each)}") for each in shown)
+    yield from (Cell(f"  {_difference(each, f'group {other}')}") for each in shown)
     if left := len(group["differences"]) - len(shown):
         yield Cell(f"  and {left} more (-o wide)")
     if placements := group.get("placements"):
@@ -133,12 +133,12 @@ def _oddity(group: FleetGroup, groups: Sequence[FleetGroup], *, wide: bool) -> I
             yield Cell("  places the pods the same way")
 
 
-def _difference(difference: FactDifference) -> str:
+def _difference(difference: FactDifference, other: str) -> str:
     fact, here, there = difference["fact"], difference["here"], difference["there"]
     if max(len(here), len(there)) > _LONGEST_VALUE and here and there:
-        parts = (("only here", _without(here, there)), ("only there", _without(there, here)))
+        parts = (("only here", _without(here, there)), (f"only in {other}", _without(there, here)))
         return f"{fact}: " + ", ".join(f"{fact_value(fact, only)} {where}" for where, only in parts if only)
-    return f"{fact}: {fact_value(fact, here)}, there {fact_value(fact, there)}"
+    return f"{fact}: {fact_value(fact, here)} ({other}: {fact_value(fact, there)})"
 
 
 def _without(one: str, other: str) -> str:

@@ -162,12 +162,12 @@ def _plugin_cell(pod: FleetPod) -> Cell:
     if plugin is None:
         return Cell("-")
     if plugin["wronglyFiltered"]:
-        return Cell(f"filters {plugin['wronglyFiltered']['count']} wrongly", "yellow")
+        return Cell(f"wrongly filters {plugin['wronglyFiltered']['count']}", "yellow")
     if plugin["wronglyPassed"]:
-        return Cell("passes wrongly", "yellow")
+        return Cell("wrongly accepts", "yellow")
     filtered = sum(each["nodes"] for each in plugin["filtered"])
     # No kubelet has been asked that it could agree with.
-    nothing = "passes all" if pod["outcome"] == "Scheduled" else "agrees"
+    nothing = "accepts all" if pod["outcome"] == "Scheduled" else "agrees"
     return Cell(f"filters {filtered}" if filtered else nothing)
 
 

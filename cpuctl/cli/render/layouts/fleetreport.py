@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetFinding, FleetGroup, UnreadableNode
     from cpuctl.answers.report import FleetReport, ReportedNode
 
-NAMES = ("NODE", "ERRORS", "WARNINGS", "UNKNOWN", "GROUP", "STANDING")
+NAMES = ("NODE", "ERRORS", "WARNINGS", "UNKNOWN", "GROUP", "RESULT")
 _NUMBERS = frozenset(NAMES[1:5])
 
 

@@ -111,7 +111,7 @@ def _claimed(claim: PodClaim | None) -> Cell:
     if claim is None:
         return Cell("-")
     if "whyUnknown" in claim:
-        return Cell("not known", "yellow")
+        return Cell("unknown", "yellow")
     return Cell(claim["cpus"] or few([each["device"] for each in claim["devices"]]), "cyan")
 
 

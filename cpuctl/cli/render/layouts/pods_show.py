@@ -176,7 +176,7 @@ def _read_amount(reading: Read) -> Cell:
     if reading["error"]:
         return Cell(f"error: {reading['error']}", "red")
     if reading["amount"] is None:
-        return Cell("not known", "yellow")
+        return Cell("unknown", "yellow")
     return Cell(reading["text"] or reading["amount"]["quantity"])
 
 

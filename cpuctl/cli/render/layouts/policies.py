@@ -15,7 +15,7 @@ NO_KUBELET = "What if: no kubelet does what these policies do. Try one with cpuc
 
 def blocks(document: Policies, *, wide: bool) -> Iterator[Block]:
     """Lay out the policies; wide adds what each is modelled on, and where it is from."""
-    names = ("NAME", "DOES", "OPTIONS", *(("MODELLED ON", "FROM") if wide else ()))
+    names = ("NAME", "DESCRIPTION", "OPTIONS", *(("MODELLED ON", "FROM") if wide else ()))
     rows = tuple(_row(each, wide=wide) for each in document["policies"])
     yield Table(tuple(Column(name) for name in names), rows)
     yield Lines.of(NO_KUBELET)
@@ -41,10 +41,10 @@ def description_blocks(document: PolicyDescription, *, wide: bool) -> Iterator[B
     policy = document["policy"]
     rows = (
         ("FROM", f"{policy['origin']}: {policy['where']}"),
-        ("AFTER", policy["source"] or "-"),
+        ("MODELLED ON", policy["source"] or "-"),
         ("STEPS", ", ".join(policy["steps"]) or "none of its own"),
         ("CHOOSES", _ALIGNMENTS[document["alignment"]]),
-        ("STANDING", "what-if: no kubelet does this"),
+        ("STATUS", "what-if: no kubelet does this"),
         *(("OPTION", f"{each['name']}={each['default']}") for each in policy["options"]),
     )
     cells = tuple((Cell(word), Cell(text)) for word, text in rows)

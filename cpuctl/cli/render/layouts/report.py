@@ -26,7 +26,7 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
         (Cell(each.title), Cell(each.status.text, TONE_STYLES[each.status.tone]))
         for each in standings(document)
     )
-    yield Table((Column("PART"), Column("STANDING")), rows)
+    yield Table((Column("PART"), Column("RESULT")), rows)
     yield from _start(document)
     found = [each for each in findings_of(document) if wide or each.finding["severity"] != "note"]
     if found:

@@ -95,7 +95,7 @@ def reason_text(decision: ResizeDecision) -> str:
 def departure_lines(decision: ResizeDecision) -> Iterator[str]:
     """Name what the KEP wants, and what its reference implementation does instead."""
     for departure in decision["departures"]:
-        yield f"KEP-5554 decides: {departure}"
+        yield f"KEP-5554 rule: {departure}"
     if decision["reference"] is not None:
         yield f"The reference implementation: {_reference(decision['reference'], decision['message'])}"
 
@@ -146,7 +146,8 @@ def _counts(scheduler: Scheduled) -> Iterator[Cell]:
         before, meanwhile, settled = (amounts.get(resource, "none") for amounts in times)
         if before != meanwhile or before != settled:
             yield Cell(
-                f"Counted by the scheduler: {resource} {before}, meanwhile {meanwhile}, then {settled}"
+                f"Counted by the scheduler: {resource} {before} before, {meanwhile} during "
+                f"and {settled} after the resize"
             )
 
 
@@ -154,14 +155,14 @@ def _closing(document: DecidedResize, *, wide: bool) -> Iterator[Cell]:
     for warning in document["warnings"]:
         yield warning_line(warning)
     if document["retryOrder"]:
-        yield Cell(f"Tried again in this order: {', '.join(document['retryOrder'])}")
+        yield Cell(f"Retry order: {', '.join(document['retryOrder'])}")
     if not any(each["isolation"] for pod in document["pods"] for each in pod["containers"]):
         return  # no pod is ever stored: there is nothing that the pool could come after
     after = document["after"]
     pool = f"{after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
-    yield Cell(f"Shared pool afterwards: {pool}")
+    yield Cell(f"Shared pool after the resize: {pool}")
     if wide and after["cpuManagerState"]:
-        yield Cell(f"cpu_manager_state afterwards: {after['cpuManagerState']}")
+        yield Cell(f"cpu_manager_state after the resize: {after['cpuManagerState']}")
 
 
 _ARROW = " -> "
@@ -252,7 +253,7 @@ def _quota(values: Cgroup) -> str:
     quota = values["cpuQuota"]
     if quota is None:
         return "none"
-    return "lifted" if quota == _LIFTED else f"{quota}/{values['cpuPeriod']}"
+    return "removed" if quota == _LIFTED else f"{quota}/{values['cpuPeriod']}"
 
 
 def _memory(values: Cgroup) -> str:

@@ -173,7 +173,7 @@ def _core_kind(summary: Summary, kind: Literal["performanceCPUs", "efficiencyCPU
 
 def _kubelet_counts(kubelet: KubeletView | Unseen, *, known: bool) -> str:
     if "error" in kubelet:
-        return f"{'nothing' if known else 'not known'}: {kubelet['error']}"
+        return f"{'unavailable' if known else 'unknown'}: {kubelet['error']}"
     uncore = kubelet["uncoreCaches"]
     caches = "" if uncore is None else f", {counted(uncore, 'uncore cache')}"
     each = f" of {counted(kubelet['cpusPerCore'], 'CPU')}" if kubelet["cores"] else ""

@@ -49,5 +49,5 @@ def _value(value: DownwardItem | ReadValue) -> Cell:
     if value["error"]:
         return Cell(f"error: {value['error']}", "red")
     if value["text"] is None:
-        return Cell("not known", "yellow")
+        return Cell("unknown", "yellow")
     return Cell(value["text"] or '""')

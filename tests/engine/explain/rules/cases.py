@@ -274,7 +274,7 @@ CASES = [
     Case(
         "devices that nobody told of",
         Rule.INPUT_LACKS,
-        "it requests example.com/gpu, which are not described (use --devices)",
+        "it requests example.com/gpu, which is not described (use --devices)",
         EIGHT,
         (named("a", whole(2, more="example.com/gpu=1")),),
         container="",

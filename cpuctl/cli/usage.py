@@ -14,11 +14,11 @@ from cpuctl import option_names
 from cpuctl.errors import UsageError
 from cpuctl.spelling import did_you_mean, nearest
 
-_NO_COMMAND = re.compile(r"No such command '(.*?)'\.", re.DOTALL)
+_NO_COMMAND = re.compile(r"""No such command (['"])(.*?)\1\.""", re.DOTALL)
 _EXTRA = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
 _NEEDS = re.compile(r"Option '(.*)' requires (?:an|(\d+)) arguments?\.")
 _TAKES_NONE = re.compile(r"Option '(.*)' does not take a value\.")
-_NO_CHOICE = re.compile(r"(?P<found>'.*') is not one of (?P<choices>'.*')\.", re.DOTALL)
+_NO_CHOICE = re.compile(r"""(?P<found>(['"]).*\2) is not one of (?P<choices>'.*')\.""", re.DOTALL)
 _FLAG_WITH_VALUE = re.compile(r"-[A-Za-z]*([A-Za-z])=.*", re.DOTALL)
 _NO_NUMBER = re.compile(r"(?P<found>.*) is not (?:a valid \w+(?: range)?|in the range .*)\.", re.DOTALL)
 _OF_RUNNING_NODES = ("cpuctl top", "cpuctl watch")
@@ -39,7 +39,8 @@ def explained(error: Any, command: Any, arguments: Sequence[str]) -> UsageError:
         return _value_of_flag(named, path, arguments)
     if hasattr(error, "possibilities"):
         return _of_options(error.option_name, named, path, arguments)
-    return _of_names(error, named, path) or _of_values(error, named, path) or _other(error, path)
+    found = _of_names(error, named, path, arguments) or _of_values(error, named, path)
+    return found or _other(error, path)
 
 
 def _called(command: Any, arguments: Iterable[str]) -> tuple[Any, str]:  # noqa: ANN401
@@ -52,15 +53,18 @@ def _called(command: Any, arguments: Iterable[str]) -> tuple[Any, str]:  # noqa:
     return command, " ".join(path)
 
 
-def _of_names(error: Any, command: Any, path: str) -> UsageError | None:  # noqa: ANN401
+def _of_names(error: Any, command: Any, path: str, arguments: Sequence[str]) -> UsageError | None:  # noqa: ANN401
     """Explain a command or an argument that there is not."""
     if unknown := _NO_COMMAND.match(error.message):
-        hint = did_you_mean(unknown[1], command.list_commands(error.ctx), f"{path} -h lists the commands")
-        return UsageError(f"no such command: {unknown[1]}", hint=hint)
+        hint = did_you_mean(unknown[2], command.list_commands(error.ctx), f"{path} -h lists the commands")
+        return UsageError(f"no such command: {unknown[2]}", hint=hint)
     if extra := _EXTRA.match(error.message):
         hint = f"usage: {_usage(error.ctx)}"
         if path in _OF_RUNNING_NODES:
-            hint = f"it reads a running node; for a recording, use cpuctl audit {shlex.quote(extra[1])}"
+            # The parser names several words in one text: which of them is a recording is not known then.
+            words = [*(["--"] if extra[1].startswith("-") else []), extra[1]]
+            named = shlex.join(words) if extra[1] in arguments else "NODE"
+            hint = f"it reads a running node; for a recording, use cpuctl audit {named}"
         return UsageError(f"unexpected argument: {extra[1]}", hint=hint)
     return None
 
@@ -71,6 +75,8 @@ def _of_options(written: str, command: Any, path: str, arguments: Sequence[str])
 
     known = _options(command)
     hint = f"{path} -h lists the options"
+    if not written.strip("-"):
+        return UsageError(f"no such option: {written}", hint=hint)
     takes_flags, name = option_names.KUBELET_ARGS in known, written.removeprefix("--")
     if meant := nearest(written, known, _LIKE):
         hint = f"did you mean {meant}?"
@@ -84,9 +90,11 @@ def _of_options(written: str, command: Any, path: str, arguments: Sequence[str])
 
 
 def _handed_on(flag: str, written: str, arguments: Sequence[str]) -> str:
-    """Write a flag of the kubelet with the value that was given behind *written*."""
-    value = _value_of(written, arguments)
-    return shlex.join([option_names.KUBELET_ARGS, f"--{flag}={value}" if value else f"--{flag}"])
+    """Write a flag of the kubelet with the value behind *written*; both are split into words once more."""
+    from cpuctl.kubelet.flags.table import FLAGS, SWITCHES
+
+    value = _value_of(written, arguments, joined=FLAGS[flag][-1].kind in SWITCHES)
+    return shlex.join([option_names.KUBELET_ARGS, f"--{flag}={shlex.quote(value)}" if value else f"--{flag}"])
 
 
 def _begun(written: str, known: Iterable[str]) -> str:
@@ -96,12 +104,15 @@ def _begun(written: str, known: Iterable[str]) -> str:
     return beginnings.get(nearest(written, beginnings, _LIKE), "")
 
 
-def _value_of(written: str, arguments: Sequence[str]) -> str:
-    """Return what stands behind an option that nobody knows, as far as it looks like a value."""
+def _value_of(written: str, arguments: Sequence[str], *, joined: bool) -> str:
+    """Return what stands behind an option that nobody knows, as far as it looks like a value.
+
+    The next word is none where a value has to be *joined* by an equals sign.
+    """
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
         option, equals, value = word.partition("=")
         if option == written:
-            return value if equals else following if not following.startswith("-") else ""
+            return value if equals else "" if joined or following.startswith("-") else following
     return ""
 
 
@@ -122,17 +133,15 @@ def with_configuration(file: str, command: Any, arguments: Sequence[str]) -> str
     on the command line.
     """
     called, _ = _called(command, arguments)
-    option = option_names.KUBELET_CONFIG
-    if option not in _options(called) or any(word.partition("=")[0] == option for word in arguments):
+    option, known = option_names.KUBELET_CONFIG, _options(called)
+    if option not in known or any(word.partition("=")[0] == option for word in arguments):
         return ""
-    words, taken = list(arguments), False
-    for at, word in enumerate(words):
-        if word in (f"-m{file}", f"--machine={file}"):
-            words[at : at + 1], taken = [option, file], True
-        elif word == file:
-            named = words[at - 1] in ("-m", "--machine")
-            words[at - named : at + 1], taken = [option, file], True
-        if taken:
+    before = ["", *arguments]
+    for at, word in enumerate(arguments):
+        named = before[at] in ("-m", "--machine") and word == file
+        alone = word == file and (before[at][:1] != "-" or getattr(known.get(before[at]), "is_flag", False))
+        if named or alone or word in (f"-m{file}", f"--machine={file}"):
+            words = [*arguments[: at - named], option, file, *arguments[at + 1 :]]
             return f"name it with the option: {shlex.join(['cpuctl', *words])}"
     return ""
 
@@ -163,7 +172,7 @@ def _wrong(message: str, parameter: Any) -> UsageError:  # noqa: ANN401
     if wrong := _NO_CHOICE.fullmatch(message):
         choices = re.findall(r"'([^']*)'", wrong["choices"])
         expected = f"expected one of {', '.join(choices)}, found {wrong['found']}"
-        return UsageError(expected, where=where, hint=did_you_mean(wrong["found"].strip("'"), choices))
+        return UsageError(expected, where=where, hint=did_you_mean(wrong["found"][1:-1], choices))
     if wrong := _NO_NUMBER.fullmatch(message):
         return UsageError(f"expected {_numbers(parameter.type)}, found {wrong['found']}", where=where)
     return UsageError(message, where=where)

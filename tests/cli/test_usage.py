@@ -33,8 +33,36 @@ CONFIG = "fixtures/kubelet/static.yaml"
             "unexpected argument: a b",
             "it reads a running node; for a recording, use cpuctl audit 'a b'",
         ),
+        (
+            "watch a b",
+            "unexpected argument: a b",
+            "it reads a running node; for a recording, use cpuctl audit NODE",
+        ),
+        (
+            "watch -- -x",
+            "unexpected argument: -x",
+            "it reads a running node; for a recording, use cpuctl audit -- -x",
+        ),
+        ("plan --=3", "no such option: --", "cpuctl plan -h lists the options"),
+        (
+            "plan --node-ip 'a b'",
+            "no such option: --node-ip",
+            """it is a kubelet flag: use --kubelet-args '--node-ip='"'"'a b'"'"''""",
+        ),
+        (
+            "audit --fail-swap-on NODE",
+            "no such option: --fail-swap-on",
+            "it is a kubelet flag: use --kubelet-args --fail-swap-on",
+        ),
         ("fleet check --check stat x", "--check: unknown check 'stat'", "did you mean state?"),
         ("fleet list", "RECORDINGS is missing", "usage: cpuctl fleet list [OPTIONS] RECORDINGS..."),
+        ("'pla\"n'", 'no such command: pla"n', "did you mean plan?"),
+        ('"pla\'n"', "no such command: pla'n", "did you mean plan?"),
+        (
+            'watch -o "line\'s"',
+            '--output: expected one of lines, jsonl, found "line\'s"',
+            "did you mean lines?",
+        ),
         ("topology --columns sockt", "--columns: unknown column 'sockt'", "did you mean socket?"),
     ],
     ids=lambda text: text[:30],
@@ -63,3 +91,18 @@ def test_a_configuration_is_checked_where_a_command_has_no_option_for_it(cpuctl:
 def test_a_recording_in_place_of_containers_is_named_with_its_option(cpuctl: Cpuctl) -> None:
     node = "fixtures/nodes/v2-2-numa/node.tar.xz"
     assert f"hint: for a recording, use -m {node}\n" in cpuctl("cgroups", "apply", node).err
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("plan", "--state", CONFIG, "-m", CONFIG), f"--state {CONFIG} --kubelet-config {CONFIG}"),
+        (("audit", "-q", CONFIG), f"audit -q --kubelet-config {CONFIG}"),
+        (("plan", "-qm", CONFIG, "-T", "a=1/1"), f"config check --kubelet-config {CONFIG}"),
+    ],
+)
+def test_only_the_file_of_the_machine_gets_another_option(
+    words: tuple[str, ...], option: str, cpuctl: Cpuctl
+) -> None:
+    """Another option may name the same file, and options of one letter may be written together."""
+    assert f"{option}\n" in cpuctl(*words).err

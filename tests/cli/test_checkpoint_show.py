@@ -18,6 +18,8 @@ from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResourc
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
+from tests.audit.node_tree import clean_node, with_kubelet_files
+from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
 from tests.support.schemas import follow_schema
@@ -228,6 +230,16 @@ def test_help_fits_and_has_examples(verb: str, width: int, checkpoint: Checkpoin
     result = checkpoint(verb, "--help", columns=width)
     assert [line for line in result.out.splitlines() if len(line) > width] == []
     assert f"cpuctl checkpoint {verb}" in result.out.partition("Examples:")[2]
+
+
+@pytest.mark.parametrize("option", [(), ("-m",)])
+def test_a_torn_file_of_a_recording_is_verified_with_it(
+    option: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    recording = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
+    (recording / "var/lib/kubelet/cpu_manager_state").write_text('{"policyName":')
+    refused = cpuctl("checkpoint", "dump", *option, str(recording))
+    assert f"hint: cpuctl checkpoint verify {recording} shows" in refused.err
 
 
 def test_a_node_without_state_files_says_what_to_name(cpuctl: Cpuctl) -> None:

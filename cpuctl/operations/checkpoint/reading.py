@@ -48,7 +48,7 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
         raise InputError("there are no state files", where=machine or LIVE_MACHINE, hint=hint)
     for state in states:
         if not state.inspection.file_name and (len(states) == 1 or state.file_name not in OTHER_FILES):
-            raise _unreadable(state, name)
+            raise _unreadable(state, name or machine)
     return StateView(states, load_owners(pods, PodRules(), sources, source), source)
 
 

@@ -118,6 +118,15 @@ def test_what_was_on_standard_input_is_a_file_to_fill_in(words: str, cpuctl: Cpu
     assert (typed.code in (YES, NO), typed.err) == (True, "")
 
 
+def test_a_release_on_standard_input_is_a_file_to_fill_in(cpuctl: Cpuctl) -> None:
+    """The option takes a Node, too: what stands for its file keeps the sign before it."""
+    node = b'{"kind": "Node", "status": {"nodeInfo": {"kubeletVersion": "v1.36.1"}}}'
+    words = ("--kubelet-version", "@-", "--kubelet-args=--cpu-manager-policy=static --reserved-cpus=0-99")
+    refused = cpuctl("plan", *MACHINE, *words, "-T", "web=4/4,1Gi", "-q", stdin=node)
+    assert refused.code == NO
+    assert refused.out.endswith("--kubelet-version @FILE\n")
+
+
 def test_a_pod_on_standard_input_that_is_not_admitted(cpuctl: Cpuctl) -> None:
     odd = POD.replace(b', x.com/gpu: "1"', b"").replace(b'"2"', b'"3"')
     for verb, code in ((("plan",), NO), (("resize", "--set", "a:cpu=2"), 4)):

@@ -14,6 +14,7 @@ from cpuctl.machine.tree import DirectoryTree
 from tests.audit.node_tree import clean_node, with_kubelet_files
 from tests.capture.node_texts import written
 from tests.cli.conftest import ROOT, Cpuctl, Result
+from tests.support.state_files import write_states
 
 NODE = str(ROOT / "fixtures/nodes/v2-2-numa/node.tar.xz")
 PODS = ("--pods", str(ROOT / "fixtures/nodes/v2-2-numa/pods.json"))
@@ -231,6 +232,15 @@ def test_state_files_are_read_once_for_all_parts(
     report = answer(cpuctl("report", str(node), *V36, *words, "-q", "-o", "json"))
     assert {"state", "holders", "audit", "plan"} <= report.keys()
     assert named == [str(node / "var/lib/kubelet")]
+
+
+def test_state_files_are_where_the_kubelet_of_this_host_keeps_them(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    write_states(tmp_path)
+    words = ("--kubelet-args", f"--root-dir={tmp_path}", *V36)
+    report = json.loads(cpuctl("report", *words, "-q", "-o", "json").out)
+    for part in ("state", "holders"):
+        sources = [each["source"] for each in report[part]["files"]]
+        assert str(tmp_path / "cpu_manager_state") in sources, part
 
 
 def test_an_audit_of_newer_state_files_than_the_other_parts_is_told(

@@ -61,9 +61,10 @@ def _of_names(error: Any, command: Any, path: str, arguments: Sequence[str]) -> 
     if extra := _EXTRA.match(error.message):
         hint = f"usage: {_usage(error.ctx)}"
         if path in _OF_RUNNING_NODES:
+            from cpuctl.audit.commands import operand
+
             # The parser names several words in one text: which of them is a recording is not known then.
-            words = [*(["--"] if extra[1].startswith("-") else []), extra[1]]
-            named = shlex.join(words) if extra[1] in arguments else "NODE"
+            named = operand(extra[1]) if extra[1] in arguments else "NODE"
             hint = f"it reads a running node; for a recording, use cpuctl audit {named}"
         return UsageError(f"unexpected argument: {extra[1]}", hint=hint)
     return None

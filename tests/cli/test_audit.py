@@ -23,6 +23,7 @@ from syrupy.assertion import SnapshotAssertion
 from cpuctl.cgroups.names import Driver
 from cpuctl.checkpoints import device_state
 from tests.audit.node_tree import OWN, PODS, SERVER, NodeTree, clean_node, entries, with_kubelet_files
+from tests.audit.test_faults import memory_elsewhere
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import BLANKS, NO_LIMIT, broken_words, drawn_lines
@@ -227,6 +228,18 @@ def test_what_a_recording_lacks_was_closed_to_whoever_recorded_it(run: Run, tmp_
     (node / STATE).unlink()
     document = answer(run("audit", "-m", "clean", "-o", "json"), 3)
     assert [each["code"] for each in document["findings"]] == ["state-missing"]
+
+
+def test_a_wrong_list_and_the_memory_that_it_let_elsewhere_are_one_finding(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    node = clean_node()
+    node.cpuset(node.server, cpus=OWN, mems="0-1")
+    memory_elsewhere(node)
+    root = written(with_kubelet_files(node).files, tmp_path / "node")
+    document = answer(cpuctl("audit", str(root), "--check", "mems,memory", "-o", "json"), 3)
+    (finding,) = document["findings"]
+    assert (finding["code"], "; migratepages 90 1 0" in finding["fix"]) == ("mems-differ", True)
 
 
 def test_the_plan_says_what_must_still_be_so(run: Run) -> None:

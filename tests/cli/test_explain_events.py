@@ -122,6 +122,18 @@ def test_a_proposed_command_takes_the_events_along(tmp_path: Path, cpuctl: Cpuct
     assert all(f"--events {tmp_path / 'events.json'}" in command for command in commands)
 
 
+def test_events_on_standard_input_are_a_file_to_fill_in(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A pipe is read only once: by the command that was typed."""
+    asked(tmp_path, cpuctl, [ODD])
+    words = ("explain", *NODE, FLAGS, "-f", str(tmp_path / "pods.json"), "--events", "-")
+    answer = document(cpuctl(*words, "-o", "json", stdin=(tmp_path / "events.json").read_bytes()))
+    commands = [each["command"] for each in answer["suggestions"] if each["command"]]
+    assert commands
+    assert all("--events FILE" in command for command in commands)
+    table = cpuctl(*words, stdin=b"LAST SEEN   TYPE\n")
+    assert "cpuctl explain --message - < FILE explains" in table.err
+
+
 def test_events_and_messages_are_asked_about_apart(cpuctl: Cpuctl) -> None:
     result = cpuctl("explain", "--events", "events.json", "--message", "no")
     assert (result.code, "--events: cannot be used with --message" in result.err) == (2, True)

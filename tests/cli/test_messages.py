@@ -55,6 +55,13 @@ def test_the_pod_of_the_line_is_explained_where_manifests_are_given(cpuctl: Cpuc
     assert f"-m {NODE[1]} --kubelet-config {NODE[3]}" in document["messages"][0]["commands"][1]
 
 
+def test_a_configuration_on_standard_input_is_a_name_to_fill_in(cpuctl: Cpuctl) -> None:
+    words = (*NODE[:3], "-", "-T", "odd=3/3,1Gi", "-o", "json")
+    answer = cpuctl("explain", "--message", SMT, *words, stdin=(ROOT / NODE[3]).read_bytes())
+    commands = json.loads(answer.out)["messages"][0]["commands"]
+    assert f"-m {NODE[1]} --kubelet-config CONFIG" in commands[1]
+
+
 def test_commands_can_be_typed_once_names_are_filled_in(cpuctl: Cpuctl) -> None:
     """What the commands look like for every message: real commands, with options they have."""
     from cpuctl.messages.recognition import MESSAGES

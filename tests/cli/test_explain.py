@@ -404,7 +404,7 @@ def test_where_the_reference_of_a_preview_departs_from_its_proposal_is_named(cpu
     """KEP-5554 lets the container shrink within what it has; its reference implementation does not."""
     resize = json.loads(cpuctl("explain", *PENDING, "-o", "json").out)["resize"]
     assert resize["outcome"] == "Admitted"
-    assert resize["departures"] == ["a resize that fits into the baseline, current and free CPUs is done"]
+    assert resize["departures"] == ["a resize that fits into baseline, current and free CPUs is done"]
     reference = resize["reference"]
     assert (reference["outcome"], reference["reason"]) == ("Deferred", "ResizeAllocateCPUsError")
     words = shlex.split(resize["command"])

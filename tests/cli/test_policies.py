@@ -103,7 +103,7 @@ def test_one_in_a_file_shows_filters_scores_and_the_set_that_won(cpuctl: Cpuctl,
     told = cpuctl("explain", "web", *NODE, *WEB, "--policy", f"{mine}:Mine")
     assert told.code == 0
     assert "filtered out" in told.out
-    assert "set, taken" in told.out
+    assert "set, chosen" in told.out
     assert "no kubelet does this" in told.out
 
 

@@ -146,8 +146,7 @@ def _counts(scheduler: Scheduled) -> Iterator[Cell]:
         before, meanwhile, settled = (amounts.get(resource, "none") for amounts in times)
         if before != meanwhile or before != settled:
             yield Cell(
-                f"Counted by the scheduler: {resource} {before} before, {meanwhile} during "
-                f"and {settled} after the resize"
+                f"Counted by the scheduler: {resource} {before} before, {meanwhile} during, {settled} after"
             )
 
 

@@ -180,7 +180,7 @@ def test_what_the_kep_wants_otherwise_is_said_in_words() -> None:
     assert dict(Departure.__members__) == {
         "FORBIDDEN": ("a size below the baseline, or a move between shared and exclusive CPUs, is rejected"),
         "ENDED": "an init container that has ended is left alone",
-        "POSSIBLE": "a resize that fits into the baseline, current and free CPUs is done",
+        "POSSIBLE": "a resize that fits into baseline, current and free CPUs is done",
         "NOTHING_KEPT": "a rejection changes nothing",
         "FINAL": "a rejection by the resource managers is final, not retried",
     }

@@ -151,7 +151,8 @@ def test_huge_pages_that_are_promised_may_be_taken(cpuctl: Cpuctl, tmp_path: Pat
     }
     assert warning["message"] == (
         "20Mi of hugepages-2Mi on NUMA node 0 are guaranteed to default/guar, but 20Mi of them may be "
-        "gone when needed: default/burst0, default/burst1, which the Memory Manager does not track, may "
+        "unavailable when needed: default/burst0, default/burst1, which the Memory Manager does not "
+        "track, may "
         "take 40Mi from any NUMA node, and only 20Mi there are not guaranteed to anyone (kubernetes issue "
         "134395)"
     )

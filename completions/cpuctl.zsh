@@ -138,14 +138,14 @@ _cpuctl_run() {
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
-                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
+                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: those of a recording (-m), unless --kubelet-config is given; otherwise an empty node.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--skip-apiserver)'--skip-apiserver'[Skip the API server'\''s validation of the pods.]' \
                 '(--include-completed)'--include-completed'[Treat completed pods (Succeeded, Failed) as new ones.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -177,7 +177,7 @@ _cpuctl_run() {
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
-                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
+                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: those of a recording (-m), unless --kubelet-config is given; otherwise an empty node.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--events)'--events='[Events (kubectl get events -o json)\: explains the pod that was rejected last.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
@@ -185,7 +185,7 @@ _cpuctl_run() {
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--skip-apiserver)'--skip-apiserver'[Skip the API server'\''s validation of the pods.]' \
                 '(--include-completed)'--include-completed'[Treat completed pods (Succeeded, Failed) as new ones.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -207,14 +207,14 @@ _cpuctl_run() {
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
-                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
+                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: those of a recording (-m), unless --kubelet-config is given; otherwise an empty node.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--skip-apiserver)'--skip-apiserver'[Skip the API server'\''s validation of the pods.]' \
                 '(--include-completed)'--include-completed'[Treat completed pods (Succeeded, Failed) as new ones.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -240,14 +240,14 @@ _cpuctl_run() {
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
-                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
+                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: those of a recording (-m), unless --kubelet-config is given; otherwise an empty node.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--skip-apiserver)'--skip-apiserver'[Skip the API server'\''s validation of the pods.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -350,7 +350,7 @@ _cpuctl_run() {
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '(-m --machine)'{-m+,--machine=}'[Use this machine instead of the timeline'\''s; for a log, its machine (default\: live).]:SOURCE: _cpuctl_machine' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
-                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--skip-apiserver)'--skip-apiserver'[Skip the API server'\''s validation of the pods.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -636,7 +636,7 @@ _cpuctl_run() {
                 '(--to)'--to='[The kubelet version that will read the files, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(-y --yes)'{-y,--yes}'[Write in place, with a backup; without this, only show what would change.]' \
                 '(--force-kubelet-running)'--force-kubelet-running'[Write even while a kubelet uses these files\: it may overwrite them.]' \
-                '(--write-state)'--write-state='[Write the new files to DIR instead (no --yes needed).]:DIR:_files -/' \
+                '(--write-state)'--write-state='[Write the new state files to DIR.]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
                 '(--exit-code)'--exit-code'[Exit 3 if anything differs or would change.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
@@ -661,7 +661,7 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(-y --yes)'{-y,--yes}'[Write in place, with a backup; without this, only show what would change.]' \
                 '(--force-kubelet-running)'--force-kubelet-running'[Write even while a kubelet uses these files\: it may overwrite them.]' \
-                '(--write-state)'--write-state='[Write the new files to DIR instead (no --yes needed).]:DIR:_files -/' \
+                '(--write-state)'--write-state='[Write the new state files to DIR.]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
                 '(--exit-code)'--exit-code'[Exit 3 if anything differs or would change.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
@@ -688,7 +688,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--force-kubelet-running)'--force-kubelet-running'[Write even while a kubelet uses these files\: it may overwrite them.]' \
-                '(--write-state)'--write-state='[Write the new files to DIR instead (no --yes needed).]:DIR:_files -/' \
+                '(--write-state)'--write-state='[Write the new state files to DIR.]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -755,14 +755,14 @@ _cpuctl_run() {
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
-                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
+                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: those of a recording (-m), unless --kubelet-config is given; otherwise an empty node.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--skip-apiserver)'--skip-apiserver'[Skip the API server'\''s validation of the pods.]' \
                 '(--include-completed)'--include-completed'[Treat completed pods (Succeeded, Failed) as new ones.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
@@ -1033,7 +1033,7 @@ _cpuctl_run() {
                 '(--nrt)'--nrt='[NodeResourceTopologies (kubectl get noderesourcetopologies -o json).]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
-                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--skip-apiserver)'--skip-apiserver'[Skip the API server'\''s validation of the pods.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \

@@ -139,7 +139,8 @@ StateOption = Annotated[
         option_names.STATE,
         metavar="STATE",
         help="The kubelet's state files to start from: cpu_manager_state, memory_manager_state, or the "
-        "directory with both. Default: an empty node.",
+        "directory with both. Default: those of a recording (-m), unless --kubelet-config is given; "
+        "otherwise an empty node.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -212,7 +213,7 @@ SkipApiServerOption = Annotated[
     bool,
     typer.Option(
         option_names.SKIP_API_SERVER,
-        help="Ask the kubelet even about pods that the API server would reject.",
+        help="Skip the API server's validation of the pods.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -134,11 +134,11 @@ Memory of every NUMA node or, separated by slashes, of each node in order; with 
 States and kinds of CPUs, as a CPU list with + instead of commas, or a mask (0xf+00000000):
 
 \b
-  nosmt        only the first CPU of each core is online, as with nosmt
-  offline=3+5  offline CPUs
-  absent=6-7   CPU numbers that do not exist
+  nosmt          only the first CPU of each core is online, as with nosmt
+  offline=3+5    offline CPUs
+  absent=6-7     CPU numbers that do not exist
   isolated=2-7   isolated CPUs (isolcpus)
-  nohz_full=2-7  CPUs without a tick
+  nohz_full=2-7  CPUs without a timer tick
   pcores=0-15    CPUs of performance cores, overrides 8p
   ecores=16-27   CPUs of efficiency cores, overrides 12e
 

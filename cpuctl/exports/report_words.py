@@ -102,7 +102,7 @@ def _wrong(report: Report) -> Iterator[tuple[str, Tone]]:
 def _not_known(unknown: int, before: str) -> str:
     if not unknown:
         return ""
-    return f"{before}{counted(unknown, 'thing')} {'is' if unknown == 1 else 'are'} not known"
+    return f"{before}{counted(unknown, 'thing')} {'is' if unknown == 1 else 'are'} unknown"
 
 
 def counts_text(counts: FindingCounts, *, with_notes: bool = True) -> str:

@@ -208,7 +208,7 @@ def test_people_read_a_summary(columns: int, cpuctl: Cpuctl) -> None:
     assert "State files" in out
     assert "whole" not in out
     lines = out.splitlines()
-    assert lines[0] == "node: The kubelet would not start; 5 errors, 7 warnings, and 1 thing is not known"
+    assert lines[0] == "node: The kubelet would not start; 5 errors, 7 warnings, and 1 thing is unknown"
     assert any(line.startswith("error: telco/gateway/forwarder: it has exclusive CPUs 4-7") for line in lines)
     assert not any(line.startswith("note: ") for line in lines)
     wide = cpuctl("report", NODE, *PODS, *V36, *MANIFESTS, "-q", "-o", "wide", columns=columns).out

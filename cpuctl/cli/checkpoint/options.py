@@ -97,7 +97,7 @@ WriteStateOption = Annotated[
     typer.Option(
         "--write-state",
         metavar="DIR",
-        help="Write the new files to DIR instead (no --yes needed).",
+        help="Write the new state files to DIR.",
         rich_help_panel=OUTPUT,
     ),
 ]

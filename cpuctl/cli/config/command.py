@@ -2,7 +2,7 @@
 
 from cpuctl.cli.app import verb_group
 
-HELP = """Show the kubelet's configuration and check whether it would start."""
+HELP = """Show and check the kubelet's configuration; check an upgrade."""
 
 app = verb_group(
     "config",

@@ -442,7 +442,7 @@ def _in_vain(search: Search, wanted: str) -> str:
 def runs_line(document: ExplainedDecision) -> str:
     """Say how often the engine ran for the changes."""
     runs = counted(sum(search["runs"] for search in document["searches"]), "simulated run")
-    return f"{runs}; each change that is listed was verified from the start."
+    return f"{runs}; every listed change was verified with a full run."
 
 
 # How a policy in the kubelet's place came to its CPUs: what it filtered, how it scored, which set won.

@@ -1,4 +1,4 @@
-"""The one error tree: what stops a command, where it happened, and what to do next.
+"""All exceptions of cpuctl: what stopped a command, where, and what to do next.
 
 A kubelet's "no" is never an error here: decisions are values (see ``cpuctl.engine.outcome``).
 Only ``cpuctl.cli`` catches these, prints them and exits with their ``exit_code``.
@@ -35,13 +35,13 @@ _REMEDIES = {
 
 
 NO_MACHINE = "is a kubelet configuration, not a machine"
-"""What a file is that was named in the place of another: the command line knows the option for it."""
+"""The message for a configuration given as a machine; the command line adds the right option."""
 
 
 class CpuctlError(Exception):
     """Base of everything cpuctl raises on purpose.
 
-    ``where`` names the place (file, line, path inside it), ``hint`` the next step for the reader.
+    ``where`` is the location (file, line, path in the file), ``hint`` the next step for the user.
     """
 
     exit_code: ClassVar[int] = 1
@@ -56,13 +56,13 @@ class CpuctlError(Exception):
         return f"{self.where}: {self.message}" if self.where else self.message
 
     def within(self, outer: str) -> Self:
-        """Return the same error, its place prefixed with *outer* (a file, say)."""
+        """Return the same error with *outer*, such as a file, prefixed to its location."""
         where = f"{outer}: {self.where}" if self.where else outer
         return type(self)(self.message, where=where, hint=self.hint)
 
 
 class UsageError(CpuctlError):
-    """The command line asks for something that does not fit together."""
+    """The command line is invalid."""
 
     exit_code = 2
 
@@ -74,34 +74,34 @@ class InputError(CpuctlError):
 
 
 class PolicyError(CpuctlError):
-    """A policy (a plugin) fails, takes too long, or answers with what it may not."""
+    """A policy plugin failed, timed out, or returned an invalid answer."""
 
     exit_code = 4
 
 
 class NodeAccessError(CpuctlError):
-    """The node refused (permission, kernel) and nothing was changed."""
+    """The node denied access (permissions, kernel); nothing was changed."""
 
     exit_code = 5
 
 
 class NotRestoredError(CpuctlError):
-    """The node was changed, and not all of it could be restored."""
+    """The node was changed and could not be fully restored."""
 
     exit_code = 6
 
 
 def os_reason(error: OSError) -> str:
-    """Say why the system refused: for the usual reasons in words of our own, as C libraries' differ."""
+    """Describe an error of the system; common ones in our own words, because C libraries differ."""
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
 MISSING = f"cannot be read: {_REASONS[errno.ENOENT]}"
-"""What is said of a file that is not there."""
+"""The message for a missing file."""
 
 
 def unreadable(error: OSError, where: str, *, hint: str = "") -> CpuctlError:
-    """Make the error for something at *where* that cannot be read: the node's refusal, or bad input."""
+    """Return the error for an unreadable file: NodeAccessError without permission, else InputError."""
     message = f"cannot be read: {os_reason(error)}"
     if isinstance(error, PermissionError):
         return NodeAccessError(message, where=where, hint="try again with sudo")
@@ -109,6 +109,6 @@ def unreadable(error: OSError, where: str, *, hint: str = "") -> CpuctlError:
 
 
 def unwritable(error: OSError, where: str) -> NodeAccessError:
-    """Make the error for a file at *where* that cannot be written, and is as it was."""
+    """Return the error for a file that could not be written and is unchanged."""
     hint = _REMEDIES.get(error.errno or 0, "")
     return NodeAccessError(f"cannot be written: {os_reason(error)}", where=where, hint=hint)

@@ -1,4 +1,4 @@
-"""What Kubernetes calls a name: labels, domains, qualified names; and its complaints about others.
+"""Validation of Kubernetes names (labels, subdomains, qualified names), with the messages of Kubernetes.
 
 Rule: ``k8s.io/apimachinery/pkg/util/validation`` in 1.36.
 """
@@ -32,14 +32,14 @@ _VALUE_WORDS = (
 )
 _PREFIX_WORDS = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 
-# The same sets of texts as above, in expressions that hostile input cannot slow down.
+# These match the same texts as the expressions above, but hostile input cannot slow them down.
 _IS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?", re.ASCII)
 _IS_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _LONGEST_LABEL, _LONGEST_SUBDOMAIN, _LONGEST_NAME = 63, 253, 63
 
 
 def label_problems(text: str) -> list[str]:
-    """Say what keeps a text from being a DNS label: the name of a container, say."""
+    """Return why a text is not a valid DNS label, such as the name of a container; empty if it is."""
     problems = _too_long(text, _LONGEST_LABEL)
     if not _IS_LABEL.fullmatch(text):
         problems.append("must not contain dots" if _is_subdomain(text) else _LABEL_WORDS)
@@ -47,7 +47,7 @@ def label_problems(text: str) -> list[str]:
 
 
 def subdomain_problems(text: str) -> list[str]:
-    """Say what keeps a text from being a DNS subdomain: the name of a pod, say."""
+    """Return why a text is not a valid DNS subdomain, such as the name of a pod; empty if it is."""
     problems = _too_long(text, _LONGEST_SUBDOMAIN)
     if not _is_subdomain(text):
         problems.append(_SUBDOMAIN_WORDS)
@@ -55,7 +55,7 @@ def subdomain_problems(text: str) -> list[str]:
 
 
 def qualified_name_problems(text: str) -> list[str]:
-    """Say what keeps a text from being a name with or without a domain before it: a resource, say."""
+    """Return why a text is not a valid qualified name, such as that of a resource; empty if it is."""
     *prefixes, name = text.split("/")
     if len(prefixes) > 1:
         return [f"a qualified name {_NAME_WORDS}{_PREFIX_WORDS}"]
@@ -69,7 +69,7 @@ def qualified_name_problems(text: str) -> list[str]:
 
 
 def label_value_problems(text: str) -> list[str]:
-    """Say what keeps a text from being the value of a label or a taint."""
+    """Return why a text is not a valid value of a label or taint; empty if it is."""
     problems = _too_long(text, _LONGEST_NAME)
     if text and not _IS_NAME.fullmatch(text):
         problems.append(_VALUE_WORDS)
@@ -89,5 +89,5 @@ def _too_long(text: str, longest: int) -> list[str]:
 
 
 def as_object_name(text: str) -> str:
-    """Make the name of a recording or host one that an object may have, as a kubelet does with a host's."""
+    """Turn the name of a recording or host into a valid object name, as a kubelet does with its host name."""
     return re.sub("[^a-z0-9.-]+", "-", text.lower()).strip("-.")

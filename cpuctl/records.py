@@ -1,26 +1,27 @@
-"""Records: values that are told apart by kind and by content, and cost little to define."""
+"""Immutable records: compared by type and content, and cheap to define."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 __all__ = ("Record", "replace")
 
 if TYPE_CHECKING:
-    from dataclasses import replace  # whose changes are checked for what is transformed as a dataclass, too
+    from dataclasses import replace  # type checkers accept it for records, too, and check the changes
 else:
 
     def replace(record, /, **changes):  # noqa: ANN001, ANN003, ANN201
-        """Return a record with the same content but for *changes*; raise TypeError for what it has not."""
-        content = map(vars(record).__getitem__, record._fields)  # nothing that follows from it
+        """Return a copy of a record with *changes*; raise TypeError for a field that it does not have."""
+        content = map(vars(record).__getitem__, record._fields)  # without cached properties
         return type(record)(*content, **changes)
 
 
 @dataclass_transform(frozen_default=True)
 class Record:
-    """What nobody changes, and what is equal to one of its own kind with the same content.
+    """Base of immutable values, equal to those of the same type with the same content.
 
-    The fields are what a class annotates, in this order, those with a default last. A command defines some
-    hundred kinds, and makes few of most: to define one takes a tenth of a ``NamedTuple``'s time. To make one
-    takes three times as long: what there are thousands of, and what is taken apart, is a tuple.
+    The fields are the annotations of the class, in this order; those with a default come last. A command
+    defines hundreds of such types and creates few values of most: defining one takes a tenth of the time of a
+    ``NamedTuple``, but creating a value takes three times as long. Use a tuple for values that exist in
+    thousands or are unpacked.
     """
 
     _fields: ClassVar[tuple[str, ...]] = ()

@@ -1,8 +1,8 @@
-"""Files below a root directory: the one place that resolves links there, as chroot would.
+"""Access to files below a root directory. Only this module resolves links there, as chroot would.
 
-An absolute link begins at the root. Every step is taken from the descriptor of the directory before it and
-follows no link by itself, so that nobody can put another file in its place meanwhile. What leads out of the
-root, or in a circle, is refused; only regular files are opened. Below ``/`` the kernel resolves, as it does
+An absolute link starts at the root. Each path component is opened relative to its parent's descriptor without
+following links, so nobody can swap in another file on the way. Paths that leave the root and link loops
+are refused; only regular files are opened. Below ``/`` the kernel resolves paths, as it does
 for the kubelet. (Python has no ``openat2``, which could do the same in one call.)
 """
 
@@ -18,13 +18,13 @@ from pathlib import Path
 from cpuctl.errors import InputError
 
 NOT_THERE = (FileNotFoundError, NotADirectoryError, ProcessLookupError)
-"""The last is what procfs says of a process that has ended since its directory was found."""
+"""procfs raises the last one when a process has ended since its directory was listed."""
 
 DESCRIPTORS = "/proc/self/fd"
-"""Where procfs shows what this process has open."""
+"""Where procfs lists the open files of this process."""
 
 MOST_LINKS = 40
-"""As many as Linux follows on one path."""
+"""The number of links that Linux follows in one path."""
 
 _OPEN_DIRECTORIES = 48
 _ATTEMPTS = 5
@@ -45,24 +45,24 @@ DIRECTORY = "expected a regular file, found a directory"
 
 
 class DanglingLinkError(FileNotFoundError):
-    """A link on the way, which stands at *link*, leads to *target*, which is not there."""
+    """The link *link* in a path points to *target*, which does not exist."""
 
     def __init__(self, link: str, target: str) -> None:
         super().__init__(f"/{link} is a link to {target}, which is not there")
 
 
 def not_regular(mode: int, where: str) -> InputError:
-    """Make the error for what is not a regular file."""
+    """Return the error for something that is not a regular file."""
     kind = _KINDS.get(stat.S_IFMT(mode), "something else")
     return InputError(f"expected a regular file, found {kind}", where=where)
 
 
 def follow_links(path: str, target_of: Callable[[str, str], str | None]) -> str:
-    """Return a path without links and without a slash before it.
+    """Return a path with all links resolved, without a leading slash.
 
-    *target_of* tells where the link of a name in a directory leads, None for what is no link; it raises
-    FileNotFoundError for what is not there. Raise InputError for what leads out of the root or in a circle,
-    DanglingLinkError where a link on the way leads to what is not there.
+    *target_of* takes a directory and a name and returns the link's target, or None if it is not a link; it
+    raises FileNotFoundError if there is no such name. Raise InputError for a path that leaves the root or a
+    link loop, DanglingLinkError for a link in the path whose target does not exist.
     """
     done: list[str] = []
     waiting: list[tuple[str, _Link | None]] = [(name, None) for name in reversed(path.split("/"))]
@@ -94,7 +94,7 @@ def follow_links(path: str, target_of: Callable[[str, str], str | None]) -> str:
 
 
 _Link = tuple[str, str]
-"""Where a link stands, and where it leads."""
+"""The path of a link, and its target."""
 
 
 def _leaves(path: str, link: _Link | None) -> InputError:
@@ -105,7 +105,7 @@ def _leaves(path: str, link: _Link | None) -> InputError:
 
 
 def _require_name(path: str) -> None:
-    """Raise FileNotFoundError for what no file can be called: NUL in it, or no bytes for it."""
+    """Raise FileNotFoundError for an impossible file name: one with NUL, or that cannot be encoded."""
     try:
         possible = b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -115,10 +115,10 @@ def _require_name(path: str) -> None:
 
 
 class Root:
-    """A directory that stands for ``/``; paths below it are written with or without a slash before them.
+    """A directory used as ``/``; paths below it may have a leading slash.
 
-    The directory itself may be named by a link. Descriptors are closed with the object. The *host* is no such
-    directory: its paths are those of the command line, relative ones among them.
+    The directory itself may be given as a link. Descriptors are closed with the object. With *host* there is
+    no such directory: paths are taken as on the command line and may be relative.
     """
 
     def __init__(self, path: Path | str = "/", *, host: bool = False) -> None:
@@ -129,19 +129,19 @@ class Root:
         self._open: dict[str, int] = {}
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        # When Python ends, modules are empty already.
+        # At interpreter exit, modules have been cleared already.
         for handle in self._open.values():
             close(handle)
 
     def shown(self, path: str) -> str:
-        """Name a path below the root for people, as this host has it."""
+        """Return a path below the root as a path on this host, for messages."""
         return str(self.path / path.lstrip("/")) if self._prefix else path
 
     def real(self, path: str) -> str:
-        """Return where a path leads, without links, below the root; see ``follow_links`` for what is raised.
+        """Return a path below the root with its links resolved; see ``follow_links`` for errors.
 
-        The last part, and what its link leads to, must be there. Live, only a link that the path ends in is
-        resolved: the kernel follows the others whenever the path is used.
+        The last component, and its target if it is a link, must exist. On the live host only a link at the
+        end is resolved: the kernel follows the others whenever the path is used.
         """
         _require_name(path)
         if self.live:
@@ -154,8 +154,8 @@ class Root:
     def open_file(self, path: str) -> int:
         """Open a regular file for reading and return its descriptor.
 
-        Raise InputError for what is none, unopened, and for what leads out of the root or in a circle,
-        OSError with what the system says.
+        Raise InputError for anything else, without opening it, and for a path that leaves the root or a link
+        loop; OSError for errors of the system.
         """
         handle = self._followed(path) if self.live else self._unread(path)
         try:
@@ -169,9 +169,9 @@ class Root:
             os.close(handle)
 
     def read(self, path: str, limit: int) -> bytes | None:
-        """Return what a regular file holds, or a little more than *limit* of it.
+        """Return the content of a regular file; of a larger one, a little more than *limit* bytes.
 
-        None where nothing is, or a directory (``in_the_way`` tells); raise as ``open_file`` does.
+        Return None if it does not exist or is a directory (see ``in_the_way``); raise as ``open_file`` does.
         """
         try:
             handle = self.open_file(path)
@@ -185,7 +185,7 @@ class Root:
             os.close(handle)
 
     def names(self, path: str) -> list[str] | None:
-        """Return the names in a directory, None where there is none; raise as ``open_directory`` does."""
+        """Return the names in a directory, None if it does not exist; raise as ``open_directory`` does."""
         try:
             handle = self.open_directory(path)
         except NOT_THERE:
@@ -200,7 +200,7 @@ class Root:
     def open_directory(self, path: str) -> int:
         """Open a directory and return its descriptor, which the caller closes.
 
-        Raise InputError for what leads out of the root or in a circle, OSError with what the system says.
+        Raise InputError for a path that leaves the root or a link loop, OSError for errors of the system.
         """
         _require_name(path)
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -209,7 +209,7 @@ class Root:
         return self._again(path, lambda: os.open(".", flags, dir_fd=self._directory(self._real(path))))
 
     def in_the_way(self, path: str) -> str:
-        """Describe what is at a path instead of a readable file: a directory or a dangling link."""
+        """Describe a directory or dangling link that is found where a file is expected."""
         try:
             _require_name(path)
             if self.live:
@@ -232,11 +232,11 @@ class Root:
         return os.open(self._prefix + path, os.O_PATH | os.O_CLOEXEC)
 
     def _opened(self, handle: int, path: str) -> int:
-        """Open for reading what a descriptor stands for, and nothing else."""
+        """Open the file of a descriptor for reading, and never another one."""
         try:
             return os.open(f"{DESCRIPTORS}/{handle}", _READ)
         except OSError:
-            # A bare chroot has no procfs: by its name, then, where that is still the same file.
+            # A bare chroot has no procfs: open it by name, and check that it is still the same file.
             opened = self._opened_by_name(path)
         if os.path.samestat(os.fstat(opened), os.fstat(handle)):
             return opened
@@ -250,7 +250,7 @@ class Root:
         return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=self._directory(parent))
 
     def _unread(self, path: str) -> int:
-        """Return a descriptor of the file itself, which tells what it is and opens nothing."""
+        """Return a descriptor for the file that can be inspected but not read (``O_PATH``)."""
         _require_name(path)
         return self._again(path, lambda: self._unread_once(path))
 
@@ -272,7 +272,7 @@ class Root:
         return os.open(name or ".", _STEP, dir_fd=self._directory(self._real(parent)))
 
     def _again(self, path: str, work: Callable[[], int]) -> int:
-        """Resolve anew what is replaced while it is resolved; give up where that goes on and on."""
+        """Retry if a file is replaced while its path is resolved; give up after several attempts."""
         for _ in range(_ATTEMPTS):
             try:
                 return work()
@@ -281,7 +281,7 @@ class Root:
         raise InputError("is replaced again and again while it is read", where=f"/{path.lstrip('/')}")
 
     def _real(self, path: str) -> str:
-        """Resolve a directory once."""
+        """Resolve a directory, and remember the result."""
         if path not in self._links:
             self._links[path] = follow_links(path, self._target_of)
         return self._links[path]
@@ -291,11 +291,11 @@ class Root:
             return os.readlink(name, dir_fd=self._directory(directory))
         except NOT_THERE:
             raise
-        except OSError:  # it is no link
+        except OSError:  # not a link
             return None
 
     def _directory(self, path: str) -> int:
-        """Return the descriptor of a directory whose path has no links; few are kept open."""
+        """Return the descriptor of a directory whose path has no links; only some are kept open."""
         handle = self._open.pop(path, None)
         if handle is not None:
             self._open[path] = handle
@@ -325,19 +325,19 @@ class Root:
 
 
 class _ReplacedError(Exception):
-    """A link stands where something else stood a moment ago."""
+    """A link has replaced something else in the meantime."""
 
 
 LIVE_ROOT = Root()
 """The host's own file system."""
 
 HOST = Root(host=True)
-"""The same by the paths of a command line, which may begin at the working directory."""
+"""The same, with paths as on the command line, which may be relative to the working directory."""
 
 
 def read_up_to(descriptor: int, limit: int) -> bytes:
-    """Read a file to its end, or a little more than *limit* of it."""
-    # Sizes are not known beforehand: stat says 4096 for sysfs files and 0 for procfs files.
+    """Read a file to its end; of a larger one, a little more than *limit* bytes."""
+    # Sizes are not known in advance: stat reports 4096 for sysfs files and 0 for procfs files.
     chunks, length = [], 0
     while length <= limit and (chunk := os.read(descriptor, _CHUNK)):
         chunks.append(chunk)

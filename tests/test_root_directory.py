@@ -1,4 +1,4 @@
-"""Reading below a root where there is no procfs to open a descriptor anew by."""
+"""Reading below a root without procfs, through which descriptors are usually reopened."""
 
 from __future__ import annotations
 
@@ -28,20 +28,18 @@ def test_files_are_read_by_name(root: Root, path: str) -> None:
     assert root.read(path, 100) == b"text"
 
 
-def test_what_is_not_there_is_not_there(root: Root) -> None:
+def test_missing_file_is_none(root: Root) -> None:
     assert root.read("dir/other", 100) is None
 
 
-def test_a_pipe_is_refused_all_the_same(root: Root) -> None:
+def test_pipe_is_refused(root: Root) -> None:
     with pytest.raises(InputError, match="expected a regular file, found a pipe"):
         root.read("pipe", 100)
 
 
-def test_another_file_of_the_same_name_is_not_taken(
+def test_file_replaced_before_it_is_opened_is_refused(
     root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is replaced between the look at it and its opening."""
-
     def replaced(self: Root, path: str) -> int:
         (tmp_path / "new").write_text("another")
         (tmp_path / "new").rename(tmp_path / path)

@@ -9,15 +9,15 @@ from cpuctl.spelling import did_you_mean, nearest
     ("word", "want"),
     [("STATIC", "static"), ("statik", "static"), ("None", "none"), ("non", "none"), ("xyz", ""), ("", "")],
 )
-def test_the_nearest_name(word: str, want: str) -> None:
+def test_nearest_name(word: str, want: str) -> None:
     assert nearest(word, ("none", "static")) == want
 
 
-def test_no_name_is_near_where_there_are_none() -> None:
+def test_nothing_is_nearest_without_known_names() -> None:
     assert nearest("static", ()) == ""
 
 
-def test_a_hint_names_what_was_meant_or_says_something_else() -> None:
+def test_hint_has_the_nearest_name_or_the_alternative() -> None:
     assert did_you_mean("statik", ("none", "static"), "choose one") == "did you mean static?"
     assert did_you_mean("xyz", ("none", "static"), "choose one") == "choose one"
     assert did_you_mean("xyz", ("none", "static")) == ""

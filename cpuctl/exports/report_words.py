@@ -165,10 +165,11 @@ def _machine(topology: Topology) -> StyledText:
 
 def _configuration(report: Report) -> StyledText:
     checked = report["configuration"]
-    return _started(checked["start"], checked["summary"])
+    return _started(checked["start"], checked["summary"], started="accepted by the kubelet")
 
 
-def _started(start: Start, counts: FindingCounts) -> StyledText:
+def _started(start: Start, counts: FindingCounts, *, started: str = "") -> StyledText:
+    """Say whether the kubelet starts, in other words where only a part of what it needs was checked."""
     found = counts_text(counts)
     more = f": {found}" if found else ""
     match start["outcome"]:
@@ -178,7 +179,8 @@ def _started(start: Start, counts: FindingCounts) -> StyledText:
             tone = "bad" if counts["error"] else "unknown"
         case _:
             tone = "bad"
-    return StyledText(f"{_STARTS[start['outcome']]}{more}", tone)
+    text = started if started and start["outcome"] == "Started" else _STARTS[start["outcome"]]
+    return StyledText(f"{text}{more}", tone)
 
 
 def _holders(dump: CheckpointDump | None) -> StyledText | None:

@@ -271,7 +271,7 @@ def test_a_node_without_control_groups_has_nothing_to_show(run: Run, cpuctl: Cpu
     assert missing == ["the kubelet's cpu_manager_state", "cgroups", "processes", "interrupts"]
     table = cpuctl("audit", "-q", "-m", machine)
     assert "no findings in what could be checked" in table.out
-    assert "not checked (interrupts): interrupts: where they are delivered is unknown" in table.out
+    assert "not checked: interrupts: where they are delivered is unknown (checks: interrupts)" in table.out
     assert cpuctl("audit", "-m", machine, "--exit-zero").code == 0
     only = answer(cpuctl("audit", "-m", machine, "--check", "quota", "-o", "json"), 3)
     assert [each["checks"] for each in only["unchecked"]] == [["quota"], ["quota"]]

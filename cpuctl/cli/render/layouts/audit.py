@@ -107,7 +107,7 @@ def _closing(document: Audit) -> Iterator[Cell]:
         if many is not None
     )
     for each in document["unchecked"]:
-        yield Cell(f"not checked ({', '.join(each['checks'])}): {each['missing']}", "yellow")
+        yield Cell(f"not checked: {each['missing']} (checks: {', '.join(each['checks'])})", "yellow")
     nothing = "no findings in what could be checked" if document["unchecked"] else "no findings"
     yield Cell(f"{looked or 'no containers, threads or interrupts seen'}: {counts_text(summary) or nothing}")
     if document["node"]["cpuManagerState"] == "missing":

@@ -21,7 +21,7 @@ _SIDES: Final = ("from", "to")
 
 def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     """Lay out a comparison; *wide* names where each change is known from."""
-    yield Lines(tuple(line for side in _SIDES for line in _start(document, side)))
+    yield Lines(tuple(_starts(document)))
     unseen = [f"Not checked: {what}" for what in document["notLookedAt"]]
     if "leftOut" not in document:
         unsaid = f"Other changes are unknown: kubelet {document['from']} cannot load the configuration."
@@ -45,6 +45,16 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     if "pods" in document:
         yield Lines.of(*_pods(document, document["pods"]))
     yield Lines.of(_closing(document), *unseen)
+
+
+def _starts(document: answers.ConfigVersions) -> Iterator[Cell]:
+    """Say whether both kubelets would start, once where the same is unknown of both."""
+    one, other = document["start"]["from"], document["start"]["to"]
+    if one["outcome"] == "Undetermined" == other["outcome"] and one["why"] == other["why"]:
+        yield Cell(*start_word(one, "Either kubelet"))
+        return
+    for side in _SIDES:
+        yield from _start(document, side)
 
 
 def _start(document: answers.ConfigVersions, side: Literal["from", "to"]) -> Iterator[Cell]:

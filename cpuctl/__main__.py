@@ -43,7 +43,7 @@ def main() -> None:
     except _EndedError as ended:
         number: int = ended.args[0]
         signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)  # whoever waits for the process sees what has ended it
+        os.kill(os.getpid(), number)  # the parent process sees which signal ended it
         return
     gc.freeze()  # else Python's end goes through every object in search of cycles: a tenth of a short command
     sys.exit(code)

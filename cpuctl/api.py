@@ -302,7 +302,7 @@ class Node:
         return tuple(pod.full_name for pod in self._started.running)
 
     def copy(self) -> Node:
-        """Return the same node once more: what happens to one does not happen to the other."""
+        """Return an independent copy of the node: changes to one do not affect the other."""
         return Node(self._started.copy())
 
     def admit(self, pod: Pod) -> Decision:

@@ -229,7 +229,7 @@ class _Reporter:
             return None
         sources = self._sources("runningPods")
         with self._own("state"):
-            with suppress(CpuctlError):  # told by whoever needs them
+            with suppress(CpuctlError):  # reported by the parts that need them
                 self._state_files(Sources())
             document = verify_state(self._checked(), sources, self.source)
             self.sources.entries.update(sources.entries)

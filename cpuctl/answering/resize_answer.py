@@ -354,7 +354,7 @@ _NOT_GRANTED = "volumes show what is requested, whether granted or not"
 
 
 def inside_answer(outcome: ResizeOutcome, node: Node, rules: ResizeRules) -> list[Rereading]:
-    """Describe every variable and file that tells of resources, before and after."""
+    """Describe every variable and file that shows resources, before and after."""
     refs = outcome.request.running.spec.field_refs
     if not refs:
         return []

@@ -302,7 +302,7 @@ def _migrated(span: Span[Mapping[int, ThreadCounts]] | None) -> float | None:
 
 
 def _pressure(span: Span[Stalled]) -> answers.Pressure | None:
-    """Return shares of the time, None of a group that was made anew; averages are per cent in the file."""
+    """Return shares of the time, None for a recreated group; averages are per cent in the file."""
     some = _growth(span.seconds, span.before.some, span.after.some)
     full = _growth(span.seconds, span.before.full, span.after.full)
     if some is None:
@@ -323,7 +323,7 @@ def _span_of(seconds: float, before: Stalled | None, after: Stalled | None) -> S
 def _growth(seconds: float, before: float | None, after: float | None) -> float | None:
     """Return how much a counter has grown a second; None where it is not known at both moments.
 
-    One that has gone back has begun anew: a group was made again under the same name.
+    A counter that went back was reset: the group was created again under the same name.
     """
     return None if before is None or after is None or after < before else _rounded((after - before) / seconds)
 

@@ -27,7 +27,7 @@ def operand(name: str) -> str:
 
 
 def delete_pod(pod: StoredPod) -> str:
-    """Write the command that ends a pod; its workload makes another, which is given CPUs anew."""
+    """Return the command that deletes a pod; its workload creates another, which gets CPUs again."""
     return f"kubectl -n {quote(pod.namespace)} delete pod {operand(pod.name)}"
 
 

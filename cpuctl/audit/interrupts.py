@@ -1,4 +1,4 @@
-"""Interrupts as procfs tells of them, live or recorded (*Documentation/core-api/irq/irq-affinity.rst*).
+"""Interrupts from procfs, live or recorded (*Documentation/core-api/irq/irq-affinity.rst*).
 
 What irqbalance makes of its settings is in its manual page, *irqbalance(1)*.
 """

@@ -132,7 +132,7 @@ def check_agents(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def check_other_agents(snapshot: NodeSnapshot) -> Finding | None:
-    """Name whoever else sets CPUs, where somebody has set some that nobody expects."""
+    """Name what else sets CPUs on the node, if unexpected CPUs are set."""
     agents = [_listed(running)] if (running := _running(snapshot)) else []
     if settings := [each for each in snapshot.cpu_settings or () if not each.unit]:
         agents.append(

@@ -17,7 +17,7 @@ _KUBELET_DIRECTORIES = (
     "var/lib/kubelet",
     "var/snap/microk8s",
 )
-"""Without any of these, nothing tells of a kubelet."""
+"""Without any of these, there is no sign of a kubelet."""
 
 
 def recorded_kubelet(tree: Tree, origin: str = "", config_at: str = CONFIG) -> RecordedKubelet:

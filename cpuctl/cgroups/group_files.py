@@ -125,7 +125,7 @@ def locked(hierarchy: Path) -> Iterator[None]:
 
 
 _THREADS = ("cgroup.threads", "tasks", "cgroup.procs")
-"""v2, v1, and what v2 still tells of a group whose threads it cannot list."""
+"""v2, v1, and what v2 still has for a group whose threads it cannot list."""
 _ALLOWED = re.compile(r"^Cpus_allowed_list:[ \t]*(\S*)", re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""What a state file is, whoever reads it: its format, whether its checksums are right, and all that it holds.
+"""Inspection of state files, for any kubelet: the format, whether checksums are right, and the content.
 
 A kubelet's reading (``read_cpu_state`` and its like) depends on release and gates; this one does not.
 """

@@ -240,7 +240,7 @@ class _Journal:
             self._put(sys.stdout, json.dumps(event_document(name, answer, outcome, time.time())))
 
     def close(self) -> None:
-        """Wait until all is written, but not for whoever does not read."""
+        """Wait until everything is written, but not if the reader does not read."""
         done = self._waiting.all_tasks_done
         with done:
             done.wait_for(lambda: not self._waiting.unfinished_tasks, _READ_WITHIN)
@@ -262,7 +262,7 @@ class _Journal:
                 while line:
                     line = line[os.write(stream.fileno(), line) :]
             except OSError as error:
-                # Whoever has gone must not take the plugin along.
+                # A reader that has gone must not end the plugin.
                 if stream is sys.stdout and self._writes_events:
                     self._writes_events = False
                     self.say(Level.WARNING, f"answers can no longer be written: {os_reason(error)}")

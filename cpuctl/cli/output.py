@@ -93,7 +93,7 @@ def forget_written() -> None:
 def unanswered(error: OSError | SystemExit) -> CpuctlError:
     """Make the error for an answer that nobody takes: with files written, it says so and which these are."""
     with suppress(OSError):
-        sys.stdout.close()  # what is left in it would fail once more when the process ends
+        sys.stdout.close()  # what is left in it would fail again when the process ends
     # rich ends the process by itself where a reader has gone and SIGPIPE is ignored.
     reason = os_reason(error) if isinstance(error, OSError) else "the reader closed it"
     if not _written:
@@ -143,7 +143,7 @@ def complain(text: str) -> None:
             sys.stderr.write(f"{printable(text)}\n")
             sys.stderr.flush()
         except BrokenPipeError:
-            # What is left in the stream would end the process later, when Python writes it once more.
+            # What is left in the stream would end the process later, when Python writes it again.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stderr.fileno())
             os.close(nowhere)

@@ -60,7 +60,7 @@ class ProgressBar:
         self._bar.update(self._task, completed=done, total=total or None, counts=counts)
 
     def _begin(self, bar: Progress, what: str, done: int) -> None:
-        """Begin to count anew: what comes next has a rate of its own."""
+        """Restart counting: what follows has its own rate."""
         if self._task is not None:
             bar.remove_task(self._task)
             self._begun, self._done_before = time.monotonic(), done

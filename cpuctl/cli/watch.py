@@ -217,7 +217,7 @@ def _seconds(text: str, option: str, *, least: float = 0.0) -> float:
 
 @contextmanager
 def _woken_by_signals() -> Iterator[int]:
-    """Let signals that would end the process only wake whoever waits for the descriptor that is yielded."""
+    """Let signals that would end the process only make the yielded descriptor readable."""
     from cpuctl.cli.process import noted
 
     woken, waker = socket.socketpair()

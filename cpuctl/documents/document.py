@@ -57,7 +57,7 @@ class Document(Record):
     ``line`` is where the document begins.
 
     ``value`` holds nothing but dict, list, str, int, float, bool and None. Places are found by reading
-    the text once more, which only errors and origins ask for.
+    the text again, which only errors and origins need.
     """
 
     source: str

@@ -141,7 +141,7 @@ class NodeClaims(Copied):
     def resume(self, pods: Iterable[Pod], cpus_of: Callable[[str], CPUSet | None]) -> None:
         """Take over what has been allocated; *pods* run, and *cpus_of* tells a prepared claim's CPUs by UID.
 
-        Claims of running pods that nobody tells of may have any device.
+        Claims of running pods that are not given may have any device.
         """
         devices = {each.id: each for each in self._scheduler_view.devices}
         for claim in self.objects.claims.values():
@@ -444,7 +444,7 @@ class NodeClaims(Copied):
         return (pod.uid, each.name), claim._replace(name=f"{pod.name}-{each.name}")
 
     def _unknown_classes(self, claims: Sequence[Claim]) -> str:
-        """Name the first class of devices that no manifest tells of; its driver may offer anything."""
+        """Name the first device class that no manifest defines; its driver may offer anything."""
         asked = (
             (claim, each.class_name)
             for claim in claims

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     class _Mask(int):
         # The operations of an integer, but among masks of one kind only, and with such a mask as the result:
-        # those of a plain NewType are integers, which would have to be named anew after every step.
+        # those of a plain NewType are integers, which would have to be converted after every step.
         def __and__(self, other: Self, /) -> Self: ...  # type: ignore[override]
         def __or__(self, other: Self, /) -> Self: ...  # type: ignore[override]
         def __xor__(self, other: Self, /) -> Self: ...  # type: ignore[override]

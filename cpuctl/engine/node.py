@@ -118,7 +118,7 @@ class Node(Copied):
 
     @property
     def _running(self) -> ActivePods:
-        """The active pods with their sums, made anew where somebody has put other pods in their place."""
+        """The active pods with their totals, computed again when other pods have replaced them."""
         if not isinstance(self.active, ActivePods):
             self.active = ActivePods(self.active)
         return self.active

@@ -60,7 +60,7 @@ def _whole_cpus(resources: ResourceRequirements) -> bool:
 class PodLevelRules(Record):
     """Whether the gate PodLevelResourceManagers is on, and which managers keep what a pod has.
 
-    Without ``restores_cpus`` and ``restores_memory`` a running pod is allocated anew after a restart, and
+    Without ``restores_cpus`` and ``restores_memory`` a running pod is allocated again after a restart, and
     what it had belongs to nobody: kubernetes issues 140989 and 140906. Without ``hints_at_held_memory`` what
     it has is no hint for it then, in pod scope. Without ``passes_over`` a pod with resources of its own is
     aligned like any other, by what its containers ask for.

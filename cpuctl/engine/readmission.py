@@ -1,4 +1,4 @@
-"""A pod that comes back although it holds CPUs or memory as a whole: what is lost when it is served anew.
+"""A pod that is admitted again while it holds pod-level CPUs or memory: what a new allocation loses.
 
 Rule: kubernetes issues 140989 (CPUs) and 140906 (memory), fixed in 1.38: ``AllocatePod`` does not look
 whether the pod has its share already, and hints do not take it for the pod's.
@@ -34,7 +34,7 @@ class PodAllocation(Record):
 
 
 class Readmission(Record):
-    """What a pod held that was served anew, or refused: of this, ``lost_*`` is nobody's from then on."""
+    """What a pod held that was allocated again or refused; ``lost_*`` then belongs to nobody."""
 
     held: PodAllocation
     lost_cpus: int
@@ -55,7 +55,7 @@ def pod_allocation_of(cpu: CPUManagerState, memory: MemoryManagerState, uid: str
 
 
 def readmission_of(held: PodAllocation, cpu: CPUManagerState, memory: MemoryManagerState) -> Readmission:
-    """Compare what a pod held with what is recorded after it was admitted once more."""
+    """Compare what a pod held with what is recorded after it was admitted again."""
     served_anew = _ownerless(memory) > held.ownerless
     return Readmission(
         held=held,

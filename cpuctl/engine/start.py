@@ -126,7 +126,7 @@ def furnished(
 
 def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
     """Return the node of a kubelet that has come up."""
-    # Whoever only asks whether it does has no use for what admits pods.
+    # A caller that only asks whether it starts does not need what admits pods.
     from cpuctl.engine.cpu.provider import CPUProvider
     from cpuctl.engine.cpu.state import DelayRules
     from cpuctl.engine.memory.provider import MemoryProvider

@@ -151,7 +151,7 @@ class _Drawer(NamedTuple):
         return element("span", attributes, text(f"{cpu.number} "), letters)
 
     def _words(self, cpu: CPU) -> str:
-        """Say all there is to say of a CPU, beginning with what is seen of it, as whoever hears it needs."""
+        """Describe a CPU completely, visible facts first, for screen readers."""
         number, *more = cpu_words(cpu, self.names).split("; ")
         label = cpu_label(cpu)
         if label and not cpu.marks and more:

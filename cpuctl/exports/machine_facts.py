@@ -126,7 +126,7 @@ def topology_facts(topology: Topology) -> MachineFacts:
 
 
 def bare_nodes(topology: Topology) -> Iterator[str]:
-    """Name the NUMA nodes without CPUs, which no CPU's place tells of, and their memory."""
+    """Name the NUMA nodes without CPUs, which no CPU's location shows, and their memory."""
     for node in topology["numaNodes"]:
         if not node["cpus"]:
             memory = f", {byte_text(node['memoryBytes'])} of memory" if node["memoryBytes"] else ""

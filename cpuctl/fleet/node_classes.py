@@ -130,7 +130,7 @@ class ClassTopologies:
         return given and repr((given.zones, topology_settings(given)))
 
     def begin(self, node_class: NodeClass, name: str) -> None:
-        """Let a class begin with the object of its first node, where objects are given, or none come anew."""
+        """Start a class with its first node's object, if any are given, or if none are published later."""
         if self._given is not None or not node_class.starts:
             node_class.topology, node_class.published = (self._given or {}).get(name), True
             node_class.given = node_class.topology
@@ -165,7 +165,7 @@ class ClassTopologies:
         return topology and self._published(node_class, publisher_of(topology))
 
     def learn(self, node_class: NodeClass, after: NodeClass, pod: Pod) -> None:
-        """Let the plugin go by what it has cached, less what a pod requests, or by what comes anew."""
+        """Let the plugin go by what it has cached, less what a pod requests, or by what is published."""
         if self.reserves:
             topology = self.topology(node_class)
             after.topology, after.published = (
@@ -173,7 +173,7 @@ class ClassTopologies:
                 True,
             )
         elif node_class.published and (node_class.topology is None or not node_class.starts):
-            # Nobody publishes anew where no kubelet is known, or where no exporter runs.
+            # Nothing is published again if no kubelet is known, or if no exporter runs.
             after.topology, after.published = node_class.topology, True
 
     def refusal(self, node_class: NodeClass, request: TopologyRequest) -> Unaligned | None:

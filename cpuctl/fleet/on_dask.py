@@ -159,7 +159,7 @@ class _Handing:
         self._answering = answering
         self._shared = shared
         files = {} if shared else {name: contents(name) for name in answering.question.files}
-        # A task, no data: where the worker dies that has it, it is made anew.
+        # A task, not data: if the worker that has it dies, it is computed again.
         self._asked = client.submit(_Asked, answering, files, pure=False)
         self._sends = False
 

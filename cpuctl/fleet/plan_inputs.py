@@ -231,7 +231,7 @@ def _nodes_of(daemon: Pod, cluster: Cluster) -> frozenset[str]:
 
 
 def _moved(inputs: FleetPlanInputs, cluster: Cluster, sources: Sources) -> Iterator[Pod]:
-    """Yield the pods that controllers make anew elsewhere once their nodes are drained."""
+    """Yield the pods that controllers recreate elsewhere once their nodes are drained."""
     lost = []
     for name in inputs.drained:
         for pod in (cluster.running or {}).get(name, ()):

@@ -100,7 +100,7 @@ class NodeReader:
 
 
 class NodeSurveyor(KubeletFiles):
-    """Tells of one node after the other what a plan begins with; equal states are worked out once."""
+    """Returns what a plan starts from, node by node; equal states are computed once."""
 
     def __init__(self, inputs: FleetInputs) -> None:
         self._inputs, self._kubelet, self._releases = inputs, inputs.kubelet, inputs.releases

@@ -82,7 +82,7 @@ class JSONDecoder(Record):
 
     ``ordered``: keys are met in the order of the text, and not by name, as after a conversion from YAML.
     ``any_case``: names match fields without regard to case. ``written`` tells how a number is written in
-    JSON, where 110.0 is no integer; without it numbers were converted from YAML, and are written anew.
+    JSON, where 110.0 is no integer; without it numbers were converted from YAML, and are written again.
     """
 
     structs: Structs

@@ -90,7 +90,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
 
 
 def _disagreements(node: dict[str, Any], info: MachineInfo, config: KubeletConfiguration) -> Iterator[str]:
-    """Say where a Node's status tells of another machine or another configuration than these."""
+    """Report where a Node's status contradicts this machine or configuration."""
     from cpuctl.engine.node_resources import reservations_of_node
     from cpuctl.golang.text import GoError
 

@@ -61,7 +61,7 @@ class GivenPods(Record):
         """Return the pods as an API server stores them."""
         from cpuctl.pods.stored import stored_pod
 
-        # They come: what a status tells of containers is of others that ran elsewhere.
+        # They are new here: containers in their status ran elsewhere.
         return tuple(stored_pod(pod._replace(statuses=()), rules, self.limit_ranges) for pod in self.pods)
 
     def server(

@@ -25,12 +25,12 @@ _MOST_BYTES = 32 << 20
 
 
 class CounterFiles:
-    """Files below a root that are read every second; those that have vanished are None, and opened anew."""
+    """Files below a root that are read every second; those that have vanished are None, and opened again."""
 
     def __init__(self, root: Root) -> None:
         self.root = root
         self.replaced: set[str] = set()
-        """Files that were gone when they were read last, and there again: what they count began anew."""
+        """Files that were missing at the last reading and are back: their counters started over."""
         self._open: dict[str, int] = {}
         self._most = _room_for_files()
 
@@ -222,7 +222,7 @@ class InterruptCounts:
 
 
 def _came(then: int, now: int) -> int:
-    """Return how often it came; a count begins anew after 32 bits, and with a driver that is loaded anew."""
+    """Return how often it came; a count starts over after 32 bits, and when its driver is reloaded."""
     if now >= then:
         return now - then
     return now + (1 << 32) - then if then - now > 1 << 31 else now

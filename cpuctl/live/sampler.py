@@ -120,7 +120,7 @@ class _Track(Generic[T]):
         self._after: tuple[float, T] | None = None
 
     def put(self, at: float, value: T | None) -> None:
-        """Take another reading; None begins anew."""
+        """Take another reading; None starts over."""
         self._before, self._after = self._after, None if value is None else (at, value)
 
     @property

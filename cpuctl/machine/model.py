@@ -21,14 +21,14 @@ MAX_NUMA_NODES = 1024
 """The most NUMA nodes a Linux kernel can be built for (CONFIG_NODES_SHIFT)."""
 
 CPU_DIRECTORY, NODE_DIRECTORY = "sys/devices/system/cpu", "sys/devices/system/node"
-"""Where a kernel tells of them, from the root."""
+"""Where the kernel lists them, as paths from the root."""
 
 MAX_CACHE_USES = 128 * MAX_CPUS
 """Every CPU uses some four caches; far more would be a list of caches made to fill the memory."""
 
 
 MachineFinding: TypeAlias = Diagnostic[str]
-"""What is unusual about a machine; its place is the kernel's file, from the root, that tells of it.
+"""What is unusual about a machine; its location is the kernel's file, as a path from the root.
 
 Files that every CPU or node has are one name with an asterisk; it is empty where no kernel's files were read.
 """

@@ -115,7 +115,7 @@ SOS_FILES = (
     "installed-rpms",
     "ps",
 )
-"""What tells of a node there, beside files that stand where the node has them."""
+"""Files about a node there, in addition to those that are where the node has them."""
 SOS_CRICTL = f"{SOS_COMMANDS}/crio"
 """Where a sosreport keeps what crictl says of pods and containers."""
 CRICTL_POD, CRICTL_CONTAINER = "crictl_inspectp_", "crictl_inspect_"

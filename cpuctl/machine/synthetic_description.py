@@ -146,7 +146,7 @@ Run = tuple[CPUSet, ...]
 """Cores of one kind that follow one another: those of a socket or, where cores are dealt, of the machine."""
 
 
-@lru_cache(maxsize=4)  # whoever looks for a description tries all ways again and again
+@lru_cache(maxsize=4)  # a search for a description tries the same ones repeatedly
 def _runs(figures: Figures, arrangement: Arrangement) -> tuple[Run, ...]:
     """Give the CPUs of all cores their numbers."""
     if arrangement.interleaved:

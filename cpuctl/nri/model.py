@@ -76,7 +76,7 @@ class Sandbox(NamedTuple):
 
 
 class RuntimeContainer(NamedTuple):
-    """A container as a runtime tells of it; what it does not tell is None, ``memory`` is in bytes."""
+    """A container as the runtime describes it; what it does not say is None, ``memory`` is in bytes."""
 
     id: str
     name: str

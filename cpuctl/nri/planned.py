@@ -53,7 +53,7 @@ class PlannedPlaces:
     def __init__(self, plan: CarriedPlan) -> None:
         self._plan = plan
         self._there: dict[str, RuntimeContainer] = {}
-        # By sandbox: a pod that comes again under its name begins anew, while the old one may still end.
+        # By sandbox: a recreated pod of the same name starts over while the old one may still be ending.
         self._due: dict[str, tuple[PlannedPod, set[str]]] = {}
         self._touched = reduce(or_, map(_own, plan.pods.values()), plan.pool or CPUSet())
         self._pool: CPUSet | None = None

@@ -134,7 +134,7 @@ class Plugin:
             signal.set_wakeup_fd(before)
 
     def _wake(self) -> None:
-        """Let whoever waits look around."""
+        """Wake those who wait."""
         # It has enough to wake up for; or it has left when a second signal, or a late decision, comes.
         with suppress(OSError):
             self._waker.send(b"\0")

@@ -44,7 +44,7 @@ class Reconciler:
         self._creating.add(container.id)
         notes = [*self._placer.arrive(container)]
         place = self._placer.place(container)
-        # What it comes with is not said once more: two that set the same would fail its creation.
+        # Values that it has are not set again: if two plugins set the same one, its creation fails.
         adjust = _setting(place, container.setting)
         if place.why:
             notes.append(f"{container.full_name} {place.why}")

@@ -1,7 +1,7 @@
 """A policy that gives CPUs away as containers come (``nri run --policy``): its node, and what it remembers.
 
 The state file holds what the kubelet's own state files would, and the runtime's IDs of the containers that
-hold something. It is replaced as a whole, so that whoever is killed leaves the old one or the new one.
+hold something. It is replaced as a whole, so that a killed process leaves the old one or the new one.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class NodeOptions(Record):
 class PlanningInputs(Record):
     """What is planned, and with what: names of files and amounts as a command line has them.
 
-    ``events`` is a file that tells of rejected pods, which are kept though they have ended.
+    ``events`` is a file about rejected pods, which are kept although they have ended.
     ``include_completed`` is None where a command has no such option.
     """
 

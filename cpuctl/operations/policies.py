@@ -91,7 +91,7 @@ def choose_policy(text: str) -> ChosenPolicy:
 def choose_for_many(text: str) -> ChosenPolicy:
     """Find and load a policy for what more than one node, or more than one moment, is planned of.
 
-    Raise UsageError also for one that evicts pods: nothing would make these anew.
+    Raise UsageError also for one that evicts pods: nothing would recreate these.
     """
     chosen = choose_policy(text)
     if "post_filter" in chosen.description.steps:

@@ -257,7 +257,7 @@ _REQUESTS_HINT = "run the logger plugin with -events all"
 def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sources) -> Timeline:
     """Read what a runtime was asked, as a plugin wrote it; what is not known is a warning among *sources*.
 
-    Raise InputError for a log that tells of no pod, and for what cannot be read in it.
+    Raise InputError for a log without pods, and for what cannot be read in it.
     """
     from cpuctl.inputs.machine import load_machine
     from cpuctl.inputs.pods import load_pods

@@ -97,7 +97,7 @@ def _decided(node: Node, requests: Sequence[PodResize], path: ResizePath) -> Seq
 
 
 class GateOptions:
-    """Tells which options switch on the gates for want of which *resizes* are refused.
+    """Returns the options that enable the missing gates for which *resizes* are refused.
 
     Behind one gate another may be missing: each resize is asked again with what has been found so far, until
     it lacks none. All are asked at once, and once for the same options.
@@ -139,7 +139,7 @@ class GateOptions:
 
 
 def needed_gates(resizes: Resizes) -> dict[str, tuple[str, bool]]:
-    """Name the gate for want of which a resize is refused, and whether the API server refuses it, by UID."""
+    """Return the missing gate of a refused resize, and whether the API server refuses it, by UID."""
     from cpuctl.engine.resize.obstacles import gate_needed
     from cpuctl.engine.resize.outcome import DecidedBy
 

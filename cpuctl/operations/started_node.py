@@ -1,6 +1,6 @@
 """A kubelet that has started: pods come to it and go, and it restarts.
 
-Whoever makes a node does it here: the commands that decide about pods, and what ``import cpuctl`` offers.
+All nodes are made here: for the commands that decide about pods, and for ``import cpuctl``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class StartedNode(Copied):
         """Whether the planning and who came are all there is to know: it would come to the same again."""
 
     def copy(self) -> StartedNode:
-        """Return the same node once more."""
+        """Return an independent copy of the node."""
         copied, sources = super().copy(), Sources()
         copied.node = self.node.copy()
         sources.take_over(self.planning.sources)
@@ -129,7 +129,7 @@ class StartedNode(Copied):
         self._replayed = False
 
     def _as_it_is(self, without: StoredPod | None = None) -> Planning:
-        """Return what a kubelet finds that starts now, *without* a pod that is to come once more."""
+        """Return what a kubelet that starts now finds, *without* a pod that is to be admitted again."""
         from cpuctl.engine.saved_files import SavedFiles
 
         node, planning = self.node.copy(), self.planning

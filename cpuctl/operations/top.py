@@ -48,7 +48,7 @@ class TopNode(NamedTuple):
 
 
 class RunningNode:
-    """A node that runs, and its counters; *load* reads it anew when its CPUs are others.
+    """A node that runs, and its counters; *load* reads it again when its CPUs have changed.
 
     *clock* tells seconds that only go forward. *thorough*: all threads are looked at each time, not in turn.
     """

@@ -96,7 +96,7 @@ class Held(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A pod as ``List`` tells of it.
+    """A pod as ``List`` returns it.
 
     ``integral`` tells whether a container requests whole CPUs, ``due`` whether one that is listed is to have
     some exclusively; ``whole`` are the CPUs that the pod has as a whole (KEP-5526).
@@ -188,7 +188,7 @@ class _Writer:
             ]
             integral = any(map(_asks_whole_cpus, pod.all_containers))
             qos = pod_qos(pod).qos_class
-            # A pod that a state file alone tells of is called by its UID, and holds what Guaranteed pods do.
+            # A pod that only a state file names is called by its UID, and holds what Guaranteed pods do.
             by_state = pod.name == uid
             namespace, name = pod.namespace, pod.name
             if by_state:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _LEAST_PAUSE = 0.05
 """Seconds: as many notices as come within are taken at once."""
 _LONGEST_PAUSE = 3600.0
-"""Seconds: the kernel takes 2^31 - 1 milliseconds at most for one; whoever waits longer waits again."""
+"""Seconds: the kernel takes 2^31 - 1 milliseconds at most for one wait; longer waits are repeated."""
 _KNOWN_FROM_THE_START = (Kind.POD, Kind.STATE_FILE, Kind.KUBELET, Kind.GAP)
 
 

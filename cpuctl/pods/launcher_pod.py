@@ -102,7 +102,7 @@ def pods_of_machine(machine: VirtualMachine) -> Iterator[Pod]:
 
 
 def on_architecture(pod: Pod, architecture: str) -> Pod:
-    """Work out a pod anew for the node's architecture, where neither guest nor cluster names one."""
+    """Derive a pod again for the node's architecture, if neither guest nor cluster names one."""
     machine = pod.virtual_machine
     if machine is None or machine.architecture or not architecture:
         return pod

@@ -61,7 +61,7 @@ def manifest_of(pod: Pod) -> Manifest | None:
 
 
 def owner_of(pod: Pod) -> str | None:
-    """Return who makes a pod anew, as ``Kind/name``: empty for nobody, None for a pod that nobody wrote down.
+    """Return what recreates a pod, as ``Kind/name``: empty for nothing, None for a pod without a manifest.
 
     A pod as ``kubectl get`` prints it names its controller; kinds of others have their group.
     """

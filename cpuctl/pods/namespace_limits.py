@@ -359,7 +359,7 @@ class QuotaLedger:
     def create(self, pod: Pod, qos_class: QosClass, *, valid: bool = True) -> tuple[QuotaCharge, ...]:
         """Return what quotas make of a new pod; charge it to them where it is *valid* and none refuses it.
 
-        A static pod is charged to none, and one that is counted not once more.
+        A static pod is charged to none, and one that is counted is not charged again.
         """
         if pod.static or _name(pod) in self._counted:
             return ()

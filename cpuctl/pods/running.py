@@ -30,7 +30,7 @@ NOTHING_REPORTED = ReportedResources()
 
 
 class ResizeStatus(Record):
-    """How far a resize has come; ``pod_level`` is what the status tells of the pod's own resources.
+    """How far a resize has come; ``pod_level`` is what the status says about pod-level resources.
 
     ``waiting_since`` is when it became pending, as the API writes times: RFC 3339. ``infeasible``: it is
     pending, and the node could never grant it.

@@ -61,7 +61,7 @@ def stored_pod(
     """Return *pod* as its kubelet gets it; *limit_ranges* of other namespaces are passed over.
 
     A pod that the cluster holds already (it has a phase) is only read again; one that is to take the place of
-    *before*, as a resize wants it, gets defaults anew, and loses nothing that it had. The kubelet reads
+    *before*, as a resize wants it, gets defaults again, and loses nothing that it had. The kubelet reads
     amounts as the API server writes them: ``1.5Gi`` arrives as ``1536Mi``. A static pod never gets to an API
     server: its kubelet fills in defaults by itself, and amounts stay as they were written.
     """
@@ -177,7 +177,7 @@ def _steps(
         return
     if before is not None or not pod.phase:
         yield from admission_steps(pod, rules.server, limit_ranges, before)
-    # Whoever reads a pod from storage applies the defaults of reading.
+    # Reading a pod from storage applies the defaults of reading.
     yield from decoding_steps(rules.server)
 
 

@@ -42,7 +42,7 @@ class Koordinator(Policy):
         self.required = required
 
     def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
-        """Accumulate CPUs; raise Refusal for bad options, and for want of whole cores that are required."""
+        """Accumulate CPUs; raise Refusal for bad options, or if required whole cores are missing."""
         for name, choices in _CHOICES.items():
             if self.options[name] not in choices:
                 raise Refusal(f"{name}: expected one of {', '.join(choices)}, found {self.options[name]}")

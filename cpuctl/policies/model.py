@@ -200,7 +200,7 @@ class View(NamedTuple):
 
 
 class Policy:
-    """Base of policies: any of the eight steps may be written anew, what is left is the kubelet's own way.
+    """Base of policies: any of the eight steps may be overridden, the others are the kubelet's own.
 
     ``alignment`` says which NUMA nodes count where the Topology Manager aligns: those it has chosen
     (``hint``), any that it holds as good (``equal``), or, where it has found none that all managers prefer,
@@ -221,7 +221,7 @@ class Policy:
         return True
 
     def post_filter(self, pod: PodView, view: View) -> Iterable[str]:
-        """Name the pods to evict (UIDs) for one that is not admitted, which is then tried once more."""
+        """Name the pods to evict (UIDs) for one that is not admitted, which is then tried again."""
         return ()
 
     def pre_score(self, container: ContainerView | None, cpu: CPU, view: View) -> float:

@@ -140,7 +140,7 @@ class Basket:
         return Order(self.topology, self.free)
 
     def take(self, cpus: CPUSet) -> None:
-        """Take CPUs, whoever has them."""
+        """Take CPUs, even if others have them."""
         self.taken |= cpus
         self.free -= cpus
         self.need -= len(cpus)

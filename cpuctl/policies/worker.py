@@ -1,7 +1,7 @@
 """A process of its own for a policy: whatever it does there ends in an answer, or in an error that names it.
 
 It is forked, so that it has what the caller has, and may do with it what it likes: nothing of that comes back
-but one JSON text an answer, which is checked once more. It gets a budget of time for each question, and of
+but one JSON text an answer, which is checked again. It gets a budget of time for each question, and of
 memory in all; what it prints goes to standard error.
 """
 

@@ -117,7 +117,7 @@ def act_on_kubelet(world: World, event: KubeletEvent) -> None:
 
 
 def _reboot(world: World) -> None:
-    """Start the machine anew: nothing runs until a kubelet starts it, and volumes in memory are empty."""
+    """Restart the machine: nothing runs until a kubelet starts it, and volumes in memory are empty."""
     world.boot += 1
     for life in world.pods.values():
         for container in life.containers.values():
@@ -190,7 +190,7 @@ def replace_server(world: World, server: ApiServer) -> None:
 
 
 def update(world: World, life: PodLife, event: Update) -> None:
-    """Write a pod object anew, as somebody who applies its manifest does."""
+    """Write a pod object again, as applying its manifest does."""
     if refused := downward.refusal(world.server, event.exposed):
         text = f"update is rejected by the API server: {refused}"
         world.record(EntryKind.FORBIDDEN, text, life, message=refused)

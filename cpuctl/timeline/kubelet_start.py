@@ -176,7 +176,7 @@ def _cpu(cpu: CPU, gone: CPUSet) -> CPU:
 
 
 def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
-    """Admit a pod that runs once more."""
+    """Admit a running pod again."""
     waits = {key[1]: wait for key, wait in world.disk.waits.items() if key[0] == life.uid}
     if waits and not kubelet.setup.grace_of_pods:
         fail(world, life, "UnexpectedAdmissionError", _SWITCHED_OFF)
@@ -226,7 +226,7 @@ def _with_cpus(container: Container, count: int) -> ResourceRequirements:
 def _go_on(
     world: World, kubelet: KubeletProcess, life: PodLife, granted: StoredPod, waits: Mapping[str, SavedWait]
 ) -> None:
-    """Let scale-downs wait on that still make sense; the others begin anew, if they are still wanted.
+    """Keep pending scale-downs that still make sense; the others start over if they are still wanted.
 
     Rule: the announced redesign of KEP-6122: another boot, or another size asked for since, means a new wait.
     """

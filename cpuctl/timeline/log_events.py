@@ -1,4 +1,4 @@
-"""What a kubelet's log tells of starts, pods and decisions, whichever release wrote it.
+"""Starts, pods and decisions in the log of a kubelet of any release.
 
 Sources: ``pkg/kubelet/kubelet.go``, ``pkg/kubelet/cm``, ``pkg/kubelet/allocation`` and
 ``cmd/kubelet/app/server.go`` of 1.27 to 1.36, and the event recorder of client-go. Decisions on CPUs are
@@ -41,7 +41,7 @@ class LogEventKind(Enum):
 
 
 class LogEvent(NamedTuple):
-    """An event: ``pod`` is ``namespace/name``, ``names`` are the pods of one line that tells of several.
+    """An event: ``pod`` is ``namespace/name``, ``names`` are the pods of a line that names several.
 
     ``cpus`` are those of an assignment, ``version`` is a kubelet's that starts. ``hints`` are those for every
     resource of a line that tells some, and what all come to. ``text`` is an error or the message

@@ -108,7 +108,7 @@ class Resize(Record):
 
 
 class Update(Record):
-    """The pod object is written anew, with these containers exposed."""
+    """The pod object is written again, with these containers exposed."""
 
     pod: str
     exposed: frozenset[str]

@@ -203,7 +203,7 @@ class _HistoryWriter:
         self.turns = sorted(self._turns())
 
     def history(self) -> RuntimeHistory:
-        """Go through the requests once more, now that all containers of all pods are known."""
+        """Go through the requests again, now that all containers of all pods are known."""
         for place, request in enumerate(self.requests):
             self._take(place, request)
         made = [each for uid, each in self.reading.pods.items() if uid not in self.given]
@@ -353,7 +353,7 @@ class _HistoryWriter:
 
 
 def _names_of(pods: Iterable[_LoggedPod]) -> tuple[str, ...]:
-    """Name pods, each once: one that was made anew has its name again."""
+    """Return the names of pods, each once: a recreated pod has the same name."""
     return tuple(dict.fromkeys(each.name for each in pods))
 
 

@@ -99,7 +99,7 @@ class Simulation:
     def _settle(self, *, retried: bool = False) -> None:
         """Let follow what takes no time: pods are bound, files written, and what has changed is noted.
 
-        A resize that is refused once more is no news, and may leave traces all the same.
+        A resize that is refused again is not reported, but may leave traces.
         """
         self._tell_runtime()
         schedule(self.world)

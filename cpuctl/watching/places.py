@@ -186,7 +186,7 @@ class Notices:
         return self._handle
 
     def add(self, directory: str) -> None:
-        """Ask for notices of a directory; once more does no harm."""
+        """Watch a directory; repeated calls do no harm."""
         number = self._checked(self._library.inotify_add_watch(self._handle, os.fsencode(directory), _WANTED))
         self._paths[number] = directory
 

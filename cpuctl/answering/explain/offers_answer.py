@@ -1,4 +1,4 @@
-"""What each hint provider offered in one round of the Topology Manager, as far as a plan tells of it."""
+"""The hints of each provider in one round of the Topology Manager, as far as a plan has them."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def _headroom(plan: Plan, node: Node) -> answers.CapacityPart:
 
 
 def _state_answer(digests: Mapping[str, str]) -> answers.StatePart:
-    """Return which state the plan was made from: whoever applies it sees whether that has moved on."""
+    """Return the state that the plan was made from, so that applying it can detect changes."""
     files: list[answers.StateFile] = [
         {"path": name, "sha256": digest} for name, digest in sorted(digests.items())
     ]

@@ -188,7 +188,7 @@ class StaticPolicy(Record):
         return state.default & ~self.reserved
 
     def choose(self, state: CPUManagerState, request: CPURequest) -> PickResult:
-        """Choose CPUs, by whoever does that here."""
+        """Choose CPUs, with the policy that is in use."""
         if self.chooser is not None:
             return self.chooser.choose(self, state, request)
         return self.pick(request.offered, request.number, request.affinity)

@@ -162,7 +162,7 @@ def usable_bubble(state: CPUManagerState, pod: StoredPod) -> CPUMask | None:
 def restore_bubble(
     policy: StaticPolicy, state: CPUManagerState, request: BubbleRequest
 ) -> CPUBubble | Rejected | KubeletFault | Undetermined:
-    """Keep what a pod holds and record what is missing of it; start anew where it is of no use."""
+    """Keep what a pod holds and add what is missing; start over if it cannot be used."""
     uid = request.pod.uid
     held = usable_bubble(state, request.pod)
     if held is None:

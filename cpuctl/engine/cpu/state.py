@@ -67,7 +67,7 @@ def _joined_with(joined: _Joined, cpus: CPUMask) -> _Joined:
 
 
 def _joined_without(joined: _Joined, cpus: CPUMask) -> _Joined:
-    """Take CPUs out; what several held must be counted anew, when somebody asks."""
+    """Remove CPUs; those held by several containers are counted again on the next request."""
     return _NOTHING if cpus & joined.twice else _Joined(joined.of, joined.once & ~cpus, joined.twice)
 
 

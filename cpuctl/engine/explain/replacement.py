@@ -18,7 +18,7 @@ STOPS = (
     "to stop this, use a node affinity or taint, or a scheduler that sees NUMA nodes "
     "(NodeResourceTopologyMatch)"
 )
-"""How a text ends that tells of a loop."""
+"""The ending of a text about a loop."""
 
 _AGAIN = (
     "and the scheduler binds the next launcher pod to this node again because it does not see this "

@@ -1,6 +1,6 @@
 """A resize on its way: API server, the kubelet's own checks, resource managers, the fit into the node.
 
-Up to 1.37 a kubelet admits the pod once more with its new resources, without knowing that it runs: the
+Up to 1.37 a kubelet admits the pod again with its new resources, without knowing that it runs: the
 CPU Manager leaves what a container has, and has no hint for one of another size (kubernetes issue 140031).
 """
 
@@ -125,7 +125,7 @@ def _early(request: PodResize, path: ResizePath) -> ResizeOutcome | None:
 
 
 def _by_admission(node: Node, pod: StoredPod) -> _Found:
-    """Admit the pod anew; one that is refused runs on, with what its containers got on the way."""
+    """Admit the pod again; a refused one keeps running, with what its containers got before the refusal."""
     active = dict(node.active)
     admission = node.admit(pod)
     if not isinstance(admission.verdict, Admitted):

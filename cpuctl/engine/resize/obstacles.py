@@ -141,7 +141,7 @@ def _swaps(pod: StoredPod, container: Container) -> bool:
 
 
 def gate_needed(message: str, release: Behaviours) -> str:
-    """Name the gate for want of which a resize was refused with a message; nothing for other reasons."""
+    """Return the missing gate for which a resize was refused with a message; empty for other reasons."""
     if "alongside Memory Manager" in message:
         return EXCLUSIVE_MEMORY if release.has_gate_of_exclusive_memory else EXCLUSIVE_CPUS
     return next((gate for text, gate in _NEEDED.items() if text in message), "")

@@ -54,7 +54,7 @@ def _reference(before: Node, outcome: ResizeOutcome, path: ResizePath) -> Resize
 
 
 def _retry(node: Node, done: list[RetriedResize], path: ResizePath) -> bool:
-    """Try all that wait once more; tell whether one of them was granted."""
+    """Try all pending resizes again; return whether one of them was granted."""
     granted = False
     waiting = {each.outcome.request.desired.uid: index for index, each in enumerate(done) if _waits(each)}
     for request in retry_order([done[index].outcome.request for index in waiting.values()], path):

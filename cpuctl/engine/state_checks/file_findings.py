@@ -23,7 +23,7 @@ _State = TypeVar("_State")
 
 
 class FileFacts(Record):
-    """What a file is, whoever reads it.
+    """What a file is, regardless of the kubelet that reads it.
 
     ``wrong_checksums`` are the members whose checksum is not that of the content. ``embedded_differs``: the
     older document that the newest formats carry does not say what the file says. ``readable_by`` are the

@@ -197,7 +197,7 @@ def _whole_file(path: str, content: bytes, directory: str, minor: int) -> MainFi
 
 
 def _each(source: DropInSource, read: Callable[[str, bytes], _Read]) -> list[tuple[str, _Read]]:
-    """Read every file; where some are refused, the error is the first one's and tells of the others, too."""
+    """Read every file; if any are refused, the error is the first one's and names the others, too."""
     found, refused = [], []
     for path, content in source.files():
         try:

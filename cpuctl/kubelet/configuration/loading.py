@@ -127,7 +127,7 @@ def _base(sources: ConfigSources, minor: int) -> Layer:
 
 
 def _first_base(sources: ConfigSources, minor: int) -> Layer:
-    """Read the main file; where it is refused, the error tells of the drop-ins', too."""
+    """Read the main file; if it is refused, the error includes those of the drop-ins."""
     try:
         return _base(sources, minor)
     except ConfigRefusedError as refused:

@@ -39,7 +39,7 @@ class ValueOrigin(Record):
     def place(self) -> str:
         """Name the place for people: ``kubelet.yaml:12``, ``--max-pods``, or nothing for a default.
 
-        Finding the line reads the document once more.
+        Finding the line reads the document again.
         """
         if self.document is None:
             return self.text

@@ -1,6 +1,6 @@
 """What ``ghwc topology -f json`` prints, and ``ghwc -f json`` (ghw ``pkg/topology``, ``cpu``, ``memory``).
 
-Only the whole report tells of sockets: its section on processors lists their CPUs. Core ids count within a
+Only the full report has sockets: its section on processors lists their CPUs. Core ids count within a
 NUMA node, or in a socket.
 """
 

@@ -178,7 +178,7 @@ def _by_state(records: Iterable[_Record], places: Sequence[str]) -> tuple[dict[i
             raise record.error(f"CPU {cpu} is listed twice")
         found[cpu] = record
     if not any(_places(record, places) for record in found.values()):
-        places = ()  # the kernel tells of none
+        places = ()  # the kernel reports none
     elif _CORE in places and any(_places(record, (_CORE,)) for record in found.values()):
         places = (_CORE,)  # some kernels tell where else an offline CPU is
     offline = CPUSet.of(cpu for cpu, record in found.items() if not _is_online(record, places))

@@ -58,7 +58,7 @@ class PodResources(NamedTuple):
 
     @property
     def answered_pods(self) -> tuple[PodAllocation, ...]:
-        """All pods that an answer tells of."""
+        """All pods in an answer."""
         return (*(self.pods or ()), *(each for each in self.alone.values() if not isinstance(each, str)))
 
 

@@ -39,7 +39,7 @@ _OPENSHIFT_BEHIND = 13
 def sosreport(tree: Tree) -> tuple[Tree, SupportArchive]:
     """See a sosreport as a recording: ``ps`` tells how the kubelet runs, ``lscpu`` of CPUs that are left out.
 
-    Raise InputError where CPUs are left out and nothing tells of them.
+    Raise InputError if CPUs are missing and no other file lists them.
     """
     made = dict(_kubelet(tree))
     files = KernelFiles(tree)

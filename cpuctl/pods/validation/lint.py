@@ -52,7 +52,7 @@ class LintRules:
 
     @property
     def server(self) -> ServerRules:
-        """The rules of whoever takes the manifest: a kubelet checks static pods by the API server's code."""
+        """The rules of the API server or kubelet: a kubelet checks static pods by the API server's code."""
         node = self.pods.node
         return ServerRules(minor=node.minor, pod_level=node.pod_level) if self.static else self.pods.server
 

@@ -169,7 +169,7 @@ def objects_of(document: Document) -> Iterator[ManifestObject | Finding]:
 
 
 def _objects(at: Cursor, kind_in_list: str) -> Iterator[ManifestObject | Finding]:
-    # Items of lists are sent one by one: the API server's names for their fields begin anew.
+    # Items of lists are sent one by one: the API server's names for their fields start over.
     value, place = at.value, FieldPath(at.path, "")
     if not isinstance(value, dict):
         detail = f"expected a Kubernetes object, found {describe(value)}"

@@ -169,7 +169,7 @@ def _begin(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay:
 
 
 def _scale_down(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay: int) -> ScaleDown:
-    # Decided once more, as after a restart, it may stand in the volume already.
+    # If it is decided again, as after a restart, the volume may have it already.
     known = life.containers[name].file == cpus_text(cpus[1])
     return ScaleDown(
         pod=life.name,

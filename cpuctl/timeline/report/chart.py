@@ -45,7 +45,7 @@ class Sample(Record):
 
 
 def owners(world: World, before: Owners) -> Owners:
-    """Return who has what now; while no kubelet runs, whoever runs has what it had *before*."""
+    """Return who has what now; while no kubelet runs, running containers have what they had *before*."""
     if world.kubelet is None:
         running = {
             f"{life.name}/{name}"

@@ -250,7 +250,7 @@ class Failure(Record):
 
     @property
     def place(self) -> str:
-        """Name file, line and path of the expectation; finding the line reads the file once more."""
+        """Name file, line and path of the expectation; finding the line reads the file again."""
         if isinstance(self.where, Origin):
             return self.where.document.where(self.where.path)
         return self.where or ""

@@ -3,7 +3,7 @@
 How long it waits before it starts a container again is kubelet v1.36's ``newCrashLoopBackOff`` and
 ``doBackOff``, with client-go's ``flowcontrol.Backoff``: the first start comes at once, the next 10 s after
 the container's end, then twice as long each time, up to 5 minutes; a container that has run for twice the
-longest wait begins anew. Times are nanoseconds since the timeline began.
+longest wait starts over. Times are nanoseconds since the timeline began.
 """
 
 from __future__ import annotations

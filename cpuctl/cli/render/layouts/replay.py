@@ -67,7 +67,7 @@ def end_blocks(document: Replay, *, wide: bool) -> Iterator[Block]:  # noqa: ARG
 
 
 def _owners(rows: Sequence[ChartRow]) -> dict[str, tuple[str, str]]:
-    """Give every container of the chart a letter and a colour; after Z it begins anew."""
+    """Give every container of the chart a letter and a colour; after Z it starts over."""
     marks = zip(cycle(_LETTERS), cycle(_COLORS), strict=False)
     return {short(name): mark for name, mark in zip(owner_names(rows), marks, strict=False)}
 

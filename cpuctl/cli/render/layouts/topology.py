@@ -332,7 +332,7 @@ def _distance_lines(nodes: Sequence[NumaNode]) -> Iterator[str]:
 def synthetic_blocks(document: Topology, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
     """Lay out the line for a shell to put behind ``-m``.
 
-    A machine without one has a reason instead, for whoever renders without looking.
+    A machine without one has a reason instead, so that callers need not check.
     """
     summary = document["summary"]
     yield Lines.of(summary["synthetic"] or f"none: {summary['whyNotSynthetic']}")

@@ -2,7 +2,7 @@
 
 The reference is asked first, and its answer stands unless the text contradicts it: a rejection changes
 nothing; forbidden moves are refused under their own names, whatever kind of container asks for them; an init
-container that has ended is left alone; what fails only for want of CPUs, or by the Topology Manager's policy,
+container that has ended is left alone; what fails only for lack of CPUs, or by the Topology Manager's policy,
 is tried by the text: a container grows to a superset of what it has, and shrinks to a set between its
 baseline and what it has; one whose size stays is left alone. Containers are gone through in the kubelet's
 order, so CPUs that a later one gives up do not help an earlier one.

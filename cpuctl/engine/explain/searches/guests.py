@@ -1,7 +1,7 @@
 """Other fields of a virtual machine with which its launcher pod would be admitted.
 
 Nobody sets what the container of a guest asks for: KubeVirt works it out. So fields of the guest are changed,
-the pod is worked out anew, and tried on the node that it finds.
+the pod is derived again, and tried on the node as it is then.
 """
 
 from __future__ import annotations

@@ -30,11 +30,11 @@ def print_sources(sources: Sources, style: Style) -> None:
         if style.for_people and origin != "given":
             said = "" if value == origin else f" ({origin_text(name, origin)})"
             if name == "kubeletConfiguration" and sources.assumed_configuration:
-                said = f", because {missing_text(sources.assumed_configuration)} (set --kubelet-config FILE)"
+                said = f", because {_missing(sources.assumed_configuration)} (set --kubelet-config FILE)"
             note(f"note: {_spaced(name)}: {value or 'none'}{said}", style)
 
 
-def missing_text(place: str) -> str:
+def _missing(place: str) -> str:
     """Say that a file is not on this host, or not in a recording (``RECORDING: /PATH``)."""
     recording, _, path = place.rpartition(": ")
     return f"{path} is not in {recording}" if recording else f"{path} does not exist"

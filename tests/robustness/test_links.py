@@ -352,5 +352,5 @@ def test_what_is_assumed_is_said(root: Path) -> None:
         ("checkpoint", "verify", "--kubelet-version", "1.36"),
     ):
         done = run(*words, "-m", str(root))
-        assert f"{root}: /{HOME}/config.yaml does not exist" in done.stderr, words
+        assert f"/{HOME}/config.yaml is not in {root}" in done.stderr, words
         assert "--kubelet-config" in done.stderr

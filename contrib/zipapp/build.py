@@ -1,10 +1,10 @@
-"""Builds ``cpuctl.pyz``: cpuctl and all it needs in one file that any Python from 3.11 on runs.
+"""Builds ``cpuctl.pyz``: cpuctl and its dependencies in one file for Python 3.11 or later.
 
     python contrib/zipapp/build.py dist/cpuctl.pyz [--python python3.12 ...]
 
-Nothing in the file is compiled for a processor: PyYAML comes without its C part, ``rpds.py`` stands in for
-the compiled rpds of jsonschema, and ``psutil_linux.py`` for the compiled part of psutil. The same sources and
-the same Pythons give the same bytes.
+The file contains no machine code: PyYAML is included without its C extension, ``rpds.py`` replaces the
+compiled rpds that jsonschema needs, and ``psutil_linux.py`` replaces the C extension of psutil. Builds are
+reproducible: the same sources and Python versions give the same bytes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ PINS = ROOT / "constraints" / "zipapp.txt"
 _LEFT_OUT = re.compile(r"(^|/)(tests?|benchmarks|__pycache__)/|^_yaml/|\.(so|pyi|pyx|typed)$")
 _LICENCE = re.compile(r"\.dist-info/(?:licenses/)?((?:LICEN[CS]E|COPYING|NOTICE)[^/]*)$", re.IGNORECASE)
 _SHEBANG = b"#!/usr/bin/env python3\n"
-_BEGINNING = (1980, 1, 1, 0, 0, 0)  # of time in archives
-# One platform's files wherever this runs, so that the hashes of the pins hold; compiled parts are dropped.
+_BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest time a ZIP archive can store
+# Always download the wheels of one platform, so that the pinned hashes match; compiled modules are dropped.
 _ONE_PLATFORM = ["--platform", "manylinux2014_x86_64", "--python-version", "3.11", "--implementation", "cp"]
 
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A package as it is published."""
+    """A wheel downloaded from PyPI."""
 
     file: Path
 
@@ -46,7 +46,7 @@ class Wheel:
         return "-".join(self.file.name.split("-")[:2])
 
     def unpack(self, target: Path) -> None:
-        """Put what runs anywhere into *target*, and its licence into a folder of its own."""
+        """Unpack the platform-independent files into *target*, and the licence into ``licenses/``."""
         with zipfile.ZipFile(self.file) as archive:
             for name in archive.namelist():
                 if place := self._place(name):
@@ -59,10 +59,10 @@ class Wheel:
 
 
 def main() -> None:
-    """Build the archive that the command line names."""
+    """Build the archive that is named on the command line."""
     parser = argparse.ArgumentParser(description="Build cpuctl.pyz.")
     parser.add_argument("target", type=Path)
-    parser.add_argument("--python", action="append", default=[], help="also put its bytecode in")
+    parser.add_argument("--python", action="append", default=[], help="add its bytecode; can be repeated")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="cpuctl-zipapp-") as name:
         work = Path(name)
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def build(work: Path, target: Path, pythons: Iterable[str]) -> str:
-    """Build *target* with *work* for what lies between; return the releases whose bytecode it holds."""
+    """Build *target*, with *work* for temporary files; return the Python versions of its bytecode."""
     tree = work / "tree"
     wheels = _fetch(work / "wheels")
     for wheel in wheels:
@@ -102,8 +102,8 @@ def _add_cpuctl(tree: Path) -> None:
 
 
 def _compile(python: str, tree: Path, target: Path) -> str:
-    """Compile in a bare interpreter with a fixed hash seed, which is what makes bytecode repeatable."""
-    # -I would make Python pass over the seed.
+    """Compile in a bare interpreter with a fixed hash seed, which makes the bytecode reproducible."""
+    # Not -I: with it, Python ignores the seed.
     words = [python, "-s", "-S", "-P", str(HERE / "bytecode.py"), str(tree), str(target)]
     environment = {"PATH": os.environ.get("PATH", os.defpath), "PYTHONHASHSEED": "0"}
     done = subprocess.run(words, check=True, capture_output=True, text=True, env=environment)
@@ -133,7 +133,7 @@ def _members(tree: Path) -> Iterator[tuple[str, Path]]:
 
 def _entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _BEGINNING)
-    entry.create_system = 3  # Unix, wherever it is built
+    entry.create_system = 3  # Unix, on any build platform
     entry.external_attr = 0o100644 << 16
     return entry
 

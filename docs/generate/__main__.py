@@ -1,8 +1,8 @@
 """``python -m docs.generate``: write the reference, the manual pages and the completions (``make docs``).
 
-The output of commands shown in the other texts is brought up to date, too.
+Also updates the output of the commands that are shown in the other pages.
 
-It lives beside what it writes and outside the wheel: only this project needs it.
+Not part of the wheel: only this project needs it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from docs.generate.files import ROOT, files_on_disk, generated_files
 
 
 def main() -> None:
-    """Write what is new or has changed, and take away what nothing makes any more."""
+    """Write new and changed files, and delete those that are no longer generated."""
     wanted, present = generated_files(), files_on_disk()
     for name in present.keys() - wanted.keys():
         (ROOT / name).unlink()

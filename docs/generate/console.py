@@ -1,9 +1,9 @@
-"""Commands shown in texts, with what they print: run again, compared, brought up to date.
+"""Commands shown in pages, and their output: run again, compared and updated.
 
-A block of code marked ``console`` holds lines such as ``$ cpuctl plan -f pods.yaml``, each followed by its
-output. A line of three dots stands for any lines left out. ``; echo $?`` shows the exit code, ``> FILE``
-keeps an answer for commands further down. Commands of one text run in their order, in a directory that has
-``fixtures/``, and in a terminal of 112 columns, or of as many as ``<!-- columns: 80 -->`` says.
+A code block marked ``console`` contains lines such as ``$ cpuctl plan -f pods.yaml``, each followed by its
+output. A line of three dots matches any omitted lines. ``; echo $?`` shows the exit code; ``> FILE`` saves
+the output for later commands. The commands of a page run in order, in a directory with ``fixtures/``, and in
+a terminal of 112 columns, or as set by ``<!-- columns: 80 -->``.
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ _USUAL_COLUMNS = "112"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A command as a text shows it, in one line or several, and the lines it is said to print."""
+    """A command as shown in a page, on one line or several, and the output shown below it."""
 
     command: str
     output: tuple[str, ...]
 
 
 def texts_with_commands(root: Path) -> list[Path]:
-    """Find the texts that people write, with commands in them."""
+    """Return the hand-written pages that contain commands."""
     texts = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
     return [path for path in texts if _BLOCK.search(path.read_text(encoding="utf-8"))]
 
 
 def refreshed(text: str, root: Path) -> str:
-    """Return the text with the output that its commands have now.
+    """Return the text with the current output of its commands.
 
-    Output with lines left out is kept, also where it does not fit any more: its author knows what to show.
+    Output with omitted lines is kept even if it no longer matches: its author decides which lines to show.
     """
     with _workplace(root, _columns(text)):
         return _BLOCK.sub(lambda found: f"```console\n{_rerun(found[1])}```", text)
 
 
 def outdated(text: str, root: Path) -> list[tuple[Shown, tuple[str, ...]]]:
-    """Return the commands whose output is not what the text shows, with what they print."""
+    """Return the commands whose output differs from the text, with their current output."""
     with _workplace(root, _columns(text)):
         shown = [each for block in _BLOCK.findall(text) for each in _taken_apart(block)]
         return [(each, output) for each in shown if not _fits(each.output, output := _run(each.command))]
 
 
 def printed(command: str, root: Path) -> str:
-    """Return what a command prints, where ``fixtures/`` is."""
+    """Run a command in a directory with ``fixtures/``; return its output."""
     with _workplace(root):
         return _answer(shlex.split(command)[1:])[1]
 
@@ -84,7 +84,7 @@ def _taken_apart(block: str) -> Iterator[Shown]:
 
 
 def _fits(shown: Sequence[str], output: Sequence[str]) -> bool:
-    """Compare, ignoring blanks at the ends of lines and at the end of all."""
+    """Compare, ignoring trailing whitespace and trailing empty lines."""
     pattern = "".join(
         r"(?:.*\n)*?" if line == _LEFT_OUT else re.escape(line.rstrip()) + "\n" for line in _trimmed(shown)
     )
@@ -102,7 +102,7 @@ def _run(command: str) -> tuple[str, ...]:
     if target is not None:
         words.pop()
     if words[0] != "cpuctl":
-        raise ValueError(f"only cpuctl is run here, not {words[0]}")
+        raise ValueError(f"only cpuctl commands can be run, not {words[0]}")
     code, out, both = _answer(words[1:])
     if target is not None:
         target.write_text(out, encoding="utf-8")
@@ -111,7 +111,7 @@ def _run(command: str) -> tuple[str, ...]:
 
 
 def _answer(words: Sequence[str]) -> tuple[int, str, str]:
-    """Run cpuctl here; return its exit code, what it printed, and that with what it said on stderr."""
+    """Run cpuctl in this process; return its exit code, its stdout, and stdout and stderr combined."""
     from cpuctl.cli.app import run
 
     terminal, out = _Stream(), _Stream()
@@ -122,7 +122,7 @@ def _answer(words: Sequence[str]) -> tuple[int, str, str]:
 
 
 class _Stream(io.TextIOWrapper):
-    """A stream in memory that also writes to another one, as two streams do that are one terminal."""
+    """A stream in memory that also writes to another one, like stdout and stderr of one terminal."""
 
     copy: _Stream | None = None
 
@@ -135,7 +135,7 @@ class _Stream(io.TextIOWrapper):
         return super().write(text)
 
     def text(self) -> str:
-        """Return all that was written."""
+        """Return everything that was written."""
         self.flush()
         raw = self.buffer
         assert isinstance(raw, io.BytesIO)

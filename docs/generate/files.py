@@ -1,4 +1,4 @@
-"""All generated files: paths from the project's root, and what they shall hold."""
+"""All generated files: their paths from the project's root, and their content."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from docs.generate.schemas import schema_page
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ("docs/reference", "docs/pictures", "man", "completions")
-"""Directories that hold nothing else."""
+"""Directories that contain only generated files."""
 _SCHEMAS = "cpuctl/schemas"
-"""Beside those of answers stand those of inputs, which are written by hand."""
+"""Also contains the schemas of inputs, which are written by hand."""
 
 
 def generated_files() -> Mapping[str, str]:
-    """Make every file from the command table and the types of answers as they are now."""
+    """Generate every file from the current command table and the types of answers."""
     root = command_tree()
     commands = [each for each in root.walk() if each.words]
     pages = {f"docs/reference/{page_name(each)}": command_page(each) for each in commands}
@@ -43,7 +43,7 @@ def generated_files() -> Mapping[str, str]:
 
 
 def files_on_disk(root: Path = ROOT) -> Mapping[str, str]:
-    """Read what the generated directories hold, and the schemas of answers."""
+    """Read the generated directories and the schemas of answers."""
     paths = [path for name in GENERATED for path in sorted((root / name).rglob("*")) if path.is_file()]
     paths += [path for name in answer_schemas() if (path := root / _SCHEMAS / f"{name}.json").is_file()]
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in paths}

@@ -1,4 +1,4 @@
-"""Help texts taken apart: paragraphs, what stands as it is, examples, exit codes."""
+"""Help texts split into paragraphs, verbatim blocks, examples and exit codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VERBATIM = "\b"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph in one line, or lines that are printed as they are."""
+    """A paragraph on one line, or lines that are printed verbatim."""
 
     text: str
     verbatim: bool = False
@@ -19,7 +19,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class HelpText:
-    """``exit_codes`` are pairs of code and meaning; ``examples`` stands for itself."""
+    """The parts of a help text; ``exit_codes`` are pairs of code and meaning."""
 
     summary: str
     blocks: tuple[Block, ...]
@@ -28,7 +28,7 @@ class HelpText:
 
 
 def take_apart(help_text: str) -> HelpText:
-    """Read the help of a command as typer does: a backspace begins a paragraph that keeps its lines."""
+    """Split the help of a command as typer does: a backspace starts a verbatim paragraph."""
     blocks = [_block(part) for part in re.split(r"\n\s*\n", help_text.strip())]
     blocks = [block for block in blocks if block.text]
     examples, rest = "", []

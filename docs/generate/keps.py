@@ -1,4 +1,4 @@
-"""What of the KEPs cpuctl covers, as a page: made of ``tests/keps.toml``."""
+"""The page about KEP coverage, generated from ``tests/keps.toml``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ _TITLES = {
     5526: "Pod-Level Resource Managers",
     6122: "scale-delay-time and assigned.cpuset",
 }
-_HEAD = """# What of the KEPs cpuctl covers
+_HEAD = """# KEP coverage
 
-Section by section of the four documents: what it says that a component does, in our words, and the test that
-shows that cpuctl does it. Where releases do otherwise, cpuctl does as they do: see
-[where the kubelet differs from the KEPs](../keps.md). Sections and sentences with nothing to try say why.
+For each section of the four documents: the behaviour it describes, in our words, and the test that shows that
+cpuctl behaves the same. Where releases differ from the KEP, cpuctl follows the releases: see
+[where the kubelet differs from the KEPs](../keps.md). For sections and statements that cannot be tested, the
+last column says why.
 """
 
 
@@ -29,7 +30,7 @@ def statements(root: Path) -> list[Statement]:
 
 
 def sections(root: Path) -> dict[int, list[str]]:
-    """Read which sections each document has; those below one that stands here go with it."""
+    """Read the sections of each document; a section includes its subsections unless they are listed, too."""
     return {each["kep"]: each["sections"] for each in _table(root)["document"]}
 
 
@@ -38,12 +39,12 @@ def _table(root: Path) -> dict[str, Any]:
 
 
 def keps_page(root: Path) -> str:
-    """Write the page: one table a document."""
+    """Write the page: one table for each document."""
     table = statements(root)
     parts = [_HEAD, _counts(table)]
     for kep, title in _TITLES.items():
         rows = [_row(each) for each in table if each["kep"] == kep]
-        head = "| Section | Says | Shown by |\n| --- | --- | --- |"
+        head = "| Section | Behaviour | Test |\n| --- | --- | --- |"
         parts.append(f"## KEP-{kep}: {title}\n\n{head}\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
 
@@ -52,8 +53,8 @@ def _counts(table: list[Statement]) -> str:
     tested, departs = (sum(key in each for each in table) for key in ("test", "departs"))
     beyond = sum("why" in each and "says" in each for each in table)
     silent = sum("says" not in each for each in table)
-    counts = f"{tested} statements are shown by tests, {departs} are departed from"
-    return f"{counts}, {beyond} are not for cpuctl to answer,\n{silent} sections say nothing to try.\n"
+    counts = f"{tested} statements are tested, releases differ from {departs}"
+    return f"{counts}, {beyond} are out of scope for cpuctl;\n{silent} sections have nothing to test.\n"
 
 
 def _row(each: Statement) -> str:
@@ -64,5 +65,5 @@ def _shown(each: Statement) -> str:
     if "test" in each:
         return f"`{each['test'].removeprefix('tests/')}`"
     if "departs" in each:
-        return f"[departs](../keps.md#{each['departs']})"
+        return f"[differs](../keps.md#{each['departs']})"
     return str(each["why"])

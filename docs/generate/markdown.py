@@ -1,4 +1,4 @@
-"""The reference in Markdown: a page for every command, and a list of them."""
+"""The reference in Markdown: a page for each command, and an index."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from cpuctl.cli.completion.command_tree import Command, Option
 from docs.generate.common import ENVIRONMENT, EXIT_CODES, FILES, NOTICE
 from docs.generate.help_text import Block, take_apart
 
+_GENERATED_TEXTS = (
+    "[Schemas](schemas.md) of output and input, [configuration rules of the kubelet](kubelet-rules.md), "
+    "[differences between releases](releases.md), [KEP coverage](keps.md)."
+)
 _OTHER_TEXTS = (
-    "[Tutorial](../tutorial.md), [how-to](../how-to.md), [how managers decide](../explanation.md), "
-    "[machines in one line](../synthetic.md)."
+    "See also: [tutorial](../tutorial.md), [how-to](../how-to.md), "
+    "[how the managers decide](../explanation.md), [synthetic machines](../synthetic.md)."
 )
 
 
@@ -24,7 +28,10 @@ def command_page(command: Command) -> str:
     text = take_apart(command.help)
     parts = [f"# cpuctl {command.path}", text.summary, _code(_synopsis(command)), *_blocks(text.blocks)]
     if command.verbs:
-        parts += ["## Commands", _table(("Command", "For"), [_verb_row(each) for each in command.verbs])]
+        parts += [
+            "## Commands",
+            _table(("Command", "Description"), [_verb_row(each) for each in command.verbs]),
+        ]
     if text.examples:
         parts += ["## Examples", _code(text.examples)]
     if command.arguments:
@@ -38,15 +45,15 @@ def command_page(command: Command) -> str:
 
 
 def index_page(root: Command) -> str:
-    """Write the list of commands, with what holds for all of them."""
+    """Write the list of commands, and what applies to all of them."""
     commands = [each for each in root.walk() if each.words]
     rows = [_verb_row(each) for each in commands]
     return _page(
         [
             "# Reference",
-            "Every command with its options. `cpuctl COMMAND --help` prints the same, `man cpuctl` too.",
-            _table(("Command", "For"), rows),
-            "[Schemas](schemas.md) of answers and inputs; [what a kubelet refuses](kubelet-rules.md).",
+            "All commands and their options, as in `cpuctl COMMAND --help` and `man cpuctl`.",
+            _table(("Command", "Description"), rows),
+            _GENERATED_TEXTS,
             _OTHER_TEXTS,
             "## Exit codes",
             _table(("Code", "Meaning"), EXIT_CODES),
@@ -74,7 +81,7 @@ def _verb_row(command: Command) -> tuple[str, str]:
 
 
 def _options(command: Command) -> Iterator[str]:
-    """Write a table a panel, and no heading above the only one."""
+    """Write one table for each panel, without a heading if there is only one."""
     panels = command.panels
     for panel, options in panels.items():
         if len(panels) > 1:

@@ -1,4 +1,4 @@
-"""The pictures in the texts, drawn by cpuctl itself."""
+"""The pictures in the pages, drawn by cpuctl."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ _COMMANDS = {
 
 
 def pictures(root: Path) -> Mapping[str, str]:
-    """Draw every picture: its path from the root, and its text."""
+    """Draw every picture; return their SVG by path from the root."""
     return {f"docs/pictures/{name}.svg": printed(command, root) for name, command in _COMMANDS.items()}

@@ -1,4 +1,4 @@
-"""What is verified on which release, counted in the recorded answers; and how releases differ."""
+"""The page about releases: the number of recorded answers for each, and the differences between them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _CORPUS = Path("fixtures") / "conformance"
 _NOT_OF_A_KUBELET = frozenset({"bench_cases", "bench_16numa_full", "cpuset", "quantity"})
 _INTRODUCTION = f"""# Releases
 
-Answers recorded from real kubelets, which cpuctl gives word for word; `make conformance` runs them all and
-counts those that depend on chance as not covered. An empty cell is a topic that was not recorded on that
-release: there, cpuctl's answer follows sources and documents; in {PARTLY_RECORDED}
-it is assumed to be as in 1.{LAST_WITH_ALL}, except for known differences. Every answer that depends on it
-says so ("not verified"). The recordings are of the patch releases below; a version without a patch
-means these."""
+The number of answers that were recorded from real kubelets. cpuctl gives the same answers, word for word;
+`make conformance` runs all of them, and counts those that depend on chance as not covered. If a cell is
+empty, the topic was not recorded on that release: cpuctl follows source code and documentation, and assumes
+that {PARTLY_RECORDED} behave like 1.{LAST_WITH_ALL}, except for known differences. Every
+answer that depends on this is marked "not verified". The recordings are from the patch releases below; a
+version without a patch number means these."""
 
 _DIFFERENCES = """## Differences
 
-Each is one entry; `cpuctl config versions` tells which of them a configuration, and pods, can notice."""
-_COLUMNS = ["in force from", "area", "before", "after", "recorded on", "source"]
+To see which of these differences affect a configuration and its pods, run `cpuctl config versions`."""
+_COLUMNS = ["since", "area", "before", "after", "recorded on", "source"]
 
 
 def releases_page(root: Path) -> str:
-    """Write the page: a table of recorded answers by release and topic, and one of the differences."""
+    """Write the page: a table of recorded answers by release and topic, and a table of differences."""
     counted = recorded_answers(root)
     topics = sorted({topic for topic, _ in counted})
     rows = (
@@ -48,7 +48,7 @@ def _patch(minor: int) -> str:
 
 
 def recorded_answers(root: Path) -> Mapping[tuple[str, int], int]:
-    """Count recorded answers by topic and minor; what lies beside the folders of releases is 1.36's."""
+    """Count recorded answers by topic and minor version; files outside the release folders are for 1.36."""
     found: Counter[tuple[str, int]] = Counter()
     for path in sorted((root / _CORPUS).rglob("*.jsonl.gz")):
         topic = path.name.removesuffix(".jsonl.gz")

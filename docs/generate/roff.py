@@ -1,4 +1,4 @@
-"""Manual pages: one for every command, in the macros of man(7) that groff and mandoc share."""
+"""Manual pages: one for each command, with the man(7) macros that both groff and mandoc support."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _verbatim(text: str) -> Iterator[str]:
 
 
 def _filled(text: str) -> Iterator[str]:
-    """Break a paragraph where it is easy to read and compare: troff fills it again."""
+    """Wrap a paragraph to make diffs readable; troff fills it again."""
     return _filled_roff(_text(text))
 
 
@@ -135,7 +135,7 @@ def _plain(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Escape what troff takes for its own; the input shall be plain ASCII."""
+    """Escape troff's special characters, and characters outside ASCII."""
     escaped = "".join(
         _SPECIAL.get(each, each if each.isascii() else f"\\[u{ord(each):04X}]") for each in text
     )

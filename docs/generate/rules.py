@@ -1,4 +1,4 @@
-"""The rules that a kubelet holds its configuration against, as a page made from their table."""
+"""The page about the rules with which the kubelet validates its configuration, from their table."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from cpuctl.kubelet.validation.rules import RULES
 from cpuctl.kubelet.version import NEWEST, OLDEST
 from docs.generate.common import NOTICE, PARTLY_RECORDED
 
-_INTRODUCTION = f"""# What a kubelet refuses
+_INTRODUCTION = f"""# Configuration rules of the kubelet
 
-The rules that `cpuctl config check` holds a configuration against, in the kubelet's order and words
-(`...` where a value stands), and the releases that have them. {PARTLY_RECORDED}
-follow 1.{LAST_WITH_ALL}, as far as is known. Validation tells all that it finds; what comes after ends with
-the first error."""
-_UNSEEN = """## Not looked at
+The rules that `cpuctl config check` applies, in the order of the kubelet, with its error messages (`...` is a
+value) and the releases that have them. {PARTLY_RECORDED} are assumed to have the rules of
+1.{LAST_WITH_ALL}. `configValidation` reports all errors; the later stages stop at the first one."""
+_UNSEEN = """## Not checked
 
-What a kubelet asks of its host when it starts, and `config check` does not:"""
+What the kubelet checks when it starts, but `config check` does not:"""
 
 
 def rules_page() -> str:
-    """Write one table for every stage of the start."""
+    """Write one table for each stage of the kubelet's start."""
     later = list(dict.fromkeys(rule.stage for rule in LATER))
     tables = [_table("configValidation", RULES)]
     tables += [_table(stage, [rule for rule in LATER if rule.stage == stage]) for stage in later]
@@ -39,7 +38,7 @@ def _unseen(row: NotLookedAt) -> str:
 def _table(stage: str, rules: Iterable[Rule]) -> str:
     rows = [f"| `{rule.field}` | {_words(rule)} | {_releases(rule)} |" for rule in rules]
     return "\n".join(
-        [f"## {stage}\n", "| Setting | The kubelet's words | Releases |", "| --- | --- | --- |", *rows]
+        [f"## {stage}\n", "| Setting | Error message | Releases |", "| --- | --- | --- |", *rows]
     )
 
 

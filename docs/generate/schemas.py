@@ -1,4 +1,4 @@
-"""The schemas of answers and inputs as tables of their members."""
+"""The page about the schemas of output and input files, as tables of their fields."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Schema = Mapping[str, Any]
 
 _INTRODUCTION = """# Schemas
 
-The answers of `-o json` and `-o yaml`, and the inputs that are cpuctl's own: `cpuctl schema NAME` prints one.
-Names of members are stable and never translated; `?` marks those that may be absent. A member that a
-table calls *name* is described in the table of that name."""
+The output of `-o json` and `-o yaml`, and cpuctl's own input files. `cpuctl schema NAME` prints a schema.
+Field names are stable and never translated; `?` marks optional fields. A type in *italics* is described in
+the table of that name."""
 
 
 def schema_page(made: Mapping[str, str]) -> str:
-    """Write one section for every schema: those just *made*, and those written by hand."""
+    """Write one section for each schema: the generated ones (*made*), and those written by hand."""
     names = sorted({*schema_names(), *made})
     links = " · ".join(f"[{name}](#{name})" for name in names)
     sections = [_section(name, json.loads(made.get(name) or schema_text(name))) for name in names]
@@ -43,7 +43,7 @@ def _section(name: str, schema: Schema) -> str:
 def _table(schema: Schema) -> Iterator[str]:
     rows = list(_rows(schema, ""))
     if rows:
-        lines = ["| Member | Type | Meaning |", "|---|---|---|"]
+        lines = ["| Field | Type | Meaning |", "|---|---|---|"]
         yield "\n".join(
             [*lines, *(f"| `{path}` | {_cell(kind)} | {_cell(text)} |" for path, kind, text in rows)]
         )
@@ -53,7 +53,7 @@ def _rows(schema: Schema, path: str) -> Iterator[tuple[str, str, str]]:
     needed = set(schema.get("required", ()))
     for name, member in schema.get("properties", {}).items():
         if isinstance(member, bool):
-            continue  # a member that must not be there beside others
+            continue  # a field that excludes others
         place = f"{path}.{name}" if path else name
         yield place + ("" if name in needed else "?"), _type(member), member.get("description", "")
         yield from _below(member, place)

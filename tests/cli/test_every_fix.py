@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.support.proposals import ROOT
 
 COLLECTED = {
+    "cpuctl/answering/checkpoint/verdict_answer.py": "tests/cli/test_state_fixes.py",
     "cpuctl/audit": "tests/cli/test_audit_fixes.py",
     "cpuctl/engine/config_lints": "tests/cli/test_remark_fixes.py",
     "cpuctl/engine/pod_lints.py": "tests/cli/test_pod_lint_fixes.py",
@@ -33,7 +34,6 @@ NOT_RUN = {
         "cpuctl/messages",
     ],
     "hands on what others propose": [
-        "cpuctl/answering/checkpoint/verdict_answer.py",
         "cpuctl/answering/parts.py",
         "cpuctl/cli/render/fleet_page.py",
         "cpuctl/cli/render/node_page.py",

@@ -15,7 +15,8 @@ import pytest
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.records import replace
-from tests.cli.conftest import Cpuctl
+from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_fixes import HEAD, done
 from tests.support.proposals import not_run
 from tests.support.state_files import (
     ALL_37,
@@ -357,6 +358,79 @@ def test_nothing_is_proposed_that_is_not_run(tmp_path: Path, cpuctl: Cpuctl) -> 
         for fix in bare(each["fix"])
     }
     assert not_run(["cpuctl/engine/state_checks"], run) == []
+
+
+SETTINGS: dict[str, Any] = {
+    "cpuManagerPolicy": "static",
+    "reservedSystemCPUs": "0,8",
+    "memoryManagerPolicy": "Static",
+    "kubeReserved": {"memory": "924Mi"},  # 1Gi with what is kept free before pods are evicted
+    "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi"}}],
+}
+"""With these, a kubelet starts on the files; what is changed of it below keeps it from starting."""
+
+
+class Configured:
+    """A node whose kubelet is told by a file; a verdict is asked of its state files."""
+
+    def __init__(self, config: dict[str, Any], directory: Path, cpuctl: Cpuctl) -> None:
+        self.config, self.directory, self.cpuctl = SETTINGS | config, directory, cpuctl
+        self.followed: set[tuple[str, str]] = set()
+        write_states(directory / "state")
+
+    def call(self, *words: str) -> Any:
+        (self.directory / "kubelet.json").write_text(json.dumps(HEAD | self.config))
+        result = self.cpuctl(*words, "-o", "json", cwd=self.directory)
+        assert result.out, result
+        return json.loads(result.out)
+
+    def verify(self) -> Any:
+        told = ("-m", MACHINE, "--kubelet-config", "kubelet.json", "--kubelet-version", "1.36")
+        return self.call(*VERIFY, "state", *told)
+
+    def reserve(self, _: object, *words: str, command: str, machine: str) -> Result:
+        told = ("--kubelet-config", "kubelet.json", "--kubelet-version", "1.36")
+        return self.cpuctl("config", command, "-q", "-m", machine, *told, *words, cwd=self.directory)
+
+    def follow(self, finding: Any) -> None:
+        """Do what a fix says; where that is to ask the check of the configuration, what that says."""
+        fix = finding["fix"]
+        self.followed.add((finding["code"], re.sub(" -m .*", "", fix)))
+        if fix.startswith("cpuctl config check "):
+            found = self.call(*shlex.split(fix)[1:])["findings"]
+            fix = next(each["fix"] for each in found if each["severity"] == "error")
+        self.config = done(self.config, fix, self.reserve, MACHINE)
+
+
+WRONG_SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"reservedSystemCPUs": ""},
+    {"featureGates": {"NodeSwap": False}},
+    {"maxPods": "many", "podPidsLimit": "some", "maxOpenFiles": "few"},
+]
+
+
+def followed(config: dict[str, Any], directory: Path, cpuctl: Cpuctl) -> set[tuple[str, str]]:
+    """Follow the last fix about settings until there is none; return what was followed.
+
+    Then the kubelet reads its state files, which may not fit other reservations.
+    """
+    directory.mkdir()
+    node = Configured(config, directory, cpuctl)
+    while found := [each for each in node.verify()["findings"] if not each["file"]]:
+        assert found[-1]["severity"] == "error"
+        node.follow(found[-1])
+        left = [(each["code"], each["message"]) for each in node.verify()["findings"]]
+        assert (found[-1]["code"], found[-1]["message"]) not in left, (found[-1], left)
+    assert "NotReached" not in [each["verdict"]["outcome"] for each in node.verify()["files"]]
+    return node.followed
+
+
+def test_a_verdict_that_settings_decide_names_the_way_out(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Those of files that do not load, and the check of a configuration with which no kubelet starts."""
+    run = [followed(config, tmp_path / str(at), cpuctl) for at, config in enumerate(WRONG_SETTINGS)]
+    assert [bool(each) for each in run] == [False, True, True, True]
+    assert not_run(["cpuctl/answering/checkpoint/verdict_answer.py"], set.union(*run)) == []
 
 
 def bare(fix: str) -> tuple[str, str]:

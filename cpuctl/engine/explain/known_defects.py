@@ -196,9 +196,7 @@ _OF_WORDS = frozenset(
     {"lowers_oom_scores_of_sidecars", "tells_how_many_cpus_are_missing", "tells_no_free_cores"}
 )
 """Differences in what is said of a refusal, or told of a pod that is admitted."""
-_OF_INIT_CONTAINERS = frozenset(
-    {"admits_sidecars", "drops_what_inits_lack", "keeps_sidecars_apart", "knows_sidecars"}
-)
+_OF_INIT_CONTAINERS = frozenset({"drops_what_inits_lack", "keeps_sidecars_apart", "knows_sidecars"})
 _OF_POD_LEVEL = frozenset({"passes_over_pod_level_pods"})
 
 

@@ -8,10 +8,15 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.known_defects import MOST_PODS, known_defects, release_notes, without_effect
+from cpuctl.engine.explain.known_defects import (
+    MOST_PODS,
+    known_defects,
+    noticed,
+    release_notes,
+    without_effect,
+)
 from cpuctl.engine.explain.offers import round_of
 from cpuctl.engine.explain.scenario import Replay
-from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.sources import read_machine
@@ -236,6 +241,10 @@ def test_a_crash_is_no_endless_loop() -> None:
 
 
 MACHINE = read_machine("synthetic:1s1n16c2t,l3=4,near").info
+FULL: dict[str, Any] = {
+    "reserved_system_cpus": "0-1",
+    "cpu_manager_policy_options": {"full-pcpus-only": "true"},
+}
 UNCORE: dict[str, Any] = {
     "reserved_system_cpus": "0-1",
     "cpu_manager_policy_options": {"prefer-align-cpus-by-uncorecache": "true"},
@@ -283,12 +292,16 @@ def test_what_is_not_tried_would_change_nothing(monkeypatch: pytest.MonkeyPatch)
         told(scenario(MACHINE, pod(app(amounts, amounts)), **UNCORE))
         for amounts in ("cpu=2 memory=1Gi", "cpu=7 memory=1Gi", "cpu=40 memory=1Gi")
     ]
+    # No core is free, of which releases tell in other words.
+    ones.append(told(scenario(MACHINE, named("a", whole(30)), named("b", whole(2)), **FULL)))
     tried = [list(release_notes(one)) for one in ones]
     skipped = [without_effect(one) for one in ones]
-    assert {*skipped} == {without_effect(ones[0])}
+    assert {*skipped} == {skipped[0]}
+    assert skipped[0] <= {name for one in ones for name in noticed(one.scenario.kubelet)}, (
+        "each would be tried"
+    )
     monkeypatch.setattr("cpuctl.engine.explain.known_defects.without_effect", lambda _: frozenset())
     assert [list(release_notes(one)) for one in ones] == tried
-    assert skipped[0] <= DIFFERENCES.keys()
 
 
 def test_differences_of_init_containers_and_pod_level_resources_are_tried_where_pods_have_some() -> None:

@@ -41,7 +41,7 @@ _cpuctl_commands() {
                 'checkpoint:Show, verify, migrate and repair the kubelet'\''s state files.'
                 'audit:Find wrong CPU sets and noisy neighbours on a node, with fixes.'
                 'top:Show the load on exclusive CPUs, and who disturbs them.'
-                'report:Write a full report about a node on one HTML page.'
+                'report:Write a full report on a node as one HTML page.'
                 'watch:Watch a node, and report every finding and change.'
                 'cgroups:Show the kubelet'\''s control groups, and correct their CPU sets.'
                 'nri:Set the CPUs of containers from the container runtime (NRI).'
@@ -741,7 +741,7 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--interval)'--interval='[Seconds between samples, 0.2 to 3600.]:SECONDS: ' \
                 '(--samples)'--samples='[With -o jsonl\: exit after N samples; 0 means no limit.]:N: ' \
-                '(--once)'--once'[Sample one interval, print the answer, and exit.]' \
+                '(--once)'--once'[Print one sample and exit.]' \
                 '(-o --output)'{-o+,--output=}'[With --once\: table, wide, json or yaml. jsonl\: one sample per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--record)'--record='[Write every sample to a new file, one JSON object per line, up to 1 GiB; compressed if the name ends in .gz.]:FILE:_files' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -796,7 +796,7 @@ _cpuctl_run() {
                 '(--every)'--every='[How often threads and interrupts are sampled; 100ms or more.]:DURATION: ' \
                 '(--full)'--full='[How often the node is audited when nothing changes; 1s or more.]:DURATION: ' \
                 '(--settle)'--settle='[How long a finding must be gone, or different, before that is reported.]:DURATION: ' \
-                '(--max-cpu)'--max-cpu='[Share of one CPU that audits may use on average; samples may use the same again.]:PERCENT: ' \
+                '(--max-cpu)'--max-cpu='[Share of one CPU that audits may use on average; sampling may use as much again.]:PERCENT: ' \
                 '(--fail-on)'--fail-on='[Exit with code 3 on the first finding of this severity or worse.]:error|warning|note:(error warning note)' \
                 '(--for)'--for='[Exit with code 0 after this time.]:DURATION: ' \
                 '(--textfile)'--textfile='[Write the metrics of cpuctl audit -o prom to this file after each audit, atomically\: for node_exporter'\''s textfile collector.]:FILE:_files' \

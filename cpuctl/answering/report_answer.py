@@ -44,13 +44,13 @@ MOST_EXPLAINED = 20
 
 _NO_CONFIGURATION = "the kubelet's configuration: not in the recording, so defaults are assumed"
 _NO_CONFIGURATION_HERE = "the kubelet's configuration: {} does not exist, so defaults are assumed"
-_DESCRIBED = "the machine is only described: there are no running processes to check"
+_DESCRIBED = "the machine is only a description: there are no running processes to check"
 _NO_STATE = "the kubelet's state files are not in the recording"
 _NO_STATE_HERE = "no kubelet state files found"
-_NO_OWNERS = "cpu_manager_state is not in the recording: who holds which CPUs is unknown"
-_UNUSABLE = "{} cannot be used ({}): who holds which CPUs is unknown"
-_CHANGED = "the kubelet changed its state files meanwhile: the audit is about newer ones than the other parts"
-_NAMELESS = "the names of pods with CPUs or memory: neither in the recording nor in --pods"
+_NO_OWNERS = "cpu_manager_state is not in the recording: the owners of CPUs are unknown"
+_UNUSABLE = "{} cannot be used ({}): the owners of CPUs are unknown"
+_CHANGED = "the kubelet changed its state files during the report: the audit is newer than the other sections"
+_NAMELESS = "names of pods with CPUs or memory: neither in the recording nor in --pods"
 
 
 class ReportInputs(Record):
@@ -215,7 +215,7 @@ class _Reporter:
             self._misses("configuration", missing if here else _NO_CONFIGURATION)
         if sources.origin("kubeletVersion") == "default":
             release = sources.entries["kubeletVersion"]["value"]
-            self._misses("configuration", f"the kubelet's release: {release} is assumed")
+            self._misses("configuration", f"the kubelet version: {release} is assumed")
         unseen = (each["what"] for each in document["notLookedAt"])
         self._misses("configuration", *(text for text in unseen if text.startswith("unknown flags")))
         return document

@@ -377,7 +377,10 @@ def _unknown_of_containers(node: TopNode, window: Window) -> Iterator[tuple[str,
     if len(groups) < len(paths) or any(map(_began_anew, window.groups.values())):
         yield "used", "the cgroups of some containers have appeared or disappeared"
     if any(each.periods is None for each in groups):
-        yield "throttled", "cpu.stat of the cgroups does not count it: the cpu controller is disabled there"
+        yield (
+            "throttled",
+            "cpu.stat has no throttling counters: the cpu controller is disabled in these cgroups",
+        )
     if groups and all(each.stalled is None for each in groups):
         yield "pressure of containers", "their cgroups have no cpu.pressure"
     counts = [

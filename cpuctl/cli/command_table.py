@@ -33,7 +33,7 @@ _NODE = {
     "checkpoint": Entry("checkpoint.command", "Show, verify, migrate and repair the kubelet's state files."),
     "audit": Entry("audit", "Find wrong CPU sets and noisy neighbours on a node, with fixes."),
     "top": Entry("top", "Show the load on exclusive CPUs, and who disturbs them."),
-    "report": Entry("report", "Write a full report about a node on one HTML page."),
+    "report": Entry("report", "Write a full report on a node as one HTML page."),
     "watch": Entry("watch", "Watch a node, and report every finding and change."),
     "cgroups": Entry("cgroups", "Show the kubelet's control groups, and correct their CPU sets."),
     "nri": Entry("nri", "Set the CPUs of containers from the container runtime (NRI)."),

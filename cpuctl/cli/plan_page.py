@@ -64,9 +64,9 @@ def _sections(document: StartedPlan | NotStartedPlan, picture: Markup) -> Iterat
     yield Section("Machine", (Figure(picture),))
     if "node" in document:
         yield Section("Placements", tuple(page_parts(_placements(document))))
-        yield Section("What is left", tuple(page_parts(_left(document))))
+        yield Section("Remaining resources", tuple(page_parts(_left(document))))
         if headroom := tuple(page_parts(headroom_blocks(document, wide=True))):
-            yield Section("Room for more", headroom)
+            yield Section("Headroom", headroom)
     yield Section("Settings", (*page_parts(_node(document)), _settings(document)))
     yield Section("Inputs", tuple(_inputs(document)))
 
@@ -81,7 +81,7 @@ def _refusals(pods: Sequence[Pod]) -> Grid:
         )
         for pod in pods
     )
-    return _grid(("Pod", "Container", "Outcome", "Why"), rows)
+    return _grid(("Pod", "Container", "Outcome", "Reason"), rows)
 
 
 def _placements(document: StartedPlan) -> Iterator[Block]:

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Write a full report about a node on one HTML page.
+HELP = """Write a full report on a node as one HTML page.
 
 Contains the machine, the configuration and its findings, the state files, the owner of each CPU, and the
-audit. With pods (-f, -T), also where they would go and why some are rejected; with --timeline, also a replay.
+audit. With pods (-f, -T), also their placement and why some are rejected; with --timeline, also a replay.
 What was not recorded is reported as unknown, never as clean.
 
 --html writes one self-contained page, to email, print or attach to a ticket. Hover over a CPU to see its

@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Show exclusive CPUs as they run: their load, and who disturbs them.
+HELP = """Show the live load of exclusive CPUs, and what disturbs them.
 
 One row per container with exclusive CPUs: the load of each CPU, the CPU time used by the container and by
 others, steal, throttling, foreign threads, device interrupts, how long its threads waited to run and how
 often they moved, and pages from other NUMA nodes. Below: the shared pool with its pressure (PSI), the
-reserved CPUs, and a map of all CPUs by socket, NUMA node, L3 and core. Colour is the owner, brightness the
-load, a dash a value that the kernel does not provide.
+reserved CPUs, and a map of all CPUs by socket, NUMA node, L3 and core. Colours show owners, brightness shows
+load; a dash is a value that the kernel does not provide.
 
-The screen needs Textual: pip install 'cpuctl[top]'. --once and -o jsonl work without it; a terminal that
-can only print (TERM=dumb) gets a table every second.
+The screen needs Textual: pip install 'cpuctl[top]'. --once and -o jsonl work without it. On a terminal that
+can only print (TERM=dumb), top prints a table every second.
 
-Reads the node's counters once a second, changes nothing, and stays off exclusive CPUs.
+Reads the node's counters every second, changes nothing, and does not run on exclusive CPUs.
 
 Examples:
 
@@ -57,11 +57,11 @@ Examples:
   sudo cpuctl top --once                      # one second, as a table
   sudo cpuctl top --once -o json | jq '.containers[] | select(.others > 0.05)'
   sudo cpuctl top -o jsonl --samples 60 > minute.jsonl
-  sudo cpuctl top --record night.jsonl.gz     # keys: h shows them
+  sudo cpuctl top --record night.jsonl.gz     # press h for help
   cpuctl top --replay night.jsonl.gz
   cpuctl top --root /host                     # in a debugging pod
 
-Exit codes: 0 shown, 2 usage, or Textual is missing, 4 unusable input.
+Exit codes: 0 shown, 2 usage, or Textual is not installed, 4 unusable input.
 """
 
 
@@ -77,7 +77,7 @@ class TopOutput(StrEnum):
 
 OnceOption = Annotated[
     bool,
-    typer.Option("--once", help="Sample one interval, print the answer, and exit.", rich_help_panel=OUTPUT),
+    typer.Option("--once", help="Print one sample and exit.", rich_help_panel=OUTPUT),
 ]
 IntervalOption = Annotated[
     float, typer.Option("--interval", metavar="SECONDS", help="Seconds between samples, 0.2 to 3600.")
@@ -159,13 +159,15 @@ def _refuse_clash(context: typer.Context, record: str) -> None:
     """Raise UsageError for options that a recording already determines."""
     if record:
         hint = "copy the file instead, or omit --record"
-        raise UsageError("cannot be used with --replay: it is already recorded", where="--record", hint=hint)
+        raise UsageError(
+            "cannot be used with --replay: the samples are already recorded", where="--record", hint=hint
+        )
     others = [each for each in context.command.params if panel_of(each) in (INPUT, KUBELET)]
     for option in others:
         source = context.get_parameter_source(option.name or "")
         if option.name != "replay" and source is not None and source.name == "COMMANDLINE":
             raise UsageError(
-                "cannot be used with --replay: the recording already has its node",
+                "cannot be used with --replay: the node is part of the recording",
                 where=option.opts[-1],
                 hint=f"omit {option.opts[-1]}, or omit --replay to read a node",
             )
@@ -267,14 +269,14 @@ def _has_screen() -> bool:
     Raise UsageError where there is none, or nothing to draw with.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        hint = "use --once for one sample, -o jsonl for all"
+        hint = "use --once for one sample, or -o jsonl for all"
         raise UsageError("stdin or stdout is not a terminal", hint=hint)
     if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
         return False
     try:
         import textual  # noqa: F401
     except ImportError:
-        hint = "pip install 'cpuctl[top]'; --once and -o jsonl work without it"
+        hint = "run pip install 'cpuctl[top]'; --once and -o jsonl work without it"
         raise UsageError("the screen needs Textual, which is not installed", hint=hint) from None
     return True
 

@@ -274,14 +274,14 @@ class TopScreen(App[None]):
 
     def _write(self) -> None:
         if self._capture is None:
-            self.say("a recording cannot be captured: only the node itself can")
+            self.say("cannot write a capture: this is a recording, not a live node")
             return
         self.say("writing a capture ...")
         self.run_worker(partial(self._written, self._capture), thread=True, exclusive=True)
 
     def _written(self, capture: Callable[[], str]) -> None:
         try:
-            text = f"written: {capture()}"
+            text = f"capture written to {capture()}"
         except (CpuctlError, OSError) as error:
-            text = f"not written: {error}"
+            text = f"no capture written: {error}"
         self.call_from_thread(self.say, text)

@@ -38,12 +38,12 @@ Starts with an audit, and reports what it finds. From then on it reports each ch
 appears, changes or is resolved; a pod that is added, with its CPUs, or removed; a state file that is written;
 a kubelet that restarts. Findings are those of cpuctl audit.
 
-Changes of state files and control groups are noticed at once (inotify), those of threads and interrupts by
-sampling (--every). Each leads to an audit; without any, one runs every five minutes (--full).
+Changes of state files and cgroups are noticed at once (inotify), those of threads and interrupts by
+sampling (--every). Each change triggers an audit. Without changes, an audit runs every five minutes (--full).
 
 What the kubelet will correct itself is reported only if it still differs one cpuManagerReconcilePeriod after
-the state was written or a pod was removed. A finding is resolved after 10 seconds without it (--settle). If
-it keeps coming back, that time doubles, up to five minutes.
+the state was written or a pod was removed. A finding is resolved when it has been gone for 10 seconds
+(--settle). If it keeps coming back, that time doubles, up to five minutes.
 
 Next: cpuctl audit, for the commands that fix what was found.
 
@@ -104,7 +104,7 @@ MaxCPUOption = Annotated[
         metavar="PERCENT",
         min=0.1,
         max=100,
-        help="Share of one CPU that audits may use on average; samples may use the same again.",
+        help="Share of one CPU that audits may use on average; sampling may use as much again.",
     ),
 ]
 UntilOption = Annotated[

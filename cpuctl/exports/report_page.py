@@ -202,7 +202,7 @@ def _bar(alone: str) -> Markup:
     """Write the tools, which are shown by the script that serves them."""
     pod = joined(
         [
-            element("label", {"for": "pod"}, text(f"Show one {alone}")),
+            element("label", {"for": "pod"}, text(f"Filter by {alone}")),
             text(" "),
             leaf("input", {"id": "pod", "type": "search", "list": "pod-names", "autocomplete": "off"}),
             element("datalist", {"id": "pod-names"}),
@@ -215,7 +215,13 @@ def _bar(alone: str) -> Markup:
     )
     return element(
         "form",
-        {"class": "bar", "id": "bar", "role": "search", "aria-label": "In this report", "hidden": "hidden"},
+        {
+            "class": "bar",
+            "id": "bar",
+            "role": "search",
+            "aria-label": "Filter and layout",
+            "hidden": "hidden",
+        },
         element("span", {"id": "by-pod"}, pod),
         element("span", {"id": "told", "role": "status"}),
         element("span", {"class": "far"}, folding),
@@ -305,6 +311,7 @@ SCRIPT = """'use strict';
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const by = (id) => document.getElementById(id);
+  const counted = (count, one, more) => `${count} ${count === 1 ? one : more}`;
   const bar = by('bar'), pod = by('pod'), told = by('told');
   const rows = all('[data-pod]');
 
@@ -429,8 +436,8 @@ SCRIPT = """'use strict';
     rows.forEach((each) => { each.hidden = !is(each); seen += !each.hidden; });
     const hits = maps.flatMap((mark) => mark(wanted, is)).map((each) => each.dataset.cpu);
     const cpus = new Set(hits).size;
-    const of = maps.length ? `${seen} entries and ${cpus} CPUs of pods` : `${seen} entries of nodes`;
-    told.textContent = wanted ? `${of} with this name` : '';
+    const found = [counted(seen, 'entry', 'entries'), ...(maps.length ? [counted(cpus, 'CPU', 'CPUs')] : [])];
+    told.textContent = wanted ? `${found.join(', ')} found` : '';
   };
   const maps = all('.map').filter((each) => each.querySelector('.cpu')).map(wire);
   const names = [...new Set(rows.map((each) => each.dataset.pod).filter(Boolean))].sort();
@@ -452,7 +459,7 @@ SCRIPT = """'use strict';
     each.tabIndex = 0;
     each.setAttribute('role', 'group');
     const title = fold ? fold.querySelector('h2').textContent : 'Table';
-    each.setAttribute('aria-label', `${title}, scroll sideways`);
+    each.setAttribute('aria-label', `${title}, scrollable`);
   });
   addEventListener('resize', reach);
   addEventListener('toggle', reach, true);

@@ -66,9 +66,9 @@ def verdict(report: Report) -> StyledText:
     found, unknown = list(_wrong(report)), report["summary"]["unknown"]
     if found:
         tone = _worst(tone for _, tone in found)
-        return StyledText(f"{'; '.join(text for text, _ in found)}{_not_known(unknown, ', and ')}", tone)
+        return StyledText(f"{'; '.join(text for text, _ in found)}{_not_known(unknown)}", tone)
     if unknown:
-        return StyledText(f"No problems found in what could be checked{_not_known(unknown, '; ')}", "unknown")
+        return StyledText(f"No problems found in what could be checked{_not_known(unknown)}", "unknown")
     return StyledText("No problems found", "good")
 
 
@@ -94,15 +94,13 @@ def _wrong(report: Report) -> Iterator[tuple[str, Tone]]:
     if refused := summary["notAdmitted"]:
         yield f"{counted(refused, 'pod')} would not be admitted", "bad"
     if unmet := summary["unmet"]:
-        yield f"{counted(unmet, 'expectation')} of the timeline not met", "bad"
+        yield f"{counted(unmet, 'timeline expectation')} not met", "bad"
     if text := counts_text(summary, with_notes=False):
         yield text, "bad" if summary["error"] else "warn"
 
 
-def _not_known(unknown: int, before: str) -> str:
-    if not unknown:
-        return ""
-    return f"{before}{counted(unknown, 'thing')} {'is' if unknown == 1 else 'are'} unknown"
+def _not_known(unknown: int) -> str:
+    return f"; {counted(unknown, 'item')} unknown" if unknown else ""
 
 
 def counts_text(counts: FindingCounts, *, with_notes: bool = True) -> str:
@@ -135,7 +133,7 @@ def _standing(report: Report, part: ReportPart, status: StyledText | None) -> St
         why = next((each["what"] for each in report["unknown"] if each["part"] == part), "unknown")
         status = StyledText(why, "unknown")
     elif unknown:
-        status = StyledText(f"{status.text}{_not_known(unknown, '; ')}", _worst((status.tone, "unknown")))
+        status = StyledText(f"{status.text}{_not_known(unknown)}", _worst((status.tone, "unknown")))
     return Standing(part, PARTS[part], status)
 
 
@@ -156,7 +154,7 @@ def machine_text(topology: Topology) -> str:
 def _machine(topology: Topology) -> StyledText:
     kubelet, text = topology["kubelet"], machine_text(topology)
     if "error" in kubelet:
-        return StyledText(f"{text}; the kubelet does not start on it: {kubelet['error']}", "bad")
+        return StyledText(f"{text}; the kubelet would not start on this machine: {kubelet['error']}", "bad")
     severities = [each["severity"] for each in topology["findings"]]
     if severities:
         text += f"; {counted(len(severities), 'finding')}"

@@ -123,7 +123,7 @@ class Recording(NamedTuple):
         try:
             document: Top = json.loads(zlib.decompress(line.packed))
         except (ValueError, RecursionError):
-            raise InputError(f"is not JSON, {_EXPECTED}", where=where) from None
+            raise InputError(f"is not JSON: {_EXPECTED}", where=where) from None
         if not self.check(document):
             raise InputError(f"{_EXPECTED}: {_objection(document)}", where=where)
         return document
@@ -164,7 +164,7 @@ def read_recording(name: str) -> Recording:
         raise unreadable(error, name) from None
     if not lines:
         why = f" that can be played ({remarks[0]})" if remarks else ""
-        raise InputError(f"does not contain a sample{why}, {_EXPECTED}", where=name)
+        raise InputError(f"does not contain a sample{why}: {_EXPECTED}", where=name)
     recording = Recording(name, lines, remarks, quick_check(json.loads(schema_text(_SCHEMA))))
     recording.moment(0)
     return recording
@@ -178,10 +178,10 @@ def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]
         if line.length > _LONGEST_LINE:
             too_long, passed_over = too_long + 1, passed_over + line.length
             if passed_over > _MOST_PASSED_OVER:
-                raise InputError(f"its lines are too long, {_EXPECTED}", where=f"{name}:{number}")
+                raise InputError(f"its lines are too long: {_EXPECTED}", where=f"{name}:{number}")
             if too_long <= _MOST_LISTED:
                 most = byte_text(_LONGEST_LINE)
-                remarks.append(f"line {number} has {line.length} bytes, more than {most}, and is left out")
+                remarks.append(f"line {number} has {line.length} bytes, more than {most}, and is skipped")
             continue
         if len(lines) == _MOST_MOMENTS or kept > _MOST_KEPT:
             count = counted(len(lines), "sample")
@@ -193,7 +193,7 @@ def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]
         if text.flaw:
             remarks.append(text.flaw)
     if too_long > _MOST_LISTED:
-        remarks.append(f"{too_long - _MOST_LISTED} more lines are too long, and are left out")
+        remarks.append(f"{too_long - _MOST_LISTED} more lines are too long, and are skipped")
     return tuple(lines), tuple(remarks)
 
 
@@ -229,7 +229,7 @@ class _Text:
                 yield _ReadLine(b"", length)
                 return
         if length:
-            self.flaw = self.flaw or "the last line is incomplete, and is left out"
+            self.flaw = self.flaw or "the last line is incomplete, and is skipped"
 
     def _pieces(self) -> Iterator[bytes]:
         packed = self._file.read(len(_COMPRESSED)) == _COMPRESSED
@@ -249,7 +249,7 @@ class _Text:
                 try:
                     piece = unpacker.decompress(data, _PIECE)
                 except zlib.error:
-                    self.flaw = "the file is damaged: the rest is left out"
+                    self.flaw = "the file is damaged: the rest is skipped"
                     yield from _up_to_damage(before, data)
                     return
                 yield piece
@@ -257,7 +257,7 @@ class _Text:
                 if unpacker.eof:
                     data, piece = unpacker.unused_data, b""
         if not unpacker.eof and ending != _FLUSHED:
-            self.flaw = "the file is truncated: its end is left out"
+            self.flaw = "the file is truncated: its end is missing"
 
 
 def _up_to_damage(unpacker: zlib._Decompress, data: bytes) -> Iterator[bytes]:

@@ -243,8 +243,8 @@ def _remark(before: str, now: str) -> str:
     if now == before:
         return ""
     if now:
-        return f"inotify is incomplete ({now}): control groups are sampled, too"
-    return "inotify is complete again: control groups are no longer sampled"
+        return f"inotify cannot watch everything ({now}): cgroups are sampled, too"
+    return "inotify watches everything again: cgroups are no longer sampled"
 
 
 def _checksums(look: Look) -> dict[str, str]:

@@ -123,13 +123,13 @@ def test_a_state_file_that_cannot_be_used_is_there_all_the_same(cpuctl: Cpuctl, 
     node = written({**files, path: files[path][:50]}, tmp_path / "node")
     report = asked(cpuctl, "report", str(node), *V36)
     (missing,) = (each["what"] for each in report["unknown"] if each["part"] == "holders")
-    problem = "cannot be used (unexpected end of JSON input): who holds which CPUs is unknown"
+    problem = "cannot be used (unexpected end of JSON input): the owners of CPUs are unknown"
     assert missing == f"{node}: {path} {problem}"
 
 
 def test_a_machine_that_is_only_described_has_nothing_to_look_at(cpuctl: Cpuctl) -> None:
     report = answer(cpuctl("report", "synthetic:1s1n4c2t", "-q", "-o", "json"))
-    described = "the machine is only described: there are no running processes to check"
+    described = "the machine is only a description: there are no running processes to check"
     assert {each["part"] for each in report["unknown"] if each["what"] == described} == {
         "state",
         "holders",
@@ -208,7 +208,7 @@ def test_people_read_a_summary(columns: int, cpuctl: Cpuctl) -> None:
     assert "State files" in out
     assert "whole" not in out
     lines = out.splitlines()
-    assert lines[0] == "node: The kubelet would not start; 5 errors, 7 warnings, and 1 thing is unknown"
+    assert lines[0] == "node: The kubelet would not start; 5 errors, 7 warnings; 1 item unknown"
     assert any(line.startswith("error: telco/gateway/forwarder: it has exclusive CPUs 4-7") for line in lines)
     assert not any(line.startswith("note: ") for line in lines)
     wide = cpuctl("report", NODE, *PODS, *V36, *MANIFESTS, "-q", "-o", "wide", columns=columns).out
@@ -248,7 +248,7 @@ def test_an_audit_of_newer_state_files_than_the_other_parts_is_told(
 ) -> None:
     node = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
     words = ("report", str(node), *V36, "-q", "-o", "json")
-    told = "the kubelet changed its state files meanwhile"
+    told = "the kubelet changed its state files during the report"
     assert told not in json.dumps(answer(cpuctl(*words)))
     times, read = [0], DirectoryTree.read
 

@@ -44,7 +44,9 @@ def test_one_moment_as_a_table(node: str, cpuctl: Cpuctl) -> None:
     assert lines[0].endswith("8 CPUs, cgroup v2, CPU Manager policy static")
     (row,) = (line.split() for line in lines if "server" in line and "thread" not in line)
     assert row[1:] == ["server", "1,5", "50", "100", "1.00", "0.50", "0%", "0%", "1", "30", "0ms", "0", "0"]
-    assert any("500 (stray), thread of /system.slice/backup.service, on CPU 5" in line for line in lines)
+    assert any(
+        "500 (stray), thread in cgroup /system.slice/backup.service, on CPU 5" in line for line in lines
+    )
     assert any(line.split()[:4] == ["shared", "pool", "0,2-4,6-7", "4.2%"] for line in lines), result.out
 
 

@@ -106,7 +106,7 @@ def test_keys_sort_filter_and_open(recording: Recording) -> None:
         assert "by PSI" in text(pilot)
         await pilot.press("s", "s", "r")
         order = [line[0] for line in lines(pilot) if line[:8] in ("a server", "b front ")]
-        assert (order, "by NAME reversed" in text(pilot)) == (["b", "a"], True)
+        assert (order, "by NAME, reversed" in text(pilot)) == (["b", "a"], True)
         await pilot.press("/", "f", "r", "x", "backspace", "o", "enter")
         assert [line[0] for line in lines(pilot) if line[:8] in ("a server", "b front ")] == ["b"]
         await pilot.press("escape", "r", "down", "enter")
@@ -114,7 +114,7 @@ def test_keys_sort_filter_and_open(recording: Recording) -> None:
         assert "\nCPUs 2,6 on NUMA node 1, load" in text(pilot)
         assert "\nits threads used" in text(pilot)
         await pilot.press("escape", "up", "enter")
-        assert "500 (stray), /system.slice/backup.service" in text(pilot)
+        assert "500 (stray), cgroup /system.slice/backup.service" in text(pilot)
         assert "24 PCI-MSI 524288-edge eth0" in text(pilot)
         app.document["containers"][0] |= {"cpus": "5", "numaNodes": "", "threads": 1}
         app.draw()
@@ -133,7 +133,7 @@ def test_the_map_alone_has_a_cursor_and_opens_a_cpu(recording: Recording) -> Non
         await pilot.press("right", "right")
         assert "CPU 1: shop/database-0/server, busy 33%" in text(pilot)
         await pilot.press("enter")
-        assert "foreign: 500 (stray)" in text(pilot)
+        assert "foreign thread: 500 (stray)" in text(pilot)
         await pilot.press("escape", "m")
         assert "a server" in text(pilot)
 
@@ -147,7 +147,7 @@ def test_a_recording_goes_back_and_forth_and_says_where_it_ends(recording: Recor
         await pilot.press("left")
         assert any("a6" in line for line in lines(pilot)), text(pilot)
         await pilot.press("space", "w")
-        assert "a recording cannot be captured" in text(pilot)
+        assert "cannot write a capture" in text(pilot)
         app = pilot.app
         assert isinstance(app, TopScreen)
         for _ in range(3):
@@ -194,7 +194,7 @@ def test_a_frozen_node_is_looked_at_all_the_same(recording: Recording) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fails", "told"), [(False, "written: node7.tar.gz"), (True, "not written: no room")]
+    ("fails", "told"), [(False, "capture written to node7.tar.gz"), (True, "no capture written: no room")]
 )
 def test_a_capture_is_written_beside(fails: bool, told: str, recording: Recording) -> None:
     def capture() -> str:

@@ -41,7 +41,7 @@ def test_a_machine_is_as_bad_as_its_worst_finding(severities: tuple[str, ...], t
         (report(), "No problems found", "good"),
         (
             report(unknown=1),
-            "No problems found in what could be checked; 1 thing is unknown",
+            "No problems found in what could be checked; 1 item unknown",
             "unknown",
         ),
         (report("Undetermined"), "Unknown whether the kubelet would start", "unknown"),
@@ -53,7 +53,7 @@ def test_a_machine_is_as_bad_as_its_worst_finding(severities: tuple[str, ...], t
         (report("Undetermined", error=1), "Unknown whether the kubelet would start; 1 error", "bad"),
         (report("Refused"), "The kubelet would not start", "bad"),
         (report(warning=2), "2 warnings", "warn"),
-        (report(warning=2, unknown=2), "2 warnings, and 2 things are unknown", "warn"),
+        (report(warning=2, unknown=2), "2 warnings; 2 items unknown", "warn"),
     ],
 )
 def test_the_verdict_has_the_colour_of_the_worst_that_it_says(document: Any, text: str, tone: str) -> None:

@@ -71,7 +71,7 @@ def test_a_disk_that_is_full_at_the_end_is_told(moments: list[Any], tmp_path: Pa
         recorder.close()
     recorder.close()  # and that was it
     played = read_recording(str(path))
-    assert played.remarks == ("the file is truncated: its end is left out",)
+    assert played.remarks == ("the file is truncated: its end is missing",)
     assert [played.moment(at) for at in range(len(played.lines))] == moments[:1]
 
 
@@ -103,7 +103,7 @@ def test_a_compressed_recording_is_played_up_to_where_it_is_damaged(
     path.write_bytes(data)
     played = read_recording(str(path))
     assert (len(played.lines), played.moment(0)) == (1, moments[0])
-    assert played.remarks == ("the file is damaged: the rest is left out",)
+    assert played.remarks == ("the file is damaged: the rest is skipped",)
 
 
 def test_recordings_that_were_put_together_are_played_one_after_the_other(
@@ -129,7 +129,7 @@ def test_a_line_that_is_not_whole_is_left_out(moments: list[Any], tmp_path: Path
     path = tmp_path / "cut.jsonl"
     path.write_text(json.dumps(moments[0]) + "\n" + json.dumps(moments[1])[:100])
     played = read_recording(str(path))
-    assert (len(played.lines), played.remarks) == (1, ("the last line is incomplete, and is left out",))
+    assert (len(played.lines), played.remarks) == (1, ("the last line is incomplete, and is skipped",))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -141,7 +141,7 @@ def test_a_line_that_is_too_long_is_passed_over(
     path = tmp_path / "top.jsonl"
     path.write_bytes(pack(b"\n".join((first, b"x" * ((16 << 20) + 1), second, wrong, b""))))
     played = read_recording(str(path))
-    assert played.remarks == ("line 2 has 16777217 bytes, more than 16Mi, and is left out",)
+    assert played.remarks == ("line 2 has 16777217 bytes, more than 16Mi, and is skipped",)
     assert [played.moment(at) for at in (0, 1)] == moments[:2]
     with pytest.raises(InputError) as caught:
         played.moment(2)

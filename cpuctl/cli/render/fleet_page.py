@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def fleet_page(report: FleetReport) -> Markup:
     """Write the index."""
-    left_out = [f"not read: {few(report['passedOver'])}"] if report["passedOver"] else []
+    left_out = [f"skipped: {few(report['passedOver'])}"] if report["passedOver"] else []
     head = Head("Fleet", styled_text(opening(report)), left_out)
     return report_page(head, list(_cards(report)), list(_chapters(report)), alone="node")
 
@@ -31,7 +31,8 @@ def fleet_page(report: FleetReport) -> Markup:
 def _cards(report: FleetReport) -> Iterator[Card]:
     summary = report["summary"]
     wrong: Tone = "bad" if summary["wrong"] or summary["unreadable"] else "good"
-    told = f"{summary['wrong']} of {counted(summary['nodes'], 'node')} with problems"
+    have = "has" if summary["wrong"] == 1 else "have"
+    told = f"{summary['wrong']} of {counted(summary['nodes'], 'node')} {have} problems"
     if summary["unreadable"]:
         told += f", {summary['unreadable']} unreadable"
     yield Card("Nodes", StyledText(told, wrong), "nodes")

@@ -82,7 +82,7 @@ def _chapters(report: Report) -> Iterator[Chapter]:
         yield Chapter("findings", "Findings", (Facts(found),))
     if report["unknown"]:
         unknown = tuple(f"{PARTS[each['part']]}: {each['what']}" for each in report["unknown"])
-        yield Chapter("unknown", "Not known", (Unknowns(unknown),))
+        yield Chapter("unknown", "Unknown", (Unknowns(unknown),))
     yield Chapter("holders", PARTS["holders"], tuple(_holders(report)))
     if "plan" in report:
         yield Chapter("pods", PARTS["pods"], tuple(_pods(report, report["plan"])))
@@ -196,7 +196,7 @@ def _pods(report: Report, plan: StartedPlan | NotStartedPlan) -> Iterator[Item]:
     for each in report.get("explanations", ()):
         yield _explained(each)
     if left := report.get("unexplained"):
-        text = f"not explained here: {', '.join(left)} (cpuctl explain POD)"
+        text = f"not explained here: {', '.join(left)} (use cpuctl explain POD)"
         yield Sentences((StyledText(text, "warn"),))
     yield Fold(StyledText("Remaining resources"), tuple(_left(plan)))
 

@@ -40,7 +40,7 @@ from cpuctl.phrases import counted, named
 from cpuctl.visible_text import printable
 
 if TYPE_CHECKING:
-    from cpuctl.answers.top import CPU, Container, CPUs, Interrupts, Top
+    from cpuctl.answers.top import CPU, Container, CPUs, ForeignThread, Interrupts, Top
 
 _HEAD = "reverse"
 _LEAST_ROWS = 4
@@ -162,9 +162,9 @@ def screen(document: Top, view: View, width: int, height: int, *, color: bool) -
 def _status(view: View) -> str:
     if view.status:
         return f" {view.status}"
-    order = f"by {view.sort}{' reversed' if view.reverse else ''}"
-    wanted = f", only {view.text!r}" if view.text else ""
-    keys = f"h help  q quit  s sort ({order}{wanted})  / filter  m map  Space freeze"
+    order = f"by {view.sort}{', reversed' if view.reverse else ''}"
+    wanted = f" ({view.text!r})" if view.text else ""
+    keys = f"h help  q quit  s sort ({order})  / filter{wanted}  m map  Space freeze"
     return f" {'FROZEN  ' if view.frozen else ''}{keys}"
 
 
@@ -289,23 +289,25 @@ def _map_page(document: Top, view: View, width: int, height: int, *, color: bool
 _BAR = 40
 _KEYS = (
     ("up, down", "select a container, or a CPU on the map"),
-    ("Enter, Esc", "open it, go back"),
-    ("m", "only the map of CPUs; the arrow keys select one"),
+    ("Enter, Esc", "open the selected row or CPU, or go back"),
+    ("m", "show only the map; the arrow keys select a CPU"),
     ("s, S", "sort by the next or previous column"),
     ("r", "reverse the sort order"),
     ("/", "filter containers and pods by name"),
-    ("Space", "freeze or continue (a recording: pause or play)"),
+    ("Space", "freeze or resume (pause or play a recording)"),
     ("left, right", "previous or next sample of a recording"),
-    ("w", "write a capture of the node as it is now"),
+    ("w", "write a capture of the node to the current directory"),
     ("h, ?", "this help"),
     ("q", "quit"),
 )
 _MEANINGS = (
+    "LOAD: how busy its CPUs are. STEAL: CPU time taken by the hypervisor.",
+    "THROTTLED: share of time in which its quota stopped it.",
     "USED: CPU time of the container, in CPUs. OTHERS: CPU time of others on its CPUs.",
-    "FOREIGN: threads of others seen there. IRQ/S: device interrupts per second.",
-    "WAIT: time its threads waited to run, per second. MIGR/S: moves per second.",
-    "NUMA/S: pages per second from NUMA nodes other than its own.",
-    "PSI: share of time in which a thread of its group waited. A dash: unknown.",
+    "FOREIGN: threads of others seen on its CPUs. IRQ/S: device interrupts per second.",
+    "WAIT: time its threads waited to run, per second. MIGR/S: moves between CPUs.",
+    "NUMA/S: pages per second meant for its NUMA nodes, but allocated on others.",
+    "PSI: share of time in which a thread waited for a CPU. A dash: unknown.",
 )
 
 
@@ -339,8 +341,8 @@ def cpu_page(document: Top, cpu: CPU) -> Iterator[Line]:
         each for row in document["containers"] for each in row["foreign"] or () if each["cpu"] == cpu["cpu"]
     ]
     for each in {each["tid"]: each for each in seen}.values():
-        thread = f"{each['tid']} ({each['comm']}) of {each['cgroup']}"
-        yield [Cell(f"foreign: {thread}, {share(each['ran'])} of a CPU")]
+        thread = f"{each['tid']} ({each['comm']}), {_kind(each)}"
+        yield [Cell(f"foreign thread: {thread}, {share(each['ran'])} of a CPU")]
 
 
 def container_page(container: Container, *, color: bool) -> Iterator[Line]:
@@ -359,8 +361,9 @@ def container_page(container: Container, *, color: bool) -> Iterator[Line]:
     steal = share(container["steal"])
     yield [Cell(f"throttled {throttled} of the time ({often} periods per second); steal {steal}")]
     waited, moved = seconds(container["runQueueDelay"]), rate(container["migrations"])
-    yield [Cell(f"threads waited to run {waited} per second, and moved {moved} times per second")]
-    yield [Cell(f"NUMA misses on its nodes: {rate(container['numaMisses'])} pages per second")]
+    yield [Cell(f"its threads waited to run {waited} per second, and changed CPUs {moved} times per second")]
+    pages = rate(container["numaMisses"])
+    yield [Cell(f"{pages} pages per second meant for its NUMA nodes were allocated on others")]
     if pressure := container["pressure"]:
         now, average = (
             f"some {share(pressure['some'])}, full {share(pressure['full'])}",
@@ -374,14 +377,9 @@ def container_page(container: Container, *, color: bool) -> Iterator[Line]:
 
 
 def _interrupts(interrupts: Interrupts) -> Iterator[Line]:
-    parts = {"devices": "devices", "timer": "timer", "others": "other CPUs"}
-    counts = {"devices": interrupts["devices"], "timer": interrupts["timer"], "others": interrupts["others"]}
-    yield [
-        Cell(
-            "interrupts per second: "
-            + ", ".join(f"{word} {rate(counts[key])}" for key, word in parts.items())
-        )
-    ]
+    devices, timer, others = (rate(interrupts[key]) for key in ("devices", "timer", "others"))
+    sources = f"{devices} from devices, {timer} from the timer, {others} from other CPUs"
+    yield [Cell(f"interrupts per second: {sources}")]
     for each in interrupts["most"]:
         yield [Cell(f"  {rate(each['rate']):>6}  {each['name']} {each['title']}")]
 
@@ -393,6 +391,9 @@ def _foreign_threads(container: Container, *, color: bool) -> Iterator[Line]:
         return
     yield [Cell(f"foreign threads: {len(foreign) or 'none seen'}", "bold red" if foreign and color else "")]
     for each in foreign:
-        kind = "kernel" if each["kernel"] else each["cgroup"]
-        thread = f"{each['tid']} ({each['comm']}), {kind}"
+        thread = f"{each['tid']} ({each['comm']}), {_kind(each)}"
         yield [Cell(f"  CPU {each['cpu']}: {thread}, {share(each['ran'])} of a CPU")]
+
+
+def _kind(thread: ForeignThread) -> str:
+    return "kernel thread" if thread["kernel"] else f"cgroup {thread['cgroup']}"

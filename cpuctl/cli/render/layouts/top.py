@@ -118,7 +118,7 @@ def _part(name: str, part: CPUs) -> tuple[Cell, ...]:
 def _foreign(document: Top) -> Iterator[Cell]:
     for container in document["containers"]:
         for each in container["foreign"] or ():
-            kind = "kernel thread" if each["kernel"] else f"thread of {each['cgroup']}"
+            kind = "kernel thread" if each["kernel"] else f"thread in cgroup {each['cgroup']}"
             yield Cell(
                 f"  {each['tid']} ({each['comm']}), {kind}, on CPU {each['cpu']} of "
                 f"{full_name(container)}: {share(each['ran'])} of a CPU"

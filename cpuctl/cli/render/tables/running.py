@@ -82,7 +82,7 @@ def full_name(container: Container) -> str:
 def top_heading(document: Top) -> str:
     """Report which node this is, and of when."""
     node, policy = document["node"] or "node", document["cpuManagerPolicy"]
-    groups = f"cgroup v{document['cgroupVersion']}" if document["cgroupVersion"] else "no control groups"
+    groups = f"cgroup v{document['cgroupVersion']}" if document["cgroupVersion"] else "no cgroups"
     known = f"CPU Manager policy {policy}" if policy else "no CPU Manager state"
     return (
         f"{node}, {document['time'][11:19]} UTC, {document['seconds']:.1f} s: "

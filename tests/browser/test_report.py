@@ -183,7 +183,7 @@ def test_who_would_hold_what_has_a_map_of_its_own(pages: Path, window: Driver) -
     assert window.run("return document.getElementById('pod').value;") == "default/web"
     assert window.run(AFTER)[2] == [first, second]
     assert window.run(HITS) == []
-    assert window.run("return document.getElementById('told').textContent;").endswith("PLACEHOLDER")
+    assert window.run("return document.getElementById('told').textContent;").endswith(", 2 CPUs found")
 
 
 def test_parts_fold_and_a_link_opens_what_it_leads_to(pages: Path, window: Driver) -> None:

@@ -97,13 +97,8 @@ def kubelet_command(
     verb: Sequence[str], machine: str, kubelet: KubeletInputs, memory: str = "", flags: Sequence[str] = ()
 ) -> str:
     """Write a command line about a machine and what its kubelet is told, with more flags."""
-    options = {
-        "-m": _machine(machine),
-        **_kubelet_options(kubelet, flags),
-        option_names.MEMORY: memory,
-    }
-    ignores = [option_names.IGNORE_UNKNOWN_GATES] if kubelet.ignores_unknown_gates else []
-    return shlex.join(["cpuctl", *verb, *_words(options), *ignores])
+    options = _node_options(machine, kubelet, flags, {option_names.MEMORY: memory})
+    return shlex.join(["cpuctl", *verb, *options])
 
 
 def fleet_command(
@@ -129,23 +124,26 @@ def _machine(name: str) -> str:
     return "" if name == LIVE_MACHINE and user_default("machine") is None else name
 
 
-def _kubelet_options(kubelet: KubeletInputs, flags: Sequence[str] = ()) -> dict[str, str | None]:
-    """Repeat what was said of the kubelet, and more flags."""
-    return {
+def _node_options(
+    machine: str, kubelet: KubeletInputs, flags: Sequence[str], more: Mapping[str, str | None]
+) -> Iterator[str]:
+    """Write the options that name a machine and configure its kubelet, with more flags and options."""
+    options = {
+        "-m": _machine(machine),
         option_names.KUBELET_CONFIG: kubelet.config,
         option_names.CONFIG_DIR: kubelet.config_dir,
         option_names.KUBELET_ARGS: " ".join(filter(None, (_from_file(kubelet.arguments), shlex.join(flags)))),
         option_names.KUBELET_VERSION: kubelet.version,
         option_names.FEATURE_GATES: kubelet.gates,
     }
+    yield from _words({**options, **more})
+    if kubelet.ignores_unknown_gates:
+        yield option_names.IGNORE_UNKNOWN_GATES
 
 
 def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]:
-    """Repeat what was said of the node and its kubelet."""
-    kubelet = inputs.kubelet
-    options = {
-        "-m": _machine(inputs.machine),
-        **_kubelet_options(kubelet, flags),
+    """Write the options of a command about the same node."""
+    more = {
         option_names.STATE: inputs.state,
         option_names.PODS: inputs.pods,
         option_names.STORAGE: inputs.ephemeral_storage,
@@ -153,9 +151,7 @@ def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]
         option_names.DEVICES: inputs.node.devices,
         option_names.POLICY: inputs.node.policy,
     }
-    yield from _words(options)
-    if kubelet.ignores_unknown_gates:
-        yield option_names.IGNORE_UNKNOWN_GATES
+    return _node_options(inputs.machine, inputs.kubelet, flags, more)
 
 
 def _from_file(arguments: str) -> str:

@@ -252,8 +252,10 @@ def resize_path(
     assert allocatable is not None
     return ResizePath(
         kubelet=rules,
-        server=replace(
-            ResizeServer.of(gates, node_resizes=rules.in_place, allocatable=allocatable.amounts),
+        server=ResizeServer.of(
+            gates,
+            node_resizes=rules.in_place,
+            allocatable=allocatable.amounts,
             namespaces=running.server,
         ),
         semantics=semantics,

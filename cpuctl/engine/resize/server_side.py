@@ -56,7 +56,12 @@ class ResizeServer(Record):
 
     @classmethod
     def of(
-        cls, gates: FeatureGates, *, node_resizes: bool, allocatable: Mapping[str, int] | None
+        cls,
+        gates: FeatureGates,
+        *,
+        node_resizes: bool,
+        allocatable: Mapping[str, int] | None,
+        namespaces: "PodServer | None" = None,
     ) -> "ResizeServer":
         """Take the rules of a release with its gates."""
         return cls(
@@ -69,6 +74,7 @@ class ResizeServer(Record):
             pod_level_limits=gates.enabled("PodLevelResourcesFixDefaulting"),
             node_resizes=node_resizes,
             allocatable=allocatable,
+            namespaces=namespaces,
         )
 
     @property

@@ -40,12 +40,10 @@ _SENTENCES = {
 def request_resize(world: World, life: PodLife, event: Resize) -> None:
     """Let the API server take new resources for a pod, and its kubelet decide on them."""
     spec = life.running.spec
-    server = replace(
-        ResizeServer.of(
-            world.server.gates,
-            node_resizes=world.kubelet is None or world.kubelet.rules.in_place,
-            allocatable=None if world.allocatable is None else world.allocatable.amounts,
-        ),
+    server = ResizeServer.of(
+        world.server.gates,
+        node_resizes=world.kubelet is None or world.kubelet.rules.in_place,
+        allocatable=None if world.allocatable is None else world.allocatable.amounts,
         namespaces=world.api_server if world.server.validates else None,
     )
     desired = server.stored(spec, with_requirements(spec, _wanted(spec, event.resources)))

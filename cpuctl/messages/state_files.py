@@ -5,6 +5,7 @@ Sources: ``pkg/kubelet/cm/cpumanager``, ``memorymanager`` and ``checkpointmanage
 
 from __future__ import annotations
 
+from cpuctl.checkpoints.model import DRAIN
 from cpuctl.messages.message import Message, Speaker, Text
 
 _VERIFY = "cpuctl checkpoint verify /var/lib/kubelet"
@@ -95,7 +96,7 @@ STATE_FILES = (
         texts=(Text("containerID '{container:word}' not found in initial containers list"),),
         meaning="cpu_manager_state was written by a very old kubelet, and contains a container that is no "
         "longer running",
-        fix="drain the node and delete the file",
+        fix=DRAIN,
         commands=(_VERIFY,),
     ),
     Message(

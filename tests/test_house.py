@@ -315,6 +315,10 @@ STILTED = {
     r"\bof the engine\b": "simulated",
     r"^what to change$": "see, or to see what to change",
     r"\bfree for that\b": "free for exclusive use",
+    r"\b[Ww](?:ho|hat)ever\b": "no matter what, regardless of",
+    r"\bthings? (?:is|are) unknown\b": "items unknown",
+    r"\b(?:seconds|times|pages|interrupts) a second\b": "per second",
+    r"\b[Pp]oint at\b": "hover over",
 }
 """What users of kubectl would stumble over, and what to say instead."""
 

@@ -12,7 +12,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, holder_name, kubelet_text
 from cpuctl.exports.outcomes import pod_counts_text, start_sentence, what_if_sentence
 from cpuctl.exports.text_width import bounded
-from cpuctl.phrases import byte_text, counted
+from cpuctl.phrases import byte_text, counted, named
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
@@ -155,9 +155,9 @@ def _not_running(cpus: Iterable[CPU], absent: str) -> Iterator[str]:
     """Name the CPUs of a state file that do not run: they keep a kubelet from starting."""
     see = "(see cpuctl checkpoint verify)"
     if offline := CPUSet.of(cpu.number for cpu in cpus if cpu.claimed_offline):
-        yield f"offline, but in the state file: CPUs {offline} {see}"
+        yield f"offline, but in the state file: {named(offline)} {see}"
     if absent:
-        yield f"not on this machine, but in the state file: CPUs {absent} {see}"
+        yield f"not on this machine, but in the state file: {named(CPUSet.parse(absent))} {see}"
 
 
 def plan_facts(plan: StartedPlan | NotStartedPlan, picture: PlanPicture) -> MachineFacts:

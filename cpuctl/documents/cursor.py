@@ -15,6 +15,10 @@ from cpuctl.quantity import Quantity, amount_text
 T = TypeVar("T")
 D = TypeVar("D")
 
+_LONGER_BY_A_TYPO = 2
+_LIKE_A_NAME = 0.75
+"""How alike a name is that has two letters swapped, if it has only four."""
+
 
 class Cursor(NamedTuple):
     """A value inside a document and the path to it.
@@ -60,8 +64,23 @@ class Cursor(NamedTuple):
         """Step to a member that must be there."""
         below = self.get(key)
         if below is None:
-            raise self.error(f"{key} is missing")
+            raise self.error(f"{key} is missing", hint=self._misspelling_of(key))
         return below
+
+    def misspelt(self, key: str) -> str:
+        """Return the member whose name is a misspelling of an absent *key*; empty if there is none."""
+        members = self._mapping()
+        if key in members:
+            return ""
+        from cpuctl.spelling import MOST_LISTED, nearest
+
+        # Names that differ more in length are other names: initContainers is no misspelling of containers.
+        alike = [each for each in members if abs(len(each) - len(key)) <= _LONGER_BY_A_TYPO]
+        return nearest(key, alike[:MOST_LISTED], _LIKE_A_NAME)
+
+    def _misspelling_of(self, key: str) -> str:
+        found = self.misspelt(key)
+        return f"found {found}: did you mean {key}?" if found else ""
 
     def optional(self, key: str, read: Callable[[Cursor], T], default: D) -> T | D:
         """Read a member with *read*, or return *default* where it is absent."""

@@ -106,6 +106,19 @@ def _warn_of_ignored(found: Manifests, sources: Sources) -> None:
         )
 
 
+def _warn_of_misspelt(found: Manifests, sources: Sources) -> None:
+    """Name the fields that are ignored although CPUs or memory seem to be meant."""
+    from itertools import islice
+
+    from cpuctl.documents.document import Origin
+    from cpuctl.pods.reading.pods import misspelt_fields
+
+    named = [origin for pod in found.pods if isinstance(origin := pod.origin, Origin)]
+    objects = {id(each): each for each in named}.values()  # replicas have one
+    misspelt = (text for each in objects for text in misspelt_fields(each))
+    sources.warn(*islice(misspelt, _MOST_LISTED))
+
+
 def _note_computed(found: Manifests, sources: Sources) -> None:
     """Say by whose rules the pods of virtual machines came to be, and what is to be known of them."""
     if found.computed:
@@ -141,6 +154,7 @@ def load_pods(
         found = read_manifests(files)
         pods.extend(found.pods)
         _warn_of_ignored(found, sources)
+        _warn_of_misspelt(found, sources)
         _note_computed(found, sources)
     if templates:
         from cpuctl.pods.reading.template import pods_from_template

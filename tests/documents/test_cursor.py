@@ -138,3 +138,20 @@ def test_origin_is_printed_as_the_place() -> None:
 )
 def test_path_text(path: tuple[str | int, ...], want: str) -> None:
     assert path_text(path) == want
+
+
+@pytest.mark.parametrize(
+    ("members", "missing", "hint"),
+    [
+        ("contaners: []", "containers", "found contaners: did you mean containers?"),
+        ("apiversion: v1", "apiVersion", "found apiversion: did you mean apiVersion?"),
+        ("nmae: a", "name", "found nmae: did you mean name?"),
+        ("initContainers: []", "containers", ""),
+        ("namespace: a", "name", ""),
+        ("{names: a, name: null}", "name", ""),
+    ],
+)
+def test_what_is_missing_may_be_misspelt(members: str, missing: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        cursor(members).required(missing)
+    assert (caught.value.message, caught.value.hint) == (f"{missing} is missing", hint)

@@ -7,10 +7,11 @@ References to resources of containers are read as the downward API resolves them
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.document import Origin
 from cpuctl.pods.model import (
     Container,
     ContainerKind,
@@ -88,6 +89,7 @@ def _list(parent: Cursor, key: str) -> list[Cursor]:
 
 
 _NO_REQUIREMENTS = ResourceRequirements()
+_AMOUNTS = frozenset({"requests", "limits", "claims"})
 _CONFIG_SOURCE = "kubernetes.io/config.source"
 _MIRROR = "kubernetes.io/config.mirror"
 _RESTART = "RestartContainer"
@@ -288,3 +290,39 @@ def _terms(group: Cursor) -> Iterator[Cursor]:
     yield from group.optional(_REQUIRED, Cursor.items, [])
     for weighted in group.optional(_PREFERRED, Cursor.items, []):
         yield weighted.required("podAffinityTerm")
+
+
+def misspelt_fields(origin: Origin) -> Iterator[str]:
+    """Name the fields of an object's containers that look like misspelt ones for CPUs and memory.
+
+    An API server ignores them, unless it is asked to be strict, as kubectl does.
+    """
+    item = Cursor.at_root(origin.document)
+    for step in origin.path:
+        item = item.items()[step] if isinstance(step, int) else item.members()[step]
+    spec = _pod_spec(item)
+    for at, wanted in _wanted(spec) if spec is not None else ():
+        for name in wanted:
+            if found := at.misspelt(name):
+                yield f"{at.members()[found].where} is ignored: did you mean {name}?"
+
+
+def _pod_spec(item: Cursor) -> Cursor | None:
+    """Return the spec with containers, of a pod or in the template of a workload."""
+    spec = item.get("spec")
+    if spec is None or spec.get("containers") is not None:
+        return spec
+    template = spec.get("template") or spec.get("jobTemplate")
+    return None if template is None else _pod_spec(template)
+
+
+def _wanted(spec: Cursor) -> Iterator[tuple[Cursor, Sequence[str]]]:
+    """Yield what may hold misspelt fields, with their names: not where all that it holds is known."""
+    if any(each.startswith("init") for each in spec.members()):
+        yield spec, ("initContainers",)
+    for container in (*_list(spec, "initContainers"), *_list(spec, "containers")):
+        resources = container.get("resources")
+        if resources is None:
+            yield container, ("resources",)
+        elif not resources.members().keys() <= _AMOUNTS:
+            yield resources, ("requests", "limits")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,13 +15,13 @@ from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.field_refs import check_assigned_support, check_known_containers
-from cpuctl.pods.validation.finding import FieldPath, Finding
+from cpuctl.pods.validation.finding import FieldPath, Finding, Path
 from cpuctl.pods.validation.objects import ManifestObject, objects_of, of_custom_resource
 from cpuctl.pods.validation.pod_level_support import check_pod_level_meaning, check_pod_level_support
 from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, member_of
 from cpuctl.pods.validation.reading import read_draft
 from cpuctl.pods.validation.server import check_at_server
-from cpuctl.pods.validation.shape import PodSchema
+from cpuctl.pods.validation.shape import PodSchema, misspelling_of
 from cpuctl.pods.validation.static_references import refused_reference
 from cpuctl.records import replace
 
@@ -122,7 +122,7 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     shapes = rules.shapes.check(sent.kind, sent.value, sent.place, sent.spec_steps)
     refused = _refused_references(sent, draft.spec, rules)
     checks = chain(shapes, read.findings, _checks(draft, rules, pods), refused)
-    findings = list(islice(checks, MOST_FINDINGS + 1))
+    findings = _causes(list(islice(checks, MOST_FINDINGS + 1)))
     is_refused = any(finding.severity is Severity.ERROR for finding in findings)
     pod = None if is_refused else _stored(draft, pods, rules.limit_ranges)
     if pod is not None:
@@ -132,6 +132,22 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     if rules.static:
         findings = [_by_kubelet(finding) for finding in findings]
     return named._replace(draft=draft, pod=pod, findings=tuple(findings))
+
+
+def _causes(findings: list[Finding]) -> list[Finding]:
+    """Leave out what is only missing because it, or what it is in, is misspelt or of a wrong kind."""
+    said = {each.place.path for each in findings if each.code == "wrong-type"}
+    said |= {(*each.place.path[:-1], each.fix) for each in findings if each.code == "unknown-field"}
+    return [each for each in findings if not (_is_missing(each) and _is_said(each.place.path, said))]
+
+
+def _is_missing(finding: Finding) -> bool:
+    return finding.message.startswith("Required value")
+
+
+def _is_said(path: Path, said: Container[Path]) -> bool:
+    above = (path[: at + 1] for at in range(len(path)))
+    return any(each in said or (*each[:-1], misspelling_of(str(each[-1]))) in said for each in above)
 
 
 def _checks(draft: PodDraft, rules: LintRules, pods: PodRules) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ in the words of the component that refuses them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +21,9 @@ QUANTITY = "quantity"
 """The title of the part of the schema that describes amounts."""
 _LONGEST_FIELD = 40
 _WATCHED_IN_SPEC = (*CONTAINER_LISTS, "resources", "overhead", "resourceClaims", "runtimeClassName")
-_WATCHED_IN_CONTAINER = ("resources", "resizePolicy", "restartPolicy")
+_WATCHED_IN_OBJECT = ("metadata", "spec")
+_OBJECT = ("apiVersion", "kind", *_WATCHED_IN_OBJECT, "status")
+_WATCHED_IN_CONTAINER = ("name", "resources", "resizePolicy", "restartPolicy")
 _WORDS = {
     "object": "a mapping",
     "array": "a list",
@@ -47,6 +49,7 @@ class PodSchema:
         spec, field_path = value, place.child(*spec_steps)
         for step in spec_steps:
             spec = member_of(spec, step)
+        yield from _misspelt(value, place, _OBJECT, _WATCHED_IN_OBJECT)
         yield from self._misspelt(spec, field_path, "podSpec", _WATCHED_IN_SPEC)
         for name in CONTAINER_LISTS:
             for number, container in enumerate(items_of(member_of(spec, name))):
@@ -65,11 +68,16 @@ class PodSchema:
     def _misspelt(
         self, value: object, field_path: FieldPath, part: str, watched: Sequence[str]
     ) -> Iterator[Finding]:
-        """Look for fields that do not exist, and come close to one that decides on resources."""
-        known = self.schema["$defs"][part]["properties"]
-        for name in mapping_of(value):
-            if name not in known and (meant := _nearest(name, watched)):
-                yield _unknown(field_path, name, meant)
+        return _misspelt(value, field_path, self.schema["$defs"][part]["properties"], watched)
+
+
+def _misspelt(
+    value: object, field_path: FieldPath, known: Container[str], watched: Sequence[str]
+) -> Iterator[Finding]:
+    """Look for fields that do not exist, and come close to a required one, or one about resources."""
+    for name in mapping_of(value):
+        if name not in known and (meant := _nearest(name, watched)):
+            yield _unknown(field_path, name, meant)
 
 
 def _is_about(condition: Mapping[str, Any], kind: str) -> bool:
@@ -112,10 +120,15 @@ def _types(schema: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _unknown(field_path: FieldPath, name: str, meant: str) -> Finding:
-    fix = f"did you mean {meant}?" if meant else ""
+    fix = misspelling_of(meant) if meant else ""
     field_name = field_path.child(name).field
     detail = f'strict decoding error: unknown field "{field_name}"'
     return FieldPath((*field_path.path, name), "").rejected("unknown-field", detail, fix=fix)
+
+
+def misspelling_of(name: str) -> str:
+    """Return what to do about a field whose name is like *name*."""
+    return f"did you mean {name}?"
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

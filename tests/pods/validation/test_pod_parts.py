@@ -317,8 +317,6 @@ CASES = [
             'spec.os: expected a mapping, found the string "windows"',
             'spec.priority: expected a whole number, found the string "high"',
             "spec.restartPolicy: expected a string, found a list",
-            "spec.containers: Required value",
-            "spec.os.name: Required value: cannot be empty",
         ),
     ),
     Case(

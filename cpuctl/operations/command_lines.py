@@ -1,6 +1,7 @@
 """Command lines to run next: they name what the one before named, and more.
 
-What was read from standard input is ``FILE`` in them, to be replaced as other words in capitals.
+What was read from standard input is ``FILE`` in them, to be replaced as other words in capitals: ``VERSION``
+stands for a kubelet's version that nothing tells, where a command does not work without.
 """
 
 from __future__ import annotations
@@ -204,7 +205,7 @@ def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) 
         option_names.KUBELET_ARGS: kubelet.arguments,
         option_names.KUBELET_VERSION: ""
         if migrates
-        else kubelet.version or ("VERSION" if asks and not released else ""),
+        else kubelet.version or ("VERSION" if verb == "repair" and not released else ""),
         option_names.FEATURE_GATES: kubelet.gates,
         option_names.PODS: inputs.pods,
         option_names.MEMORY: inputs.memory,

@@ -75,25 +75,36 @@ def test_a_kubelet_is_restarted_only_where_it_would_start(name: str, tmp_path: P
         assert (done.code == 0) == (start["outcome"] == "Started"), start
 
 
-@pytest.mark.parametrize(
-    ("told", "asked"), [((), ("--kubelet-version", "VERSION")), (("--kubelet-version", "1.36"),) * 2]
-)
-def test_a_release_that_nobody_knows_is_asked_for(
-    told: tuple[str, ...], asked: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+@pytest.mark.parametrize("told", [(), ("--kubelet-version", "1.36")])
+def test_a_release_that_nobody_knows_is_asked_for_where_it_is_needed(
+    told: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
-    """No state file is judged without it."""
+    """State files are verified as by any release, but repaired for one."""
     node = clean_node()
     entries(node, "gone-1", worker="3")
     at = str(written(with_kubelet_files(node).files, tmp_path / "node"))
     (tmp_path / "pods.json").write_text(json.dumps(PODS))
     pods = ("--pods", str(tmp_path / "pods.json"))
     findings = json.loads(cpuctl("audit", "--root", at, *told, *pods, "-o", "json").out)["findings"]
-    commands = [shlex.split(found[1]) for each in findings if (found := COMMAND.search(each["fix"]))]
-    assert ["checkpoint", "verify", "-m", at, *asked, *pods] in commands
+    commands = {tuple(shlex.split(found[1])) for each in findings for found in COMMAND.finditer(each["fix"])}
+    assert {words[1] for words in commands} == {"verify", "repair"}
     for words in commands:
-        assert words[3:] == [at, *asked, *pods]
+        asked = told or (("--kubelet-version", "VERSION") if words[1] == "repair" else ())
+        assert words[3:] in ((at, *asked, *pods), (at, *asked, *pods, "--yes"))
         done = cpuctl(*("1.36" if word == "VERSION" else word for word in words))
         assert done.code in (0, 3), done
+
+
+EXPLAINED = "VERSION: the kubelet's version, unknown here (kubelet --version prints it)"
+
+
+def test_what_to_fill_in_is_explained_once(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    node = clean_node()
+    entries(node, "gone-1", worker="3")
+    at = str(written(with_kubelet_files(node).files, tmp_path / "node"))
+    for words in (("audit", "--root", at), ("checkpoint", "verify", "-m", at)):
+        assert cpuctl(*words, columns=400).out.splitlines().count(EXPLAINED) == 1
+        assert EXPLAINED not in cpuctl(*words, "--kubelet-version", "1.36", columns=400).out
 
 
 def place(name: str, directory: Path) -> Path:

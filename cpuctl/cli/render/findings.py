@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from cpuctl import option_names
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.phrases import counted
 
@@ -116,7 +117,11 @@ def findings_block(findings: Sequence[FindingT], form: Form[FindingT], *, wide: 
 
 
 def finding_lines(findings: Iterable[FindingT], form: Form[FindingT]) -> Iterator[Cell]:
-    """Write a line for every finding, and one for what to do where that is known."""
+    """Write a line for every finding, and one for what to do where that is known.
+
+    The last line explains what is to be filled in.
+    """
+    asks = False
     for each in findings:
         text = ": ".join(filter(None, (*form.prefix(each), each["message"])))
         yield Cell(text + form.detail(each), STYLES[each["severity"]])
@@ -124,6 +129,9 @@ def finding_lines(findings: Iterable[FindingT], form: Form[FindingT]) -> Iterato
             yield Cell(f"  note: {note}")
         if each["fix"]:
             yield Cell(f"  fix: {each['fix']}")
+            asks = asks or f"{option_names.KUBELET_VERSION} VERSION" in each["fix"]
+    if asks:
+        yield Cell("VERSION: the kubelet's version, unknown here (kubelet --version prints it)")
 
 
 def _table(findings: Iterable[FindingT], form: Form[FindingT]) -> Table:

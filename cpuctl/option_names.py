@@ -8,6 +8,7 @@ from typing import Final
 API_SERVER_GATES: Final = "--apiserver-feature-gates"
 API_SERVER_VERSION: Final = "--apiserver-version"
 ASSUME_DEVICES: Final = "--assume-devices"
+CAPACITY: Final = "--capacity"
 CGROUP_VERSION: Final = "--cgroup-version"
 COMPARE: Final = "--compare"
 CONFIG_DIR: Final = "--config-dir"

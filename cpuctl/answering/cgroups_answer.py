@@ -14,7 +14,7 @@ from cpuctl.audit.group_values import FileValue, ValueRules, group_values
 
 if TYPE_CHECKING:
     from cpuctl.answers import cgroups as answers
-    from cpuctl.answers.cgroups import CgroupsShow, Group, GroupFile
+    from cpuctl.answers.cgroups import AuditPart, CgroupsShow, Group, GroupFile
     from cpuctl.answers.values import Sources
     from cpuctl.audit.plan import GroupChange, ListChange
     from cpuctl.audit.snapshot import ContainerProcess, NodeSnapshot
@@ -27,11 +27,19 @@ if TYPE_CHECKING:
 
 
 def show_document(
-    snapshot: NodeSnapshot, rules: ValueRules, sources: Sources, unreadable: Iterable[Unreadable]
+    snapshot: NodeSnapshot,
+    rules: ValueRules,
+    sources: Sources,
+    unreadable: Iterable[Unreadable],
+    audit: str = "",
 ) -> CgroupsShow:
-    """List the groups, parents first, with the values of their files and those expected."""
+    """List the groups, parents first, with the values of their files and those expected.
+
+    *audit* is the command that says what to do about those that differ.
+    """
     groups = [_group(snapshot, group, rules) for group in snapshot.groups.values()]
     differing = sum(any(each["differs"] for each in group["files"].values()) for group in groups)
+    following: AuditPart = {"next": audit} if audit and differing else {}
     return {
         "apiVersion": API_VERSION,
         "kind": "CgroupsShow",
@@ -40,6 +48,7 @@ def show_document(
         "summary": {"groups": len(groups), "differing": differing},
         "groups": groups,
         "unreadable": unreadable_answer(unreadable),
+        **following,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod
 
 _FIXED = "cpuctl dra allocate --fixed shows what it should get"
+
+_NOT_SERVED = ("Unsatisfied", "NotPrepared")
 
 
 def devices_document(driver: LoadedDriver, sources: Mapping[str, Source]) -> DriverDevices:
@@ -61,20 +63,28 @@ def _row(device: DriverDevice, number: int, driver: LoadedDriver) -> DeviceRow:
 
 
 def claims_document(
-    plan: ClaimsPlan, driver: LoadedDriver, sources: Mapping[str, Source]
+    plan: ClaimsPlan,
+    driver: LoadedDriver,
+    sources: Mapping[str, Source],
+    explain: Callable[[str], str] = lambda _: "",
 ) -> answers.ClaimAllocation:
-    """Describe what pods get, and what is left for others."""
-    return {
+    """Describe what pods get, and what is left for others; *explain* writes the command about a pod."""
+    pods = [_pod(each, driver.machine) for each in plan.pods]
+    command = next((explain(each["pod"]) for each in pods if each["outcome"] in _NOT_SERVED), "")
+    document: answers.ClaimAllocation = {
         "apiVersion": API_VERSION,
         "kind": "ClaimAllocation",
         "sources": dict(sources),
         "node": driver.node,
-        "pods": [_pod(each, driver.machine) for each in plan.pods],
+        "pods": pods,
         "available": str(plan.driver.available),
         "shared": str(plan.driver.shared),
         "reserved": str(driver.settings.reserved),
         "warnings": [text for _, text in claim_warnings(plan.claims, plan.pods)],
     }
+    if command:
+        document["next"] = command
+    return document
 
 
 def claims_of_pod(claims: NodeClaims, pod: Pod) -> answers.ClaimsPart:

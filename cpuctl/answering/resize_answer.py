@@ -66,12 +66,21 @@ if TYPE_CHECKING:
 
 
 SOURCE = "KEP-5554"
+RECREATE = "kubectl replace --force -f FILE"
+"""Deletes a pod, and creates it again as in a file."""
+_REFUSED = ("Deferred", "Infeasible", "Forbidden")
 
 
-def resize_document(resizes: Resizes, header: PlanningHeader, fix_for: FixFor) -> answers.DecidedResize:
-    """Describe every decision in the order asked for, and the node afterwards."""
+def resize_document(
+    resizes: Resizes, header: PlanningHeader, fix_for: FixFor, capacity: str = ""
+) -> answers.DecidedResize:
+    """Describe every decision in the order asked for, and the node afterwards.
+
+    *capacity* is the command that says what else fits on the node, if there is one.
+    """
     node, path = resizes.node, resizes.path
     outcomes = [each.outcome for each in resizes.done]
+    pods = [resized_pod(each, resizes, fix_for(each.outcome.request.desired.uid)) for each in resizes.done]
     return {
         "apiVersion": API_VERSION,
         "kind": "Resize",
@@ -79,14 +88,33 @@ def resize_document(resizes: Resizes, header: PlanningHeader, fix_for: FixFor) -
         "start": {"outcome": "Started"},
         "node": node_answer(node),
         "allocator": _allocator(resizes),
-        "pods": [
-            resized_pod(each, resizes, fix_for(each.outcome.request.desired.uid)) for each in resizes.done
-        ],
+        **_following(pods, capacity),
+        "pods": pods,
         "retryOrder": _retry_order(outcomes, path),
         "cores": cores_answer(node.topology, outcomes),
         "after": {**after_answer(node), "cpuManagerState": resizes.state_file or None},
         "warnings": list(resizes.warnings),
     }
+
+
+def _following(pods: Sequence[answers.ResizedPod], capacity: str) -> NextPart:
+    """Name the command for resizes that nothing has to be switched on for."""
+    refused = [each for each in pods if each["outcome"] in _REFUSED and not each["fix"]]
+    if any(_cannot_be_resized(each["message"] or "") for each in refused):
+        return {"next": RECREATE}
+    if capacity and any(map(_lacks_room, refused)):
+        return {"next": capacity}
+    return {}
+
+
+def _lacks_room(pod: answers.ResizedPod) -> bool:
+    by_node = pod["decidedBy"] in ("nodeFit", "resourceManagers")
+    return by_node or "enough allocatable" in (pod["message"] or "")
+
+
+def _cannot_be_resized(message: str) -> bool:
+    """Return whether a new pod may have what a running one may not be resized to."""
+    return "resiz" in message.lower() or "cannot be removed" in message
 
 
 def not_started_document(

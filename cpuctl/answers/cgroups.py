@@ -10,7 +10,12 @@ from cpuctl.answers.values import SHA256, ApiVersion, Bounds, Count, CPUList, So
 Level = Literal["kubepods", "qos", "pod", "container", "helper", "below"]
 
 
-class CgroupsShow(TypedDict):
+class AuditPart(TypedDict, total=False):
+    next: str
+    """The command that says what to do about unexpected values."""
+
+
+class CgroupsShow(AuditPart):
     """The kubelet's control groups with actual and expected values.
 
     With -o jsonl each line is one group.

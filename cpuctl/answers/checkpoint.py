@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from cpuctl.answers.decisions import Block, MemoryTable
-from cpuctl.answers.start import NotStarted, Start
+from cpuctl.answers.start import NextPart, NotStarted, Start
 from cpuctl.answers.topology import HeldMap
 from cpuctl.answers.values import (
     ApiVersion,
@@ -277,7 +277,7 @@ class LoadedKubelet(TypedDict, total=False):
     """Absent if it cannot load its configuration."""
 
 
-class CheckpointChange(LoadedKubelet):
+class CheckpointChange(LoadedKubelet, NextPart):
     """The result of migrating, repairing or creating state files, and whether it was written."""
 
     apiVersion: ApiVersion

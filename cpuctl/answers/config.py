@@ -329,11 +329,14 @@ class Changes(TypedDict):
     """Rules of validation and start-up that only one of the two releases has."""
 
 
-class BothStarts(VersionsHeader):
-    apiVersion: ApiVersion
-    kind: Literal["ConfigVersions"]
+class StartsPart(NextPart):
     start: Starts
     """Whether the kubelet would start, in each of the two."""
+
+
+class BothStarts(VersionsHeader, StartsPart):
+    apiVersion: ApiVersion
+    kind: Literal["ConfigVersions"]
     notLookedAt: list[str]
     """What else decides a start and was not checked here, with the command that does."""
 

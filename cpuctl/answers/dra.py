@@ -32,7 +32,12 @@ class DeviceRow(TypedDict):
     pcieRoots: list[str]
 
 
-class ClaimAllocation(TypedDict):
+class _ExplainPart(TypedDict, total=False):
+    next: str
+    """The command that explains the first pod that does not get its claims, or does not start."""
+
+
+class ClaimAllocation(_ExplainPart):
     """What pods get for their ResourceClaims on a node, one pod after the other."""
 
     apiVersion: ApiVersion

@@ -248,7 +248,7 @@ class NodeAfterwards(CPUsLeft):
 
 
 @final
-class DecidedResize(TypedDict):
+class DecidedResize(NextPart):
     """The result for running pods with new resources."""
 
     apiVersion: ApiVersion

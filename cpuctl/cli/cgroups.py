@@ -74,13 +74,15 @@ def show(
     from cpuctl.answering.cgroups_answer import show_document
     from cpuctl.inputs.live_node import NodeInputs, load_node
     from cpuctl.operations.cgroups.rules import group_rules
+    from cpuctl.operations.command_lines import audit_command
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     inputs = NodeInputs(machine=machine, root=root, kubelet=kubelet_inputs(context), state=state, pods=pods)
     node = load_node(inputs, sources)
     rules = group_rules(node, oci_runtime, sources)
     node, picture, _ = observe(node, style)
-    document = show_document(picture, rules, sources.entries, node.files.unreadable)
+    audit = audit_command(inputs)
+    document = show_document(picture, rules, sources.entries, node.files.unreadable, audit)
     print_sources(sources, style)
     print_doubts(node, style)
     emit(document, style)

@@ -172,15 +172,28 @@ def allocate(
 ) -> None:
     """Allocate and prepare claims."""
     from cpuctl.answering.dra_answer import claims_document
+    from cpuctl.inputs.dra import flags_of
     from cpuctl.operations.claims import plan_claims
+    from cpuctl.operations.command_lines import planning_command
+    from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     refuse_stdin_twice(machine, *filename)
     given = load_pods(filename, (), sources, purpose="with claims")
     flags = DriverFlags(cpu_device_mode, group_by, reserved_cpus, expose_pcie_roots, mapping, node=hostname)
-    driver = load_driver(flags, load_machine(machine, sources), sources, kubelet_inputs(context), given.dra)
+    kubelet = kubelet_inputs(context)
+    driver = load_driver(flags, load_machine(machine, sources), sources, kubelet, given.dra)
     plan = plan_claims(given, driver, sources, fixed=fixed)
     print_sources(sources, style)
-    emit(claims_document(plan, driver, sources.entries), style)
+    told = flags_of(driver.settings) + (f" --hostname-override {hostname}" if hostname else "")
+    inputs = PlanningInputs(
+        filename, machine=machine, kubelet=kubelet, node=NodeOptions(driver_arguments=told)
+    )
+    emit(
+        claims_document(
+            plan, driver, sources.entries, lambda pod: planning_command(inputs, ("explain", pod))
+        ),
+        style,
+    )
     if not exit_zero and any(pod.why or pod.problem or pod.unknown for pod in plan.pods):
         raise typer.Exit(EXIT_NO)

@@ -11,6 +11,7 @@ from cpuctl.inputs.user_defaults import origin_text
 from cpuctl.phrases import counted
 
 if TYPE_CHECKING:
+    from cpuctl.answers.start import Start
     from cpuctl.inputs.live_node import LiveNode, ObservedNode
     from cpuctl.inputs.sources import Sources
 
@@ -32,6 +33,16 @@ def print_sources(sources: Sources, style: Style) -> None:
             if name == "kubeletConfiguration" and sources.assumed_configuration:
                 said = f", because {_missing(sources.assumed_configuration)} (set --kubelet-config FILE)"
             note(f"note: {_spaced(name)}: {value or 'none'}{said}", style)
+
+
+def complain_of_start(start: Start, hint: str = "") -> None:
+    """Say on stderr why a kubelet does not start, where an answer cannot; *hint* is what to type next."""
+    from cpuctl.cli.output import complain
+    from cpuctl.exports.outcomes import start_sentence
+
+    complain(start_sentence(start, "The kubelet"))
+    if hint:
+        complain(f"hint: {hint}")
 
 
 def _missing(place: str) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.notes import print_sources
+from cpuctl.cli.notes import complain_of_start, print_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
     ForceStateOption,
@@ -20,7 +20,7 @@ from cpuctl.cli.options import (
     QuietOption,
     WriteStateOption,
 )
-from cpuctl.cli.output import Style, complain, emit, note, remember_all
+from cpuctl.cli.output import Style, emit, note, remember_all
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import HTML, SVG, HtmlOption, MachineSvgOption, Pictures
 from cpuctl.cli.planning_options import PlanningCommand, planning_inputs
@@ -114,7 +114,7 @@ RepeatOption = Annotated[
 CapacityOption = Annotated[
     bool,
     typer.Option(
-        "--capacity",
+        option_names.CAPACITY,
         help="Also show what else fits: copies, the largest requests, how fragmented free CPUs are, and "
         "which pods to move to make room for rejected ones.",
     ),
@@ -285,9 +285,7 @@ def _emit_for_runtime(
         emit(answers, style)
         return
     if "after" not in plan:
-        from cpuctl.exports.outcomes import start_sentence
-
-        complain(start_sentence(plan["start"], "The kubelet"))
+        complain_of_start(plan["start"], plan.get("next", ""))
         return
 
     from cpuctl.answering.plan.carrying_out import WAYS, carried
@@ -320,9 +318,7 @@ def _write(directory: str, planning: Planning, planned: "Planned", *, force: boo
 
 def _emit(document: "StartedPlan | NotStartedPlan | PlanComparison", style: Style) -> None:
     if style.output is PlanOutput.NRT and document["kind"] != "PlanComparison":
-        from cpuctl.exports.outcomes import start_sentence
-
-        complain(start_sentence(document["start"], "The kubelet"))
+        complain_of_start(document["start"], document.get("next", "") if "after" not in document else "")
         return
     if style.output in FOR_RUNTIMES:
         _emit_for_runtime(document, None, style)
@@ -408,12 +404,11 @@ def _planned(planner: Planner, settings: tuple[str, str] | None, style: Style) -
 def _metrics(document: "StartedPlan | NotStartedPlan | PlanComparison") -> "Metrics":
     """List the metrics of a plan; why a kubelet would not start none of them can tell."""
     from cpuctl.answering.metrics import plan_metrics
-    from cpuctl.exports.outcomes import start_sentence
 
     if document["kind"] == "PlanComparison":
         return {"metrics": []}
     if document["start"]["outcome"] != "Started":
-        complain(start_sentence(document["start"], "The kubelet"))
+        complain_of_start(document["start"], document.get("next", ""))
     return {"metrics": list(plan_metrics(document))}
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpuctl.cli.notes import print_sources
-from cpuctl.cli.output import Style, complain, emit, note
+from cpuctl.cli.notes import complain_of_start, print_sources
+from cpuctl.cli.output import Style, emit, note
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.errors import UsageError
 
@@ -43,13 +43,13 @@ def emit_topology(planning: Planning, node: StartResult | None, publisher: str, 
     from cpuctl.answering.config.starts import not_started_answer
     from cpuctl.answering.topology.topology_object import topologies_document
     from cpuctl.engine.node import Node
-    from cpuctl.exports.outcomes import start_sentence
+    from cpuctl.operations.command_lines import check_command
     from cpuctl.operations.topology_publishing import Publisher, publish_node
 
     asked = Publisher.parse(publisher)
     if not isinstance(node, Node):
         if node is not None:
-            complain(start_sentence(not_started_answer(node), "The kubelet"))
+            complain_of_start(not_started_answer(node), check_command(planning.inputs))
         return False
     found = publish_node(node_name(planning.inputs.machine), planning, node, asked)
     for remark in found.remarks:

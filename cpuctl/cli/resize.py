@@ -148,14 +148,15 @@ def _answer(
 ) -> "Resize":
     from cpuctl.answering.plan.plan_document import planning_header
     from cpuctl.answering.resize_answer import not_started_document, resize_document
-    from cpuctl.operations.command_lines import check_command
+    from cpuctl.operations.command_lines import check_command, planning_command
 
     header = planning_header(planning)
     if not isinstance(resizes, Resizes):
         return not_started_document(resizes, {**header}, check_command(planning.inputs))
-    return resize_document(
-        resizes, header, partial(_fix, GateOptions(planning, requested, semantics, resizes))
-    )
+    inputs, fix = planning.inputs, partial(_fix, GateOptions(planning, requested, semantics, resizes))
+    planned = inputs.filenames or inputs.templates
+    capacity = planning_command(inputs, ("plan", option_names.CAPACITY)) if planned else ""
+    return resize_document(resizes, header, fix, capacity)
 
 
 @contextmanager

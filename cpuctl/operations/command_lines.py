@@ -20,6 +20,7 @@ from cpuctl.records import replace
 if TYPE_CHECKING:
     from cpuctl.engine.node import Node
     from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.inputs.live_node import NodeInputs
     from cpuctl.inputs.state_files import CheckpointInputs
     from cpuctl.operations.plan import Plan, Planner
     from cpuctl.operations.plan_inputs import Planning, PlanningInputs
@@ -86,6 +87,12 @@ def explain_command(planner: Planner, plan: Plan, inputs: PlanningInputs, flags:
     alike = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
     name = refused.full_name if len(alike) == 1 else refused.uid
     return planning_command(inputs, ("explain", name), flags)
+
+
+def lint_command(inputs: PlanningInputs) -> str:
+    """Write the command line that says where manifests break rules of the API server, if any were named."""
+    named = [word for name in inputs.filenames for word in ("-f", file_argument(name))]
+    return kubelet_command(("pods", "lint", *named), inputs.machine, inputs.kubelet) if named else ""
 
 
 def check_command(inputs: PlanningInputs) -> str:
@@ -160,6 +167,22 @@ def _from_file(arguments: str) -> str:
     from cpuctl.inputs.configuration import given_arguments
 
     return shlex.join(given_arguments(arguments)) if arguments.startswith("@") else arguments
+
+
+def audit_command(inputs: NodeInputs) -> str:
+    """Write the command line that audits the same node, which needs root where that is this host."""
+    from cpuctl.inputs.state_files import CheckpointInputs
+
+    here = inputs.machine == LIVE_MACHINE and inputs.root in ("", "/")
+    asked = CheckpointInputs(
+        state=inputs.state,
+        machine=_machine(inputs.machine),
+        kubelet=inputs.kubelet,
+        pods=inputs.pods,
+        root=inputs.root or "/",
+    )
+    command = checkpoint_commands(asked)("sudo cpuctl audit")
+    return command if here else command.removeprefix("sudo ")
 
 
 def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> Callable[[str], str]:

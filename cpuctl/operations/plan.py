@@ -50,11 +50,11 @@ class Plan(Record):
 
     @property
     def refused(self) -> StoredPod | None:
-        """The first pod that the kubelet does not take."""
-        from cpuctl.engine.outcome import KubeletFault, Rejected
+        """The first pod that the kubelet does not take, or never gets because of its claims."""
+        from cpuctl.engine.outcome import KubeletFault, Pending, Rejected
 
-        refused = (each.pod for each in self.admissions if isinstance(each.verdict, Rejected | KubeletFault))
-        return next(refused, None)
+        kinds = Rejected | KubeletFault | Pending
+        return next((each.pod for each in self.admissions if isinstance(each.verdict, kinds)), None)
 
 
 class Planner(Record):

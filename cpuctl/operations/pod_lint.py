@@ -104,7 +104,7 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
     return LintSetting(
         rules=rules,
         kubelet=KubeletView.of(kubelet) if known_kubelet else KubeletView(rules=rules.pods.node),
-        trial=None if machine is None else _trial(machine, kubelet, sources),
+        trial=None if machine is None else _trial(machine, kubelet, sources, inputs=inputs),
         versions={"kubelet": f"1.{gates.minor}", "apiserver": f"1.{server.minor}"},
         configured=kubelet,
         machine=machine,
@@ -117,13 +117,18 @@ def _names_configuration(inputs: KubeletInputs) -> bool:
 
 
 def _trial(
-    machine: MachineSource, kubelet: Kubelet, sources: Sources, devices: DeviceInventory | None = None
+    machine: MachineSource,
+    kubelet: Kubelet,
+    sources: Sources,
+    devices: DeviceInventory | None = None,
+    inputs: LintInputs | None = None,
 ) -> TrialNode | None:
     """Start an empty node; where its kubelet does not come up, nothing can be tried on it."""
     from cpuctl.engine.node import Node
     from cpuctl.engine.outcome import KubeletFault, StartRefused
     from cpuctl.engine.pod_lints import TrialNode
     from cpuctl.engine.start import start_node
+    from cpuctl.operations.command_lines import kubelet_command
 
     node = start_node(machine.info, kubelet, fit=True, devices=devices)
     if isinstance(node, Node):
@@ -131,7 +136,11 @@ def _trial(
     why = node.error if isinstance(node, StartRefused) else node.why
     fails = isinstance(node, StartRefused | KubeletFault)
     what = "its kubelet would not start" if fails else "this is unknown"
-    sources.warnings.append(f"whether the node admits these pods is not checked: {what}: {why}")
+    following = ""
+    if fails and inputs is not None:
+        check = kubelet_command(("config", "check"), inputs.machine, inputs.kubelet)
+        following = f" (see: {check})"
+    sources.warnings.append(f"whether the node admits these pods is not checked: {what}: {why}{following}")
     return None
 
 

@@ -29,7 +29,7 @@ def manifest(tmp_path: Path) -> str:
 def test_a_row_a_claim_and_why_pods_do_not_get_theirs(cpuctl: Cpuctl, manifest: str) -> None:
     result = cpuctl("dra", "allocate", manifest, *MACHINE, "-q")
     assert result.code == 3
-    *rows, blank, why, _, advice, _, rest = result.out.splitlines()
+    *rows, blank, why, _, advice, _, rest, _, following = result.out.splitlines()
     assert advice.startswith("warning: pod default/web: container four requests no CPUs, but its claims")
     assert [line.split() for line in rows] == [
         ["POD", "CLAIM", "CONTAINER", "DEVICES", "CPUS", "COUNT", "NODE"],
@@ -37,6 +37,7 @@ def test_a_row_a_claim_and_why_pods_do_not_get_theirs(cpuctl: Cpuctl, manifest: 
         ["default/big", "-", "-", "-", "not", "satisfied", "-", "-"],
     ]
     assert (blank, rest) == ("", "CPUs of containers without a claim: 2-15,18-31")
+    assert following.startswith("Next, to see why and what would help: cpuctl explain default/big ")
     assert why == (
         "default/big: not satisfied: claim default/many, request cpus: requests 1 device, 2 match, 0 have "
         "enough capacity left (dra.cpu/cpu: 17 requested, at most 16 left on one device)"

@@ -6,6 +6,7 @@ complaints about inputs propose by ``test_broken_input``.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Mapping
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cpuctl
+from cpuctl.exports.outcomes import PODS, RESIZES
+from tests.cli.conftest import ROOT, Cpuctl
 
 MACHINE = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
 STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
@@ -21,6 +23,7 @@ NODE = "fixtures/nodes/v2-2-numa/node.tar.xz"
 MISSPELT = ("--kubelet-args", "--cpu-manager-policy=statik")
 FLEET = "fixtures/machines"
 TWO = ("-T", "big=20/20,1Gi", "-T", "web=14/14,1Gi")
+CLAIM, INVALID = "tests/cli/next_steps/claim.yaml", "tests/cli/next_steps/invalid.yaml"
 NO, YES = 3, 0
 
 STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
@@ -55,10 +58,77 @@ STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
     ("fleet", "plan", FLEET, *STATIC, "-T", "big=200/200"): ("fleet list", YES),
     ("fleet", "plan", FLEET, *MISSPELT, "-T", "web=2/2"): ("fleet check --check config,state", NO),
     ("fleet", "list", FLEET, *MISSPELT): ("fleet check --check config,state", NO),
+    ("plan", *MACHINE, "-f", CLAIM): ("explain default/web", NO),
+    ("dra", "allocate", *MACHINE, "-f", CLAIM, "--reserved-cpus", "0"): ("explain default/web", NO),
+    ("plan", *MACHINE, "-f", INVALID): ("pods lint", NO),
+    ("explain", *MACHINE, "-f", INVALID): ("pods lint", NO),
+    ("resize", *MACHINE, *STATIC, "-T", "a=2/2,1Gi", "--set", "a:cpu=64"): ("plan --capacity", YES),
+    ("resize", *MACHINE, "-T", "a=2/2,1Gi", "-T", "b=28/28,1Gi", "--set", "a:cpu=8"): (
+        "plan --capacity",
+        YES,
+    ),
+    ("config", "versions", *MACHINE, *MISSPELT): ("config check", NO),
+    ("config", "versions", "-m", NODE): ("config check", NO),
+    ("cgroups", "show", "-m", NODE): ("audit", NO),
     ("checkpoint", "verify", NODE, *MISSPELT): ("config check", NO),
+    ("checkpoint", "migrate", NODE, "--to", "1.36", *MISSPELT): ("config check", NO),
     ("checkpoint", "verify", NODE, "--kubelet-version", "1.36"): ("checkpoint repair", YES),
 }
 """What is asked with what; the command that the answer ends with, and how that ends."""
+
+
+ELSEWHERE = {
+    "audit": "every finding has its fix: test_audit_fixes",
+    "checkpoint/diff": "a difference is the answer, as of diff",
+    "config/show": "a configuration that cannot be loaded has its fix: test_fixes",
+    "fleet/check": "every finding has its fix, and nodes are recorded again: test_fleet",
+    "fleet/diff": "a difference is the answer, as of diff",
+    "fleet/report": "test_reports_say_where_fixes_are",
+    "pods/diff": "a difference is the answer, as of diff",
+    "pods/lint": "every finding has its fix: test_pod_lint_fixes",
+    "replay": "what differs from an expectation is shown, and only its author knows who is right",
+    "report": "test_reports_say_where_fixes_are",
+    "topology": "test_a_start_that_no_answer_has_room_for",
+    "watch": "findings that end it have their fixes: test_watch",
+}
+"""Other commands that end with a no, and where their next steps are tested, or why there are none."""
+AS_COMMANDS = {"checkpoint/commit": "checkpoint/migrate"}
+OTHER_OUTCOMES = {
+    "Admitted": "a yes",
+    "Unchanged": "nothing to do",
+    "KubeletFault": "explained like a rejection, and needs huge memory: test_plan_memory",
+    "Infeasible": "the gate to switch on: test_resize_gates",
+    "Ignored": "the gate to switch on: test_resize_gates",
+    "NoEffect": "the gate to switch on: test_resize_gates",
+}
+"""Outcomes of pods and resizes that no case of ``STEPS`` has, and why."""
+
+
+def test_every_command_that_says_no_is_known() -> None:
+    """A new one gets a case in ``STEPS``, or is told of in ``ELSEWHERE``."""
+    cli = ROOT / "cpuctl/cli"
+    ends = re.compile(r"Exit\((?:.* )?EXIT_NO\)|code = EXIT_NO")
+    modules = {
+        str(file.relative_to(cli).with_suffix(""))
+        for file in cli.rglob("*.py")
+        if ends.search(file.read_text())
+    }
+    cases = {name for words in STEPS for name in (words[0], "/".join(words[:2]))}
+    assert {AS_COMMANDS.get(each, each) for each in modules} - cases == set(ELSEWHERE)
+    tests = Path(__file__).parent
+    known = {file.stem for file in tests.glob("test_*.py")} | {
+        *re.findall(r"def (test_\w+)", Path(__file__).read_text())
+    }
+    assert {name for why in ELSEWHERE.values() for name in re.findall(r"test_\w+", why)} <= known
+
+
+def test_every_outcome_has_a_next_step(cpuctl: Cpuctl) -> None:
+    found = set()
+    for words in STEPS:
+        if words[0] in ("plan", "resize") and "--compare" not in words:
+            document = json.loads(cpuctl(*words, "-o", "json", "-q").out)
+            found |= {pod["outcome"] for pod in document["pods"]}
+    assert {*PODS, *RESIZES} - set(OTHER_OUTCOMES) <= found
 
 
 @pytest.mark.parametrize("words", STEPS, ids=lambda words: " ".join(words)[:60])
@@ -67,7 +137,8 @@ def test_a_refusal_ends_with_a_command_that_works(words: tuple[str, ...], cpuctl
     answer = cpuctl(*words, "-q", columns=80)
     (command,) = proposed(answer.out)
     assert command.startswith(verb)
-    inputs = set(words).intersection((*MACHINE, *STATIC, *MISSPELT, NODE, FLEET, "synthetic:1c"))
+    known = (*MACHINE, *STATIC, *MISSPELT, NODE, FLEET, CLAIM, INVALID, "synthetic:1c")
+    inputs = set(words).intersection(known)
     assert inputs <= set(shlex.split(command))
     typed = cpuctl(*shlex.split(command), "-q", columns=80)
     assert (typed.code, typed.err) == (code, "")
@@ -78,6 +149,58 @@ def proposed(text: str) -> set[str]:
     lines = re.findall(r"^(?:Next, .+?|  see): cpuctl (.+)$", text, re.MULTILINE)
     fixes = re.findall(r"^  fix: (?:.*; )?cpuctl (.+?)(?: proposes .*)?$", text, re.MULTILINE)
     return {*lines, *fixes}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("topology", *MACHINE, "-o", "nrt"),
+        ("plan", *MACHINE, "-T", "web=2/2", "-o", "nrt"),
+        ("plan", *MACHINE, "-T", "web=2/2", "-o", "prom"),
+        ("plan", *MACHINE, "-T", "web=2/2", "-o", "crictl"),
+        ("checkpoint", "verify", NODE, "-o", "prom"),
+    ],
+    ids=" ".join,
+)
+def test_a_start_that_no_answer_has_room_for(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    """Stderr has it, and below it what to type."""
+    said = cpuctl(*words, *MISSPELT, "-q")
+    assert said.code == NO
+    why, hint = said.err.splitlines()
+    assert why == 'The kubelet would not start (cpuManager): unknown policy: "statik"'
+    assert hint.startswith("hint: cpuctl config check -m ")
+    typed = cpuctl(*shlex.split(hint.removeprefix("hint: cpuctl ")), "-q")
+    assert (typed.code, typed.err) == (NO, "")
+    assert "unknown policy" in typed.out
+
+
+def test_lint_names_the_command_that_says_why_no_node_is_asked(cpuctl: Cpuctl) -> None:
+    said = cpuctl("pods", "lint", *MACHINE, *MISSPELT, "-f", "fixtures/pods/web.yaml")
+    found = re.search(r"would not start: .* \(see: cpuctl (config check .*)\)$", said.err, re.MULTILINE)
+    assert found
+    assert cpuctl(*shlex.split(found[1]), "-q").code == NO
+
+
+def test_reports_say_where_fixes_are(cpuctl: Cpuctl) -> None:
+    said = cpuctl("report", "-m", NODE)
+    assert said.code == NO
+    assert "\nnote: show fixes with -o wide, " in said.err
+    assert "\n  fix: " in cpuctl("report", "-m", NODE, "-o", "wide").out
+    of_all = cpuctl("fleet", "report", "fixtures/nodes/v2-2-numa")
+    assert of_all.code == NO
+    assert "note: for fixes, run cpuctl fleet check; " in of_all.err
+    assert "\n  fix: " in cpuctl("fleet", "check", "fixtures/nodes/v2-2-numa", "-q").out
+
+
+def test_what_a_running_pod_may_not_become_a_new_one_may(cpuctl: Cpuctl) -> None:
+    refused = cpuctl("resize", *MACHINE, "-T", "a=2/2,1Gi", "--set", "a:cpu=2/4", "-q")
+    assert refused.code == NO
+    assert "QOS Class may not change" in refused.out
+    last = "Next, to recreate the pod with these resources: kubectl replace --force -f FILE\n"
+    assert refused.out.endswith(last)
+    below = cpuctl("resize", *MACHINE, "-T", "a=500m/1", "--set", "a:cpu=2/1", "-q")
+    assert below.code == NO
+    assert "kubectl" not in below.out
 
 
 POD = (

@@ -112,7 +112,7 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
 
 QUOTED = re.compile(
     "(warning: |The reference |cpu_manager_state |The kubelet |[a-z]+: [A-Za-z]+Error: |spec|Node |"
-    "  fix: |  see: )"
+    "  fix: |  see: |Next, )"
 )
 """Sentences of any length, which terminals wrap: others' words are not shortened."""
 

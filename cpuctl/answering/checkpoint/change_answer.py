@@ -12,6 +12,7 @@ from cpuctl.answering.checkpoint.verdict_answer import findings_answer, outcome_
 from cpuctl.answering.parts import spell_out_fixes
 from cpuctl.checkpoints.inspection import Inspection
 from cpuctl.diagnostics import Severity
+from cpuctl.operations.command_lines import CONFIG_CHECK
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
@@ -70,6 +71,11 @@ def spell_out_commands(
     itself = f"cpuctl checkpoint {verb}"
     findings = document["proof"]["findings"] if document["proof"] else []
     spell_out_fixes(findings, lambda fix: "" if itself in fix else spelt_out(fix))
+    said = any(file["outcome"] == "refused" for file in document["files"]) or any(
+        each["fix"] for each in findings
+    )
+    if document["proof"] and document["proof"]["start"]["outcome"] != "Started" and not said:
+        document["next"] = spelt_out(CONFIG_CHECK)
 
 
 def add_kubelets(document: answers.CheckpointChange, kubelets: Sequence[RunningKubelet]) -> None:

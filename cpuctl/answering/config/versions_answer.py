@@ -22,13 +22,20 @@ from cpuctl.kubelet.releases.changes import (
 from cpuctl.operations.configuration import Comparison, Uncompared
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cpuctl.answers import config as answers
+    from cpuctl.operations.configuration import StartOutcome
+
+    CheckOf = Callable[[str], str]
+    """Writes the command that checks the same configuration for a kubelet version."""
 
 
 def versions_document(
-    comparison: Comparison, header: answers.Header, *, everything: bool
+    comparison: Comparison, header: answers.Header, check_of: CheckOf, *, everything: bool
 ) -> answers.ComparedVersions:
     """Describe what differs between two releases; *everything* or what concerns the configuration."""
+    versions = (str(comparison.loaded.kubelet.version), str(comparison.target))
     changes, starts, effects = comparison.changes, comparison.starts, comparison.effects
     behaviours = [_behaviour(change, effects) for change in changes.behaviours]
     parts: answers.Changes = {
@@ -51,9 +58,9 @@ def versions_document(
         "apiVersion": API_VERSION,
         "kind": "ConfigVersions",
         **header,
-        "from": str(comparison.loaded.kubelet.version),
-        "to": str(comparison.target),
-        "start": {"from": start_answer(starts[0]), "to": start_answer(starts[1])},
+        "from": versions[0],
+        "to": versions[1],
+        **_starts(starts, versions, check_of),
         **parts,
         "leftOut": len(found) - shown,
         **pods,
@@ -61,7 +68,9 @@ def versions_document(
     }
 
 
-def uncompared_document(uncompared: Uncompared, sources: Sources) -> answers.UncomparedVersions:
+def uncompared_document(
+    uncompared: Uncompared, sources: Sources, check_of: CheckOf
+) -> answers.UncomparedVersions:
     """Describe a configuration that the kubelet to come from cannot load."""
     header = unloaded_header(sources)
     files = "state files, which a kubelet reads after loading its configuration"
@@ -71,9 +80,25 @@ def uncompared_document(uncompared: Uncompared, sources: Sources) -> answers.Unc
         **header,
         "from": header["kubelet"]["version"],
         "to": str(uncompared.target),
-        "start": {"from": start_answer(uncompared.refusal), "to": start_answer(uncompared.other)},
+        **_starts(
+            (uncompared.refusal, uncompared.other),
+            (header["kubelet"]["version"], str(uncompared.target)),
+            check_of,
+        ),
         "notLookedAt": unread_inputs(header["sources"], uncompared.unseen or files),
     }
+
+
+def _starts(
+    outcomes: tuple[StartOutcome, StartOutcome], versions: tuple[str, str], check_of: CheckOf
+) -> answers.StartsPart:
+    """Say whether both kubelets start, and which command shows what to change, the one to come to first."""
+    one, other = map(start_answer, outcomes)
+    answer: answers.StartsPart = {"start": {"from": one, "to": other}}
+    for start, version in ((other, versions[1]), (one, versions[0])):
+        if start["outcome"] in ("Refused", "KubeletFault") and "fix" not in start:
+            return {**answer, "next": check_of(version)}
+    return answer
 
 
 def _is_shown(change: answers.BehaviourChange) -> bool:

@@ -22,8 +22,8 @@ from cpuctl.engine.explain.offers import Offer, Round
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected, Undetermined
-from cpuctl.operations.command_lines import assuming_command, planning_command
+from cpuctl.engine.outcome import Forbidden, Rejected, Undetermined
+from cpuctl.operations.command_lines import assuming_command, lint_command, planning_command
 from cpuctl.operations.plan_inputs import claims_of
 from cpuctl.pods.manifest import owner_of
 
@@ -59,7 +59,10 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
 
 
 def _next(planning: Planning, explained: Explained) -> NextPart:
-    """Name the command that asks again, where the answer hangs on devices that nobody described."""
+    """Name the command that asks again with devices that nobody described, or lints what breaks rules."""
+    if isinstance(explained.admission.verdict, Forbidden):
+        command = lint_command(planning.inputs)
+        return {"next": command} if command else {}
     if not isinstance(explained.admission.verdict, Undetermined):
         return {}
     node = explained.explanation.replay.before

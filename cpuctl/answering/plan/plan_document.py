@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Admitted, Undetermined
+from cpuctl.engine.outcome import Admitted, Forbidden, Undetermined
 
 if TYPE_CHECKING:
     from cpuctl.answering.plan.comparison_answer import PlannedSide
@@ -103,7 +103,7 @@ def planned_document(
 
 
 def _next(planning: Planning, plan: Plan, node: Node) -> answers.FollowingPart:
-    """Name the command for pods that ask for what nobody described, or that the policy gives no CPUs."""
+    """Name the command for pods that ask for what nobody described, break rules, or get no CPUs by policy."""
     from cpuctl.pods.model import QosClass
 
     command = ""
@@ -111,6 +111,10 @@ def _next(planning: Planning, plan: Plan, node: Node) -> answers.FollowingPart:
         from cpuctl.operations.command_lines import assuming_command
 
         command = assuming_command(planning, node, ("plan",))
+    elif any(isinstance(each.verdict, Forbidden) for each in plan.admissions):
+        from cpuctl.operations.command_lines import lint_command
+
+        command = lint_command(planning.inputs)
     elif node.policy is None and plan.policy is None and node.claims is None:
         admitted = (each.qos.qos_class for each in plan.admissions if isinstance(each.verdict, Admitted))
         if QosClass.GUARANTEED in admitted:

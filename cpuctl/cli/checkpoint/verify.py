@@ -11,7 +11,7 @@ from cpuctl.cli.checkpoint.options import (
     named_state,
 )
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
-from cpuctl.cli.notes import print_sources
+from cpuctl.cli.notes import complain_of_start, print_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
     MachineOption,
@@ -22,7 +22,7 @@ from cpuctl.cli.options import (
     RunningPodsOption,
     StrictOption,
 )
-from cpuctl.cli.output import Style, complain, emit
+from cpuctl.cli.output import Style, emit
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import CheckpointInputs
 
@@ -85,9 +85,8 @@ def verify(
         from cpuctl.answering.metrics import add_verdict_metrics
 
         if document["start"]["outcome"] != "Started":
-            from cpuctl.exports.outcomes import start_sentence
-
-            complain(start_sentence(document["start"], "The kubelet"))
+            fixes = (each["fix"] for each in document["findings"] if each["fix"])
+            complain_of_start(document["start"], next(fixes, ""))
         add_verdict_metrics(document)
     emit(document, style)
     clean = document["start"]["outcome"] == "Started" and not (strict and document["summary"]["warning"])

@@ -98,7 +98,10 @@ def versions(
     refuse_stdin_twice(machine, kubelet_config, *filename)
     from cpuctl.answering.config.parts import answer_header
     from cpuctl.answering.config.versions_answer import uncompared_document, versions_document
+    from cpuctl.documents.files import file_argument
+    from cpuctl.operations.command_lines import kubelet_command
     from cpuctl.operations.configuration import Uncompared, VersionsInputs, compare_on
+    from cpuctl.records import replace
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_versions"), Sources()
     kubelet = KubeletInputs(
@@ -110,13 +113,19 @@ def versions(
         gates=feature_gates,
         ignores_unknown_gates=ignore_unknown_gates,
     )
+
+    def check_of(version: str) -> str:
+        verb = ("config", "check", *((option_names.STATE, file_argument(state)) if state else ()))
+        return kubelet_command(verb, machine, replace(kubelet, version=version), memory)
+
     source = with_memory(load_machine(machine, sources), memory, sources)
     coming = load_pods(filename, template, sources, needed=False)
     comparison = compare_on(source, VersionsInputs(kubelet, to_version, state, pods, coming), sources)
     if isinstance(comparison, Uncompared):
         print_sources(sources, style)
-        emit(uncompared_document(comparison, sources), style)
+        emit(uncompared_document(comparison, sources, check_of), style)
         raise typer.Exit(EXIT_NO)
-    document = versions_document(comparison, answer_header(comparison.loaded, sources), everything=everything)
+    header = answer_header(comparison.loaded, sources)
+    document = versions_document(comparison, header, check_of, everything=everything)
     print_sources(sources, style)
     emit(document, style)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_cell
 from cpuctl.cli.render.layouts.audit import node_lines
 from cpuctl.phrases import counted
 
@@ -160,3 +160,5 @@ def _closing(document: CgroupsShow) -> Iterator[Cell]:
     yield Cell(f"{counted(summary['groups'], 'group')}, {verdict}", style)
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
+    if command := document.get("next"):
+        yield next_cell("to see what to do about them", command)

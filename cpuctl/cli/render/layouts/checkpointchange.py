@@ -87,6 +87,8 @@ def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:
     if proof is not None:
         yield Cell(*start_word(proof["start"], f"Kubelet {kubelet['version']}" if kubelet else "The kubelet"))
         yield from finding_lines(proof["findings"], FILES)
+    if check := document.get("next"):
+        yield Cell(f"  see: {check}")
     for running in document["kubelets"]:
         yield Cell(
             f"{running['name']} runs here (process {running['pid']}): stop it before using --yes", "yellow"

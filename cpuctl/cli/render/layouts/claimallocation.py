@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
 from cpuctl.exports.answer_text import full_name
 from cpuctl.phrases import few
 
@@ -39,6 +39,8 @@ def blocks(document: ClaimAllocation, *, wide: bool) -> Iterator[Block]:
     if document["warnings"]:
         yield Lines.of(*(f"warning: {each}" for each in document["warnings"]))
     yield Lines.of(shared_line(document))
+    if command := document.get("next"):
+        yield next_line("to see why and what would help", command)
 
 
 def claims_table(pods: Iterable[Pod], *, wide: bool) -> Table:

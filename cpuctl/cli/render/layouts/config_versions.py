@@ -53,8 +53,11 @@ def _starts(document: answers.ConfigVersions) -> Iterator[Cell]:
     if one["outcome"] == "Undetermined" == other["outcome"] and one["why"] == other["why"]:
         yield Cell(*start_word(one, "Either kubelet"))
         return
+    checked = "to" if "fix" not in other and other["outcome"] in ("Refused", "KubeletFault") else "from"
     for side in _SIDES:
         yield from _start(document, side)
+        if side == checked and (command := document.get("next")):
+            yield Cell(f"  see: {command}")
 
 
 def _start(document: answers.ConfigVersions, side: Literal["from", "to"]) -> Iterator[Cell]:

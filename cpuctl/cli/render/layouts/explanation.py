@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
-from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, pods_table
+from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, next_step, pods_table
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.resources import devices_table
 from cpuctl.cli.render.tables.start import start_block
@@ -74,7 +74,7 @@ def _next(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
     if first and first["command"] and not wide:
         yield next_line("to try the first setting", first["command"])
     elif command := document.get("next"):
-        yield next_line("to assume enough devices", command)
+        yield next_step(command)
 
 
 def _claims(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:

@@ -76,10 +76,17 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     if explain := document.get("explain"):
         yield next_line("to see why and what would help", explain)
     elif command := document.get("next"):
-        unknown = any(pod["outcome"] == "Undetermined" for pod in document["pods"])
-        yield next_line(
-            "to assume enough devices" if unknown else "to get settings with exclusive CPUs", command
-        )
+        yield next_step(command)
+
+
+def next_step(command: str) -> Lines:
+    """Name a command, and what for, which its verb tells."""
+    purposes = {
+        "cpuctl advise ": "to get settings with exclusive CPUs",
+        "cpuctl pods lint ": "to see where to change the manifests",
+    }
+    known = (what for verb, what in purposes.items() if command.startswith(verb))
+    return next_line(next(known, "to assume enough devices"), command)
 
 
 def claims_blocks(pods: Sequence[Pod], *, wide: bool) -> Iterator[Block]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.cli.render.blocks import Block, Box, Cell, Column, Flow, Lines, Table
+from cpuctl.cli.render.blocks import Block, Box, Cell, Column, Flow, Lines, Table, next_line
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.layouts.plan import node_lines
 from cpuctl.cli.render.tables.downward import changed_table
@@ -50,6 +50,12 @@ def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:
     if marks := legend(document["pods"], document["cores"]):
         yield Lines.of("   ".join(marks))
     yield Lines(tuple(_closing(document, wide=wide)))
+    if command := document.get("next"):
+        fits = command.startswith("cpuctl")
+        yield next_line(
+            "to see what is free and what else fits" if fits else "to recreate the pod with these resources",
+            command,
+        )
 
 
 def _allocator(allocator: Allocator) -> str:

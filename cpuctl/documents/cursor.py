@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Document, Origin, Value
@@ -34,6 +34,14 @@ class Cursor(NamedTuple):
     def at_root(cls, document: Document) -> Cursor:
         """Make a cursor at the top of a document."""
         return cls(document, document.value)
+
+    @classmethod
+    def at(cls, origin: Origin) -> Cursor:
+        """Make a cursor at a place of a document, without one for all that stands beside the way."""
+        value: Any = origin.document.value
+        for step in origin.path:
+            value = value[step]
+        return cls(origin.document, value, origin.path)
 
     @property
     def where(self) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 import pytest
 
@@ -155,3 +156,15 @@ def test_what_is_missing_may_be_misspelt(members: str, missing: str, hint: str) 
     with pytest.raises(InputError) as caught:
         cursor(members).required(missing)
     assert (caught.value.message, caught.value.hint) == (f"{missing} is missing", hint)
+
+
+def test_a_place_is_found_again_without_stepping_to_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of thousands of pods is asked for each of them."""
+    second = cursor("items: [{a: 1}, {a: 2}]").required("items").items()[1]
+
+    def refuse(_: Cursor) -> NoReturn:
+        raise AssertionError
+
+    monkeypatch.setattr(Cursor, "items", refuse)
+    monkeypatch.setattr(Cursor, "members", refuse)
+    assert Cursor.at(second.origin) == second

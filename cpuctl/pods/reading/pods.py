@@ -297,10 +297,7 @@ def misspelt_fields(origin: Origin) -> Iterator[str]:
 
     An API server ignores them, unless it is asked to be strict, as kubectl does.
     """
-    item = Cursor.at_root(origin.document)
-    for step in origin.path:
-        item = item.items()[step] if isinstance(step, int) else item.members()[step]
-    spec = _pod_spec(item)
+    spec = _pod_spec(Cursor.at(origin))
     for at, wanted in _wanted(spec) if spec is not None else ():
         for name in wanted:
             if found := at.misspelt(name):

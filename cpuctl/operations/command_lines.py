@@ -49,7 +49,7 @@ def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequenc
         [option_names.DRIVER_ARGS, inputs.node.driver_arguments] if inputs.node.driver_arguments else []
     )
     pods = [
-        *(word for name in inputs.filenames for word in ("-f", file_argument(name))),
+        *_manifests(inputs),
         *(word for template in inputs.templates for word in ("-T", template)),
     ]
     return shlex.join(["cpuctl", *verb, *arguments, *pods])
@@ -91,7 +91,7 @@ def explain_command(planner: Planner, plan: Plan, inputs: PlanningInputs, flags:
 
 def lint_command(inputs: PlanningInputs) -> str:
     """Write the command line that says where manifests break rules of the API server, if any were named."""
-    named = [word for name in inputs.filenames for word in ("-f", file_argument(name))]
+    named = _manifests(inputs)
     return kubelet_command(("pods", "lint", *named), inputs.machine, inputs.kubelet) if named else ""
 
 
@@ -116,6 +116,10 @@ def fleet_command(
     names = ("@FILE" if name in (STDIN, f"@{STDIN}") else name for name in recordings)
     command = kubelet_command(("fleet", *verb, *names), "", kubelet)
     return f"{command} {shlex.join(_words({option_names.NODES: nodes}))}" if nodes else command
+
+
+def _manifests(inputs: PlanningInputs) -> list[str]:
+    return [word for name in inputs.filenames for word in ("-f", file_argument(name))]
 
 
 def _words(options: Mapping[str, str | None]) -> Iterator[str]:

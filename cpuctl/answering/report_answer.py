@@ -319,10 +319,9 @@ class _Reporter:
         return document
 
     def _differ(self, node: LiveNode) -> bool:
-        """Return whether the audit has read other state files than the parts before."""
+        """Return whether the audit has read other state files than the parts before, or more, or fewer."""
         now = {each.path.rpartition("/")[2]: each.text for each in node.state_files}
-        before = {each.file_name: each.text for each in self.states or ()}
-        return any(before[name] != text for name, text in now.items() if name in before)
+        return self.states is not None and now != {each.file_name: each.text for each in self.states}
 
     def _name(self, parts: answers.ReportParts) -> None:
         """Name holders that state files know by UID alone, as far as the node's own files tell names."""
@@ -462,10 +461,12 @@ def _summary(
 
 
 def _counts(parts: answers.ReportParts) -> Iterator[FindingCounts]:
+    from cpuctl.exports.same_cause import count_findings, findings_of_audit
+
     if "state" in parts:
         yield parts["state"]["summary"]
     if "audit" in parts:
-        yield parts["audit"]["summary"]
+        yield count_findings(findings_of_audit(parts["audit"], parts.get("state")))
 
 
 def _not_admitted(parts: answers.ReportParts) -> int | None:

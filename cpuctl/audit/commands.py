@@ -21,6 +21,11 @@ def for_each(ids: Iterable[int], command: str) -> str:
     return f"for id in {' '.join(map(str, listed))}; do {command.format('$id')}; done"
 
 
+def switch_cpus(cpus: Iterable[int], *, on: bool) -> str:
+    """Write the commands that bring CPUs online, or take them offline."""
+    return "; ".join(f"echo {int(on)} > /sys/devices/system/cpu/cpu{cpu}/online" for cpu in cpus)
+
+
 def operand(name: str) -> str:
     """Quote a name that stands at the end of a command, so that nothing but a name can come of it."""
     return f"-- {quote(name)}" if name.startswith("-") else quote(name)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cpuctl.audit.commands import RESTART, delete_pod, show_pod
+from cpuctl.audit.commands import RESTART, delete_pod, show_pod, switch_cpus
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.cgroups.owners import Owner
@@ -177,7 +177,7 @@ def check_hotplug(snapshot: NodeSnapshot) -> Iterator[Finding]:
             message=f"{are(new)} online, but not in the kubelet's state: the kubelet would not start with it",
             expected=str(known),
             detected=str(online),
-            fix=_switch(new, 0),
+            fix=switch_cpus(new, on=False),
         )
 
 
@@ -195,13 +195,8 @@ def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
         "it",
         expected=str(known),
         detected=str(snapshot.machine.online),
-        fix=_switch(gone, 1) if can_come_back else _REPAIR,
+        fix=switch_cpus(gone, on=True) if can_come_back else _REPAIR,
     )
-
-
-def _switch(cpus: CPUSet, on: int) -> str:
-    commands = (f"echo {on} > /sys/devices/system/cpu/cpu{cpu}/online" for cpu in cpus)
-    return "; ".join(commands)
 
 
 def check_stale(snapshot: NodeSnapshot) -> Iterator[Finding]:

@@ -9,11 +9,12 @@ from cpuctl.diagnostics import SEVERITIES
 from cpuctl.exports.answer_text import pod_name
 from cpuctl.exports.outcomes import is_served, pod_counts_text
 from cpuctl.exports.page import SEVERITY_TONES, StyledText, Tone
+from cpuctl.exports.same_cause import count_findings, findings_of_audit
 from cpuctl.phrases import byte_text, counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit
-    from cpuctl.answers.checkpoint import CheckpointDump
+    from cpuctl.answers.checkpoint import CheckpointDump, CheckpointVerify
     from cpuctl.answers.plan import NotStartedPlan, StartedPlan
     from cpuctl.answers.replay import Replay
     from cpuctl.answers.report import Report, ReportPart, ReportSummary
@@ -119,7 +120,7 @@ def standings(report: Report) -> Iterator[Standing]:
     state = report.get("state")
     yield _standing(report, "state", state and _started(state["start"], state["summary"]))
     audit = report.get("audit")
-    yield _standing(report, "audit", audit and _audited(audit))
+    yield _standing(report, "audit", audit and _audited(audit, report.get("state")))
     if "plan" in report:
         yield _standing(report, "pods", _planned(report["plan"]))
     if "timeline" in report:
@@ -190,15 +191,15 @@ def _holders(dump: CheckpointDump | None) -> StyledText | None:
     return StyledText(f"{exclusive if cpus['holders'] else 'no exclusive CPUs'}, {shared}")
 
 
-def _audited(audit: Audit) -> StyledText:
-    summary = audit["summary"]
+def _audited(audit: Audit, state: CheckpointVerify | None) -> StyledText:
+    summary, counts = audit["summary"], count_findings(findings_of_audit(audit, state))
     looked = [
         counted(many, noun)
         for noun, many in (("container", summary["containers"]), ("thread", summary["threads"]))
         if many is not None
     ]
-    found = counts_text(summary) or "no findings"
-    tone: Tone = "bad" if summary["error"] else "warn" if summary["warning"] else "good"
+    found = counts_text(counts) or "no findings"
+    tone: Tone = "bad" if counts["error"] else "warn" if counts["warning"] else "good"
     return StyledText(f"{', '.join(looked) or 'no containers or threads'}: {found}", tone)
 
 
@@ -237,7 +238,8 @@ def _findings(report: Report) -> Iterator[PlacedFinding]:
     for wrong in report["state"]["findings"] if "state" in report else ():
         uid = wrong["podUID"] or ""
         yield PlacedFinding("state", wrong["file"], names.get(uid, uid), wrong)
-    for found in report["audit"]["findings"] if "audit" in report else ():
+    audited = findings_of_audit(report["audit"], report.get("state")) if "audit" in report else ()
+    for found in audited:
         uid = found["uid"] or ""
         yield PlacedFinding("audit", found["subject"], names.get(uid, uid), found)
 

@@ -91,6 +91,7 @@ def holders(state: CPUStateFile) -> Iterator[CPUHolder]:
 
 
 _FILE = StatePlace(CPU_FILE)
+NO_SUCH_CPUS = "no-such-cpus"
 _GATE = "PodLevelResourceManagers"
 
 
@@ -185,10 +186,11 @@ def _unknown(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding
 def _no_such(gone: CPUSet, holder: str, machine: CPUSet) -> StateFinding:
     return StateFinding(
         Severity.ERROR,
-        "no-such-cpus",
+        NO_SUCH_CPUS,
         _FILE,
         f"{named(gone)} of {holder} {'is' if len(gone) == 1 else 'are'} not on this machine, or offline",
         expected=f"only {machine}",
+        detected=str(gone),
         fix=REPAIR,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.audit.commands import switch_cpus
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.inspection import readable_part
 from cpuctl.checkpoints.memory_state import write_memory_state
@@ -12,6 +13,7 @@ from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import NotStarted, Started, start_managers
+from cpuctl.engine.state_checks.cpu_findings import NO_SUCH_CPUS
 from cpuctl.engine.state_checks.findings import REPAIR
 from cpuctl.engine.state_repair import (
     ActionKind,
@@ -25,10 +27,12 @@ from cpuctl.engine.state_repair import (
 )
 from cpuctl.errors import InputError
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
+from cpuctl.phrases import named
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
 if TYPE_CHECKING:
+    from cpuctl.engine.state_checks.findings import StateFinding
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.state_files import StateInput
     from cpuctl.operations.checkpoint.states import CheckpointCase
@@ -58,26 +62,36 @@ def repair(case: CheckpointCase) -> Repairs:
 
 
 def advised(case: CheckpointCase) -> StateVerdict:
-    """Give the verdict on state files; a repair is proposed where one comes to something only.
+    """Return the verdict on state files; propose a repair only if it would succeed.
 
-    Where one file cannot be repaired, none is: what is in the way is proposed then, for its own file and
-    before all others.
+    If one file cannot be repaired, none is: the obstacle is proposed as the first step, for its own file and
+    for all others. CPUs that are only offline can also be brought online again.
     """
     verdict = case.verdict()
     if not any(each.fix.endswith(REPAIR) for each in verdict.findings):
         return verdict
-    blocked = _in_the_way(case, verdict)
-    if blocked is None:
-        return verdict
-    name, advice = blocked
-    before_all = f"{name} first: {advice}, then {REPAIR}"
-    findings = (
-        replace(each, fix=advice if each.place.file_name == name else before_all)
-        if each.fix.endswith(REPAIR)
-        else each
-        for each in verdict.findings
+    findings = verdict.findings
+    if (blocked := _in_the_way(case, verdict)) is not None:
+        findings = tuple(_unblocked(each, *blocked) for each in findings)
+    offline = case.host.source.machine.offline
+    return replace(verdict, findings=tuple(_brought_online(each, offline) for each in findings))
+
+
+def _unblocked(finding: StateFinding, file_name: str, advice: str) -> StateFinding:
+    """Propose first what keeps *file_name*, and so all files, from being repaired."""
+    if not finding.fix.endswith(REPAIR):
+        return finding
+    before_all = f"{file_name} first: {advice}, then {REPAIR}"
+    return replace(finding, fix=advice if finding.place.file_name == file_name else before_all)
+
+
+def _brought_online(finding: StateFinding, offline: CPUSet) -> StateFinding:
+    """Propose to bring CPUs online, unless some are not on the machine at all."""
+    if finding.code != NO_SUCH_CPUS or not (gone := CPUSet.parse(finding.detected)) <= offline:
+        return finding
+    return replace(
+        finding, fix=f"bring {named(gone)} online ({switch_cpus(gone, on=True)}), or {finding.fix}"
     )
-    return replace(verdict, findings=tuple(findings))
 
 
 def _in_the_way(case: CheckpointCase, before: StateVerdict) -> tuple[str, str] | None:

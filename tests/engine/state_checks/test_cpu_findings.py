@@ -49,11 +49,12 @@ def shared(which: str, who: str, uid: str, name: str) -> StateFinding:
     return cpu_error(code="held-and-shared", message=message, fix=REPAIR, pod_uid=uid, container=name)
 
 
-def unknown(which: str) -> StateFinding:
+def unknown(which: str, detected: str) -> StateFinding:
     return cpu_error(
         code="no-such-cpus",
         message=f"{which} not on this machine, or offline",
         expected="only 0-15",
+        detected=detected,
         fix=REPAIR,
     )
 
@@ -151,9 +152,9 @@ CASES = [
         "CPUs that are not there",
         state(f"{POOL},20", entries={**ENTRIES, GONE: {"c": cpus("21"), "d": cpus("21-22")}}),
         (
-            unknown("CPU 20 of the shared pool is"),
-            unknown(f"CPU 21 of {GONE}/c is"),
-            unknown(f"CPUs 21-22 of {GONE}/d are"),
+            unknown("CPU 20 of the shared pool is", "20"),
+            unknown(f"CPU 21 of {GONE}/c is", "21"),
+            unknown(f"CPUs 21-22 of {GONE}/d are", "21-22"),
         ),
     ),
     Case("CPUs that nobody has", state("0,3-4,6-8,11-12"), (unaccounted("14-15"),)),

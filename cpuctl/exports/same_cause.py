@@ -1,0 +1,51 @@
+"""Findings that two checks of one node have about the same cause.
+
+An audit looks at the state files as well, but says less of them than their own check, which proposes how to
+repair them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpuctl.diagnostics import SEVERITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpuctl.answers.audit import Audit, Finding
+    from cpuctl.answers.checkpoint import CheckpointVerify
+    from cpuctl.answers.values import FindingCounts
+
+_IN_STATE_FILES = {
+    "state-unusable": {"unreadable"},
+    "state-policy": {"policy-differs"},
+    "given-twice": {"held-twice", "held-and-shared"},
+    "reserved-in-use": {"reserved-held", "reserved-in-pool"},
+    "cpus-offline": {"no-such-cpus"},
+    "cpus-unknown": {"unaccounted-cpus"},
+    "stale-entry": {"owner-gone", "container-gone"},
+}
+"""Codes of an audit, and what the check of the state files calls the same."""
+_OF_ONE_FILE = {"state-unusable", "state-policy"}
+
+
+def findings_of_audit(audit: Audit, state: CheckpointVerify | None) -> list[Finding]:
+    """Return the findings of an audit without those that the check of the state files has, too."""
+    if state is None:
+        return audit["findings"]
+    found = {
+        (each["code"], about) for each in state["findings"] for about in (each["file"], each["podUID"], None)
+    }
+    return [each for each in audit["findings"] if not _is_among(each, found)]
+
+
+def _is_among(finding: Finding, found: set[tuple[str, str | None]]) -> bool:
+    about = finding["subject"] if finding["code"] in _OF_ONE_FILE else finding["uid"]
+    return any((code, about) in found for code in _IN_STATE_FILES.get(finding["code"], ()))
+
+
+def count_findings(findings: Sequence[Finding]) -> FindingCounts:
+    """Count findings by severity."""
+    error, warning, note = (sum(each["severity"] == name for each in findings) for name in SEVERITIES)
+    return {"error": error, "warning": warning, "note": note}

@@ -140,7 +140,7 @@ class ContainerMems(TypedDict):
 
 
 class Finding(Graded, Found):
-    """An error breaks a guarantee of the kubelet, a warning may disturb, a note is worth knowing."""
+    """Errors break the kubelet's guarantees, warnings are possible disturbances, notes are informational."""
 
     subject: str
     """What it is about, as text."""

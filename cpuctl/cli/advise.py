@@ -31,18 +31,20 @@ app = command_group()
 
 HELP = """Recommend kubelet settings for these pods on this machine.
 
-Tries CPU Manager policy and options, Topology Manager policy, scope and options, the Memory Manager with the
-reservation it needs, and several choices of reserved CPUs, if this kubelet would start with them. Each
-combination is planned as by cpuctl plan: running pods (--pods) first, then new ones in the order given, on a
-node without state files. To use other settings, drain the node first.
+Tries combinations that this kubelet would start with: CPU Manager policy and options, Topology Manager
+policy, scope and options, the Memory Manager with the reservation that it needs, and several choices of
+reserved CPUs. Each combination is planned as cpuctl plan does: running pods (--pods) first, then new ones in
+the order given, on a node without state files. Drain the node before you change its settings.
 
-Shows the best combinations: by pods admitted, containers on one NUMA node, with their memory, and cores that
-are not shared; then, for the same number of pods, by L3 caches crossed, size of the shared pool, and the
-largest container that would still be admitted. Of combinations with equal results, the one with the fewest
-changes is shown.
+Shows all combinations that no other one beats; each has its own advantages. They are compared by pods
+admitted, containers on one NUMA node, those that also have their memory there, and cores that are not shared.
+Combinations that admit the same number of pods are also compared by L3 caches crossed, size of the shared
+pool, and the largest container that would still be admitted. If several combinations have equal results, the
+one with the fewest changes is shown.
 
-With --defragment, pods move instead: each is evicted and admitted again on the same node until one more pod
-fits. Shows the plan with the fewest moves, tried in full. Static and critical pods are never moved.
+With --defragment, pods are moved instead: evicted and admitted again on the same node, until one more pod
+fits. Shows the plan with the fewest moves; the whole plan is simulated. Static and critical pods are never
+moved.
 
 Examples:
 
@@ -89,8 +91,8 @@ KeepOption = Annotated[
     typer.Option(
         option_names.KEEP,
         metavar="SETTING",
-        help="Keep this setting: a configuration field, such as cpuManagerPolicy, or a "
-        "policy option, such as full-pcpus-only. Can be repeated.",
+        help="Keep this setting: a configuration field, such as cpuManagerPolicy, or a policy option, "
+        "such as full-pcpus-only.",
     ),
 ]
 SnippetOption = Annotated[

@@ -37,14 +37,15 @@ Start here, on the node itself, or anywhere with -m and a recording of it:
   cpuctl explain --message 'TEXT'            # what does this message mean
   sudo cpuctl checkpoint verify              # would the kubelet start again
   cpuctl config versions --to 1.37           # what does an upgrade change
-  sudo cpuctl audit                          # who disturbs exclusive CPUs
+  sudo cpuctl audit                          # what disturbs exclusive CPUs
   sudo cpuctl capture node7.tar.gz           # record the node, for -m
 
 Defaults for -m and --kubelet-version: CPUCTL_MACHINE and CPUCTL_KUBELET_VERSION, or machine and
 kubeletVersion in ~/.config/cpuctl/config.yaml.
 
-Exit codes: 0 yes or clean, 1 internal error, 2 usage, 3 the answer is no, 4 unusable input, 5 the node
-refused and nothing was changed, 6 changed and not fully restored, 130 interrupted.
+Exit codes: 0 the answer is yes or there is nothing to report, 1 internal error, 2 usage, 3 the answer is no,
+4 unusable input, 5 the node denied access and nothing was changed, 6 changed and not fully restored, 130
+interrupted.
 """
 
 

@@ -36,13 +36,13 @@ app = command_group()
 HELP = """Find wrong CPU sets and noisy neighbours on a node, with fixes.
 
 Compares the node with its kubelet's state, container by container and CPU by CPU: expected (exclusive CPUs or
-the shared pool), configured in the cgroup, in effect, and where threads may really run. Then looks for
+the shared pool), configured in the cgroup, in effect, and where threads may actually run. Then looks for
 anything that disturbs exclusive CPUs: other programs, interrupts, siblings, quotas, memory on other NUMA
 nodes; and for stale entries.
 
-Every finding has a fix. An error breaks a guarantee of the kubelet, a warning is a possible disturbance, a
-note is worth knowing. Container names come from --pods, else from the kubelet's log links, or from
-crictl's output in a sosreport. Nothing is changed on the node.
+Every finding has a fix. Errors break the kubelet's guarantees, warnings are possible disturbances, notes are
+informational. Container names come from --pods, otherwise from the kubelet's log links, or from crictl's
+output in a sosreport. Nothing is changed on the node.
 
 Next: run the commands below "fix:", or correct all CPU sets at once: cpuctl audit -o plan | cpuctl cgroups
 apply -f -
@@ -58,8 +58,8 @@ Examples:
   sudo cpuctl audit -q -o prom --exit-zero
   cpuctl audit --root /host       # in a debugging pod
 
-Exit codes: 0 everything was checked and only notes, if anything, were found, 3 errors or warnings, or
-something could not be checked (with --exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 everything was checked, without errors or warnings, 3 errors or warnings, or something could not
+be checked (with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 
@@ -80,8 +80,8 @@ AuditOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format; jsonl is one finding per line, plan the changes to apply, prom metrics for "
-        "node_exporter.",
+        help="Output format; jsonl is one finding per line, plan is the changes for cpuctl cgroups apply, "
+        "prom is metrics for node_exporter.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -23,12 +23,12 @@ app = command_group()
 
 STDOUT = "-"
 
-HELP = """Record a node in one archive that every command reads (-m FILE).
+HELP = """Record a node in one archive that all commands can read (-m FILE).
 
-Records the topology, the kubelet's configuration, version and state files, the cgroups of its pods, the
-CPUs that containers see in downward API volumes, CPUs of resource claims, and the CPU affinity of processes
-and interrupts. Command lines, environments and settings that may hold secrets are left out. What cannot
-be read is listed in MANIFEST.json in the archive.
+Records the topology, the kubelet's configuration, version and state files, the cgroups of its pods, the CPUs
+that containers see in downward API volumes, the CPUs of resource claims, and the CPU affinity of processes
+and interrupts. Command lines, environments and settings that may contain secrets are left out. What cannot be
+read is listed in MANIFEST.json in the archive.
 
 Examples:
 
@@ -63,13 +63,16 @@ AnonymizeOption = Annotated[
     ),
 ]
 TimestampOption = Annotated[
-    bool, typer.Option("--timestamp", help="Record the time; without it, the same node gives the same bytes.")
+    bool,
+    typer.Option(
+        "--timestamp", help="Record the time; without it, archives of an unchanged node are identical."
+    ),
 ]
 ForceOption = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Replace FILE when it exists; the old one is kept as a backup.",
+        help="Overwrite FILE if it exists; the old file is backed up.",
         rich_help_panel=OUTPUT,
     ),
 ]

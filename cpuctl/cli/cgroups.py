@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from cpuctl.cgroups.applying import Outcome
     from cpuctl.operations.cgroups.preparation import ApplyInputs, Preparation
 
-HELP = """Show the kubelet's control groups, and correct their CPU sets."""
+HELP = """Show the kubelet's cgroups, and correct their CPU sets."""
 
 app = verb_group("cgroups", HELP)
 
 
-SHOW_HELP = """Show the tree of kubepods, expected beside actual values.
+SHOW_HELP = """Show the tree of kubepods, with expected and actual values.
 
-CPUs, memory nodes, weights and quotas. Expected CPUs come from the kubelet's state; other values from the
-pods' resources (--pods; see cpuctl pods show) and, for kubepods and QoS classes, from what the kubelet
-reserves. Differences are listed below the tree; -o wide also lists memory and huge pages. Without --pods,
-pods are shown by UID, and containers by id or by the name in the kubelet's log links.
+Shows CPUs, memory nodes, weights and quotas. Expected CPUs come from the kubelet's state; other values come
+from the pods' resources (--pods; see cpuctl pods show) and, for kubepods and QoS classes, from the kubelet's
+reservations. Differences are listed below the tree; -o wide also lists memory and huge pages. Without --pods,
+pods are shown by UID, and containers by ID or by the name in the kubelet's log links.
 
 Examples:
 
@@ -52,8 +52,7 @@ Examples:
   cpuctl cgroups show -m node7.tar.gz -o wide
   cpuctl cgroups show --root /host --exit-code       # in a debugging pod
 
-Exit codes: 0 shown, 3 with --exit-code if anything differs or no group exists, 2 usage, 4 unusable
-input.
+Exit codes: 0 shown, 3 with --exit-code if anything differs or no cgroup exists, 2 usage, 4 unusable input.
 """
 
 
@@ -91,16 +90,16 @@ def show(
         raise typer.Exit(EXIT_NO)
 
 
-APPLY_HELP = """Write CPU sets to control groups, in a safe order.
+APPLY_HELP = """Write CPU sets to cgroups, in a safe order.
 
-The order never breaks a running container. Without a file or containers, every container gets its CPUs from
-the kubelet's state. The file is the output of plan -o json or audit -o plan, or a cpu_manager_state. Shows a
-diff of what would be written; --yes writes it, reads back what is in effect, checks every thread, and waits
-for two reconcile periods of the kubelet in case it rewrites the set. The first failure, Ctrl-C included,
-undoes everything.
+The order never breaks a running container. Without a file or containers, every container gets the CPUs that
+it has in the kubelet's state. The file is the output of plan -o json or audit -o plan, or a
+cpu_manager_state. Shows a diff of what would be written; --yes writes it, reads back what is in effect,
+checks every thread, and waits for two reconcile periods of the kubelet in case it rewrites the set. Any
+failure, or Ctrl-C, undoes everything.
 
-CPUs that are offline, reserved or exclusive to another container are refused, and so is a plan made from a
-state that has changed since.
+Nothing is written if CPUs are offline, reserved or exclusive to another container, or if the plan is based on
+a state that has changed since.
 
 Examples:
 
@@ -111,8 +110,8 @@ Examples:
   sudo cpuctl cgroups apply shop/web-0/app=4-7 shop/web-0/log=node:1
 
 Exit codes: 0 done, nothing to do, or a dry run (with --exit-code 3 if there is something to write), 2 usage,
-3 refused by cpuctl, 4 unusable input, 5 the node refused, or the change was undone: nothing has changed, 6
-changed and not fully restored, 129, 130 or 143 ended by a signal: nothing has changed.
+3 not allowed by these checks, 4 unusable input, 5 the node denied access, or the change was undone: nothing
+has changed, 6 changed and not fully restored, 129, 130 or 143 ended by a signal: nothing has changed.
 """
 
 EXIT_UNCHANGED, EXIT_CHANGED = 5, 6
@@ -140,7 +139,7 @@ QuotaOption = Annotated[
     bool,
     typer.Option(
         "--quota",
-        help="Also write CFS quotas: none for exclusive CPUs, else from the pods' limits (--pods).",
+        help="Also write CFS quotas: none for exclusive CPUs, otherwise from the pods' limits (--pods).",
     ),
 ]
 LogOption = Annotated[
@@ -268,5 +267,5 @@ def _answer(document: "CgroupsApply", style: Style) -> None:
         return
     left = result["notRestored"]
     files = "; ".join(f"{each['group']}/{each['file']}: {each['problem']}" for each in left)
-    what = "the change failed and could not be fully undone" if left else "control groups were written"
+    what = "the change failed and could not be fully undone" if left else "cgroups were written"
     emit_after_change(document, style, what, files or "check them with cpuctl cgroups show")

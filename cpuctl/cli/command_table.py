@@ -25,20 +25,20 @@ _PODS = {
     "resize": Entry("resize", "Dry-run an in-place resize of a running pod."),
     "pods": Entry("pods.command", "Show QoS, sums and cgroups of pods; compare and check manifests."),
     "replay": Entry("replay", "Replay a node's history over time, and check expectations."),
-    "policies": Entry("policies", "Show policies to try instead of the kubelet's (what if)."),
+    "policies": Entry("policies", "Show what-if policies that choose CPUs instead of the kubelet."),
 }
 _NODE = {
     "topology": Entry("topology", "Show a machine's NUMA nodes, sockets, cores and caches."),
     "config": Entry("config.command", "Show and check the kubelet's configuration; check an upgrade."),
     "checkpoint": Entry("checkpoint.command", "Show, verify, migrate and repair the kubelet's state files."),
     "audit": Entry("audit", "Find wrong CPU sets and noisy neighbours on a node, with fixes."),
-    "top": Entry("top", "Show the load on exclusive CPUs, and who disturbs them."),
+    "top": Entry("top", "Show the live load on exclusive CPUs, and what disturbs them."),
     "report": Entry("report", "Write a full report on a node as one HTML page."),
     "watch": Entry("watch", "Watch a node, and report every finding and change."),
-    "cgroups": Entry("cgroups", "Show the kubelet's control groups, and correct their CPU sets."),
+    "cgroups": Entry("cgroups", "Show the kubelet's cgroups, and correct their CPU sets."),
     "nri": Entry("nri", "Set the CPUs of containers from the container runtime (NRI)."),
     "dra": Entry("dra", "Show CPUs as devices (DRA), and dry-run resource claims."),
-    "capture": Entry("capture", "Record a node in one archive that every command reads."),
+    "capture": Entry("capture", "Record a node in one archive that all commands can read."),
 }
 _FLEET = {"fleet": Entry("fleet.command", "List, check, compare and plan many nodes at once.")}
 _OTHERS = {

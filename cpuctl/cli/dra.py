@@ -52,7 +52,7 @@ PCIeRootsOption = Annotated[
     bool,
     typer.Option(
         "--expose-pcie-roots",
-        help="Publish the nearby PCIe roots, for claims with other devices.",
+        help="Publish nearby PCIe roots, for claims that combine CPUs with other devices.",
         rich_help_panel=DRIVER,
     ),
 ]
@@ -60,7 +60,8 @@ MappingOption = Annotated[
     bool,
     typer.Option(
         "--publish-node-allocatable-resource-mapping",
-        help="Count the CPUs of claims as the node's (KEP-5517), like the driver's setting of that name.",
+        help="Count the CPUs of claims as the node's (KEP-5517), as the driver's setting of the same name "
+        "does.",
         rich_help_panel=DRIVER,
     ),
 ]
@@ -77,10 +78,10 @@ HostnameOption = Annotated[
 
 SLICES_HELP = """Show the ResourceSlices that the dra.cpu driver would publish.
 
-Devices are named and numbered as by the driver, so claims can be tried before it is installed. YAML and JSON
-are ResourceSlice objects, for kubectl apply on a test cluster; without their owner (the Node) and the five
-random characters at the end of their names. Conflicts with the node's kubelet are reported: the static
-policy, other reserved CPUs.
+Devices are named and numbered as the driver does, so claims can be tried before it is installed. YAML and
+JSON are ResourceSlice objects, for kubectl apply on a test cluster; they lack their owner (the Node) and the
+five random characters at the end of their names. Conflicts with the node's kubelet are reported: the static
+policy, or different reserved CPUs.
 
 Examples:
 
@@ -126,9 +127,9 @@ def slices(
 ALLOCATE_HELP = """Dry-run ResourceClaims: which devices and CPUs pods get.
 
 Besides pods, -f takes their ResourceClaims, ResourceClaimTemplates and DeviceClasses, and ResourceSlices of
-other drivers on this node; slices of dra.cpu, if given, are used instead of computed ones. Pods are allocated
-one after the other; the scheduler takes the first devices that fit, in the order of the slices, and the
-dra.cpu driver picks CPUs of groups as the kubelet would. Selectors other than device.driver == "..." need
+other drivers on this node; slices of dra.cpu, if given, are used instead of computed ones. Claims are
+allocated pod by pod: the scheduler takes the first devices that fit, in the order of the slices, and the
+dra.cpu driver picks CPUs from groups as the kubelet would. Selectors other than device.driver == "..." need
 cel-python: pip install 'cpuctl[dra]'.
 
 Examples:
@@ -147,7 +148,7 @@ FixedOption = Annotated[
     bool,
     typer.Option(
         "--fixed",
-        help="Pick CPUs as a driver that distinguishes cores with the same id on different sockets.",
+        help="Pick CPUs as a driver would that distinguishes cores with the same ID on different sockets.",
         rich_help_panel=DRIVER,
     ),
 ]

@@ -32,15 +32,15 @@ HELP = """Explain why a pod is admitted or rejected, and what would help.
 
 POD is NAME, NAMESPACE/NAME or NAMESPACE/NAME/CONTAINER. Default: the only pod, or the first that is not
 admitted; with --events, the pod that a kubelet rejected last, with the kubelet's message. A pod from --pods
-is running: it is admitted again, as after a kubelet restart. If a resize of it is pending, its outcome is
-shown, with what the reference implementation of KEP-5554 would do; see cpuctl resize for other resizes.
+is running: it is admitted again, as after a kubelet restart. If it has a pending resize, the outcome is
+shown, and what the reference implementation of KEP-5554 would do; see cpuctl resize for other resizes.
 
-Shows the topology hints of each provider, what was free on each NUMA node, and the rule that decided. For a
-pod that is not admitted, it then tries other requests, kubelet settings, another order, and removing pods:
-every change that it prints was tried and admits the pod.
+Shows the topology hints of each provider, what was free on each NUMA node, and the rule that decided. If the
+pod is not admitted, also tries other requests, kubelet settings, another order, and removing pods. Every
+change that is shown was tried, and admits the pod.
 
-With --message, it explains a line from an event, a pod status, or a kubelet or runtime log: what it means,
-which releases print it, and what to do. With manifests, it then explains the pod that the line names.
+With --message, explains a line from an event, a pod status, or a kubelet or runtime log: what it means, which
+releases print it, and what to do. With manifests, also explains the pod that the line names.
 
 Examples:
 
@@ -53,7 +53,7 @@ Examples:
   cpuctl explain --message 'default cpuset cannot be empty'
   journalctl -u kubelet | cpuctl explain --message -
 
-Exit codes: 0 the pod is admitted or the message recognized, 3 it is not, the pod does not start with its
+Exit codes: 0 the pod is admitted or the message is recognized, 3 it is not, the pod does not start with its
 resource claims, their CPUs are unknown, or the kubelet would not start (with --exit-zero 0), 2 usage, 4
 unusable input.
 """

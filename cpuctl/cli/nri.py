@@ -53,7 +53,7 @@ PlanOption = Annotated[
     typer.Option(
         option_names.PLAN,
         metavar="FILE",
-        help="Carry out this plan (output of cpuctl plan -o json); - for stdin.",
+        help="Apply this plan (output of cpuctl plan -o json); - for stdin.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -95,22 +95,22 @@ EventsOutputOption = Annotated[
 
 RUN_HELP = """Run as a plugin of containerd or CRI-O that sets CPUs of containers.
 
-Registers on the runtime's socket (NRI) and answers when a container is created: with the CPUs and memory
-nodes from a plan, by namespace, pod and container; or, with a policy, with CPUs that are free then, as the
-kubelet's static policy or another one would choose them. All other containers run in the remaining pool,
-which shrinks before a container gets CPUs of its own, and grows when that container stops. Running containers
-are corrected at once, and again when the runtime has restarted.
+Registers on the runtime's NRI socket and sets the CPUs of each new container: with --plan, the CPUs and
+memory nodes that the plan has for its namespace, pod and container; with --policy, free CPUs that the
+kubelet's static policy or another one would choose. All other containers run in the shared pool, which
+shrinks before a container gets exclusive CPUs, and grows when that container stops. Running containers are
+corrected at once, and again after the runtime restarts.
 
-A policy gives CPUs to containers of Guaranteed pods with a whole number of CPUs, judging by the settings of
-their cgroups (shares, quota, memory limit); if no CPUs are left, a container runs in the pool, and that is
-logged. It uses the kubelet's settings (reserved CPUs, options, topology and memory managers) except
-cpuManagerPolicy.
+A policy assigns exclusive CPUs to containers of Guaranteed pods with a whole number of CPUs, as derived from
+their cgroup settings (shares, quota, memory limit). If there are not enough free CPUs, the container runs in
+the shared pool, which is logged. The policy uses the kubelet's settings (reserved CPUs, options, topology and
+memory managers) except cpuManagerPolicy.
 
-The runtime is never held up: if a decision takes longer than a tenth of its timeout, the container is passed
-on unchanged, which is logged, and corrected as soon as possible. When the plugin ends, containers keep their
-CPUs.
+The runtime is never delayed: if a decision takes longer than a tenth of the runtime's timeout, the container
+starts unchanged, which is logged, and is corrected as soon as possible. When the plugin stops, containers
+keep their CPUs.
 
-The kubelet's own static policy writes CPU sets as well: use one or the other on a node. Needs root, and
+The kubelet's own static policy writes CPU sets as well: use only one of them on a node. Needs root, and
 protobuf: pip install 'cpuctl[nri]'.
 
 Examples:

@@ -35,8 +35,8 @@ KubeletConfigOption = Annotated[
     typer.Option(
         option_names.KUBELET_CONFIG,
         metavar="FILE",
-        help="KubeletConfiguration file. Default: the recorded kubelet's; with -m live, the running one's, "
-        "else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.",
+        help="KubeletConfiguration file. Default: the recorded kubelet's; with -m live, the running "
+        "kubelet's, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.",
         rich_help_panel=KUBELET,
     ),
 ]
@@ -107,7 +107,7 @@ MemoryOption = Annotated[
     str,
     typer.Option(
         option_names.MEMORY,
-        metavar="AMOUNT",
+        metavar="QUANTITY",
         help="Memory of a machine that was recorded without it.",
         rich_help_panel=INPUT,
     ),
@@ -128,8 +128,9 @@ TemplateOption = Annotated[
         "-T",
         "--template",
         metavar="NAME[=CPU[,MEM]]",
-        help="A pod without YAML, NAME=REQUEST/LIMIT: 'web=4/4,2Gi x3' is three pods; one amount sets "
-        "both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.",
+        help="A pod without YAML, NAME=REQUEST/LIMIT: 'web=4/4,2Gi x3' is three pods; a single value sets "
+        "both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is "
+        "BestEffort.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -168,7 +169,7 @@ EventsOption = Annotated[
     typer.Option(
         option_names.EVENTS,
         metavar="FILE",
-        help="Events (kubectl get events -o json): explains the pod that was rejected last.",
+        help="Events (kubectl get events -o json): explain the pod that was rejected last.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -222,7 +223,7 @@ WriteStateOption = Annotated[
     typer.Option(
         "--write-state",
         metavar="DIR",
-        help="Write the resulting state files to DIR.",
+        help="Write the new state files to DIR.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -88,7 +88,7 @@ PlanOutputOption = Annotated[
         metavar="FORMAT",
         help="Output format: table, wide, json, yaml; prom: the kubelet's metrics; nrt: the "
         "NodeResourceTopology that an exporter would publish; nri: what an NRI plugin would answer the "
-        "container runtime. To carry out the plan: memory-qos and balloons (for NRI plugins), crictl (a "
+        "container runtime. To apply the plan: memory-qos and balloons (for NRI plugins), crictl (a "
         "script), systemd (drop-ins).",
         rich_help_panel=OUTPUT,
     ),
@@ -107,8 +107,8 @@ RepeatOption = Annotated[
     typer.Option(
         option_names.REPEAT,
         metavar="N|max",
-        help="Plan the pods N times; copies are called NAME-2 and so on. max: as many times as all of them "
-        "fit.",
+        help="Plan the pods N times; copies are named NAME-2, NAME-3, ... max: as many times as all of "
+        "them fit.",
     ),
 ]
 CapacityOption = Annotated[
@@ -125,8 +125,8 @@ CompareOption = Annotated[
         option_names.COMPARE,
         metavar="A B",
         help="Compare two kubelets side by side. Each is a list of changes to the configuration, such as "
-        "restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2; a configuration file, perhaps "
-        "with such a list; a policy (as --policy); or . for unchanged.",
+        "restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2; a configuration file, "
+        "optionally with such a list; a policy (as --policy); or . for unchanged.",
     ),
 ]
 
@@ -165,9 +165,9 @@ Pods are admitted one after the other, in the order given (or --order), on an em
 the node as its kubelet left it. Nothing is changed on the node.
 
 --capacity shows what else fits, --repeat how many copies fit, --compare what changes between two kubelets.
-The number of attempts is limited; the output says when the limit was reached.
+The number of attempts is limited; the output shows whether the limit was reached.
 
-If a pod is rejected, next: cpuctl explain POD with the same options.
+If a pod is rejected, run cpuctl explain POD with the same options next.
 
 Examples:
 

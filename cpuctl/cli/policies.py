@@ -16,7 +16,7 @@ app = verb_group("policies", HELP)
 
 LIST_HELP = """List the named policies, shipped and installed.
 
-Shipped policies come with cpuctl; installed ones, with other packages.
+Shipped policies come with cpuctl, installed ones with other packages.
 
 Packages register policies as entry points in the group cpuctl.policies. A policy in a file needs no name: use
 FILE.py:CLASS.
@@ -44,7 +44,7 @@ def list_policies(
     emit(policies_document(known_policies()), Style(output, color=not no_color, quiet=quiet))
 
 
-SHOW_HELP = """Show a policy: what it does, its source, steps, options and text.
+SHOW_HELP = """Show a policy: what it does, its origin, steps, options and source code.
 
 Examples:
 
@@ -56,7 +56,7 @@ Exit codes: 0 shown, 2 usage, 4 the policy cannot be loaded.
 """
 
 PolicyArgument = Annotated[
-    str, typer.Argument(metavar="POLICY", help="Its name, or FILE.py:CLASS.", show_default=False)
+    str, typer.Argument(metavar="POLICY", help="The policy's name, or FILE.py:CLASS.", show_default=False)
 ]
 
 

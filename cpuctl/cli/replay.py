@@ -60,19 +60,19 @@ starts and is upgraded, CPUs go offline. The replay shows when a decision reache
 application reads in its volume meanwhile, and what the scheduler sees. Time is simulated: an hour takes
 milliseconds. Nothing is changed on the node.
 
-A kubelet's log (journalctl -u kubelet, as text or with -o json, or the kubelet's own log file) is a timeline,
-too: with -f, -m and --kubelet-config, the same pods are decided again, and every difference from what the
-kubelet did is reported. Pods without a manifest are skipped and listed.
+A kubelet's log (journalctl -u kubelet, as text or with -o json, or the kubelet's own log file) can be
+replayed, too: with -f, -m and --kubelet-config, the same pods are admitted again, and every difference from
+what the kubelet did is reported. Pods without a manifest are skipped and listed.
 
-So is the log of the NRI plugin "logger", with a container runtime's requests: a pod without a manifest is
-derived from the resources of its containers, and what cannot be derived is listed.
+So can the log of the NRI plugin "logger", which contains a container runtime's requests: a pod without a
+manifest is derived from the resources of its containers, and what cannot be derived is listed.
 
-Pods may have resource claims: list ResourceClaims etc. among the timeline's pods; --driver-args are the flags
-of the dra.cpu driver.
+Pods may have resource claims: list ResourceClaims and related objects among the timeline's pods;
+--driver-args are the flags of the dra.cpu driver.
 
 Delayed scale-down (KEP-6122) and resizing exclusive CPUs (KEP-5554) are previews: no release has them.
 
-With --policy, a policy (plugin) chooses CPUs instead of every kubelet of the timeline.
+With --policy, a policy (plugin) chooses CPUs instead of every kubelet in the timeline.
 
 Examples:
 
@@ -111,7 +111,7 @@ MachineOption = Annotated[
 ]
 UntilOption = Annotated[
     str,
-    typer.Option(option_names.UNTIL, metavar="DURATION", help="Stop after this much time, e.g. 30s."),
+    typer.Option(option_names.UNTIL, metavar="DURATION", help="Stop after this simulated time, e.g. 30s."),
 ]
 FollowOption = Annotated[bool, typer.Option("--follow", help="Print events as they happen.")]
 SpeedOption = Annotated[

@@ -41,15 +41,14 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = f"""Dry-run an in-place resize: verdict, CPUs before and after, and what the pod's status says.
+HELP = f"""Dry-run an in-place resize: verdict, CPUs before and after, and the pod's status.
 
 Running pods come from --pods, -f and -T: with --state they have the CPUs of the kubelet's state files;
 without it they are admitted first, in the order given. Nothing is changed on the node.
 
 No kubelet release resizes exclusive CPUs yet. The allocator that KEP-5554 proposes is a preview: with kubelet
 1.{NEWEST} and the gate InPlacePodVerticalScalingExclusiveCPUs, or with --preview for older kubelets with that
-gate. Where the reference implementation differs from the KEP, the KEP is followed and the difference is
-shown.
+gate. If the reference implementation differs from the KEP, the KEP is followed and the difference is shown.
 
 With --policy, a policy (plugin) chooses the CPUs of pods that are admitted first. It does not take part in
 resizes: if exclusive CPUs would have to change, that is an error.
@@ -64,7 +63,7 @@ Examples:
   cpuctl resize -T db=4/4,8Gi --set db:cpu=6 --kubelet-version 1.{NEWEST} \\
     --feature-gates InPlacePodVerticalScalingExclusiveCPUs=true
 
-Exit codes: 0 done, 3 refused, deferred or without effect, or the kubelet would not start (with --exit-zero
+Exit codes: 0 done, 3 rejected, deferred or without effect, or the kubelet would not start (with --exit-zero
 0), 2 usage, 4 unusable input.
 """
 
@@ -73,7 +72,7 @@ SetOption = Annotated[
     typer.Option(
         option_names.SET,
         metavar="POD[/CONTAINER]:cpu=N",
-        help="New resources, also memory=N; N sets request and limit, N/M sets them separately.",
+        help="New resources, also memory=N; N sets request and limit, N/M sets a different limit M.",
     ),
 ]
 EditedOption = Annotated[

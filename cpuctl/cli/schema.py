@@ -9,10 +9,10 @@ from cpuctl.errors import UsageError
 
 app = command_group()
 
-HELP = """Print the JSON Schema of an answer; without a name, list everything that has one.
+HELP = """Print the JSON Schema of a command's output or input; without a name, list all schemas.
 
-podresources is not an output: it describes manifests, as checked by cpuctl pods lint, for your editor. Write
-it to a file, and start each manifest with this line:
+podresources describes manifests, as cpuctl pods lint checks them, for your editor. Write it to a file, and
+start each manifest with this line:
 
 \b
   # yaml-language-server: $schema=podresources.schema.json
@@ -28,7 +28,7 @@ Examples:
 
 @app.command(name="schema", help=HELP)
 def schema(
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="The answer, e.g. plan.")] = "",
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="The schema, e.g. plan.")] = "",
 ) -> None:
     """Print one schema or the list of them."""
     from cpuctl.schemas import schema_names, schema_text

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Show the live load of exclusive CPUs, and what disturbs them.
+HELP = """Show the live load on exclusive CPUs, and what disturbs them.
 
 One row per container with exclusive CPUs: the load of each CPU, the CPU time used by the container and by
 others, steal, throttling, foreign threads, device interrupts, how long its threads waited to run and how
@@ -45,8 +45,8 @@ often they moved, and pages from other NUMA nodes. Below: the shared pool with i
 reserved CPUs, and a map of all CPUs by socket, NUMA node, L3 and core. Colours show owners, brightness shows
 load; a dash is a value that the kernel does not provide.
 
-The screen needs Textual: pip install 'cpuctl[top]'. --once and -o jsonl work without it. On a terminal that
-can only print (TERM=dumb), top prints a table every second.
+The screen needs Textual: pip install 'cpuctl[top]'. --once and -o jsonl work without it. On a terminal
+without cursor control (TERM=dumb), top prints a table every second.
 
 Reads the node's counters every second, changes nothing, and does not run on exclusive CPUs.
 

@@ -80,8 +80,8 @@ Examples:
 
 DEVICES_HELP = """Show PCI devices and their NUMA nodes, as a draft for --devices.
 
-JSON and YAML are a file for --devices: check which resource the plugin makes of each device, and how many.
-Recordings have devices if they hold sys/devices/pci* or sys/bus/pci.
+The JSON or YAML output is a file for --devices: check which resource the device plugin advertises for each
+device, and how many. Recordings have devices if they contain sys/devices/pci* or sys/bus/pci.
 
 Examples:
 
@@ -94,7 +94,7 @@ Examples:
 
 SYNTHETIC_HELP = """Describe a machine in one line (synthetic:2s4n16c2t) for -m.
 
-Only the topology is described: no firmware ids, caches other than L3, or frequencies. Prints the shortest
+Only the topology is described: no firmware IDs, caches other than L3, or frequencies. Prints the shortest
 possible line. You can also write such a line yourself: for bug reports, tests, and machines that you do not
 have.
 
@@ -123,7 +123,7 @@ Then options, separated by commas. Numbering of CPUs, and how sockets, NUMA node
 Memory of every NUMA node or, separated by slashes, of each node in order; with 0n, of the machine:
 
 \b
-  mem=64Gi               amount; default: 64Gi
+  mem=64Gi               size; default: 64Gi
   mem=64Gi/0/-           -: unknown
   hugepages-2Mi=512      pages of this size
   hugepages-1Gi=4/-      -: the node has no such pages
@@ -142,11 +142,11 @@ States and kinds of CPUs, as a CPU list with + instead of commas, or a mask (0xf
   pcores=0-15    CPUs of performance cores, overrides 8p
   ecores=16-27   CPUs of efficiency cores, overrides 12e
 
-Irregular groups of CPUs: lists separated by slashes, each with its id and a colon in front if the id is not
-its position:
+Irregular groups of CPUs: lists separated by slashes, each preceded by its ID and a colon if the ID is not its
+position:
 
 \b
-  cores=0+8/1+9       a CPU in no list is a core by itself
+  cores=0+8/1+9       a CPU that is in no list is its own core
   sockets=0-3/4-7
   nodes=0-2/3-7/252:  the last node has no CPUs
   l3=0-3/4-7
@@ -183,7 +183,7 @@ app = command_group(cls=ShowByDefault, name="topology", help=HELP)
 ColumnsOption = Annotated[
     str,
     typer.Option(
-        "--columns", metavar="COLUMN,...", help="Only a table of CPUs with these columns, or 'all'."
+        "--columns", metavar="COLUMN,...", help="Show only a table of CPUs with these columns, or 'all'."
     ),
 ]
 CpusOption = Annotated[
@@ -191,7 +191,7 @@ CpusOption = Annotated[
     typer.Option(
         "--cpus",
         metavar="LIST",
-        help="Only these CPUs: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.",
+        help="Show only these CPUs: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.",
     ),
 ]
 MemoryOption = Annotated[

@@ -38,27 +38,27 @@ Starts with an audit, and reports what it finds. From then on it reports each ch
 appears, changes or is resolved; a pod that is added, with its CPUs, or removed; a state file that is written;
 a kubelet that restarts. Findings are those of cpuctl audit.
 
-Changes of state files and cgroups are noticed at once (inotify), those of threads and interrupts by
-sampling (--every). Each change triggers an audit. Without changes, an audit runs every five minutes (--full).
+Changes to state files and cgroups are noticed at once (inotify), those to threads and interrupts by sampling
+(--every). Each change triggers an audit. Without changes, an audit runs every five minutes (--full).
 
-What the kubelet will correct itself is reported only if it still differs one cpuManagerReconcilePeriod after
-the state was written or a pod was removed. A finding is resolved when it has been gone for 10 seconds
-(--settle). If it keeps coming back, that time doubles, up to five minutes.
+A difference that the kubelet corrects itself is reported only if it still exists one
+cpuManagerReconcilePeriod after the state was written or a pod was removed. A finding is resolved when it has
+been gone for 10 seconds (--settle). If it keeps coming back, that time doubles, up to five minutes.
 
-Next: cpuctl audit, for the commands that fix what was found.
+Next, run cpuctl audit for the commands that fix what was found.
 
 Examples:
 
 \b
   sudo cpuctl watch
   sudo cpuctl watch -o jsonl >> changes.jsonl
-  sudo cpuctl watch --fail-on error --for 10m   # in a test: 3 at an error
+  sudo cpuctl watch --fail-on error --for 10m   # in a test: exit 3 on error
   sudo cpuctl watch --check cpusets,threads
   sudo cpuctl watch --textfile /var/lib/node_exporter/cpuctl_audit.prom
   cpuctl watch --root /host                       # in a debugging pod
 
 Exit codes: 0 ended by --for, SIGTERM, SIGINT or SIGHUP, 2 usage, 3 a finding matches --fail-on, 4 unusable
-input, 5 the node refused.
+input, 5 the node denied access.
 """
 
 
@@ -104,7 +104,7 @@ MaxCPUOption = Annotated[
         metavar="PERCENT",
         min=0.1,
         max=100,
-        help="Share of one CPU that audits may use on average; sampling may use as much again.",
+        help="Share of one CPU that audits may use on average; sampling may use the same share in addition.",
     ),
 ]
 UntilOption = Annotated[

@@ -22,10 +22,10 @@ _CHOICES = {
 class Koordinator(Policy):
     """Allocate whole cores, or spread over cores, on one NUMA node if possible.
 
-    ``bind`` is ``full`` for whole cores, ``spread`` for one CPU per core where possible. ``numa``
+    ``bind`` is ``full`` for whole cores, ``spread`` for one CPU per core if possible. ``numa``
     prefers nodes with the fewest free CPUs (``most-allocated``) or with the most (``least-allocated``);
-    ``exclusive`` avoids cores (``core``) or NUMA nodes (``numa-node``) where others have CPUs, if
-    possible; ``required`` rejects requests that are not whole cores.
+    ``exclusive`` avoids cores (``core``) or NUMA nodes (``numa-node``) where other containers
+    have exclusive CPUs, if possible; ``required`` rejects requests that are not whole cores.
     """
 
     source = "koordinator pkg/scheduler/plugins/nodenumaresource/cpu_accumulator.go"

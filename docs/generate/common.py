@@ -11,7 +11,7 @@ EXIT_CODES = (
     ("2", "Usage error: the command line is invalid."),
     ("3", "The answer is no, or there are findings; 0 with --exit-zero."),
     ("4", "An input cannot be used: the message shows the file, the position in it and what was expected."),
-    ("5", "The host refused access or a change; nothing was changed."),
+    ("5", "The node denied access or a change; nothing was changed."),
     ("6", "Something was changed and could not be fully restored; the message shows what."),
     ("130", "Interrupted (Ctrl-C)."),
     ("141", "Broken pipe: the reader of the output has closed it."),
@@ -39,7 +39,7 @@ ENVIRONMENT = (
     ),
     (
         "WATCHDOG_USEC",
-        "Set by systemd for `WatchdogSec=`: the timeout in microseconds; `watch` reports twice in this time.",
+        "Set by systemd for `WatchdogSec=`: a timeout in microseconds; `watch` reports twice within it.",
     ),
     ("WATCHDOG_PID", "Set by systemd with WATCHDOG_USEC: the process that it applies to."),
     ("XDG_CONFIG_HOME", "The directory that contains cpuctl/config.yaml. Default: ~/.config."),
@@ -49,7 +49,7 @@ ENVIRONMENT = (
 FILES = (
     (
         "~/.config/cpuctl/config.yaml",
-        "Sets defaults, like CPUCTL_MACHINE and CPUCTL_KUBELET_VERSION: machine and kubeletVersion.",
+        "Sets the defaults `machine` and `kubeletVersion`, like CPUCTL_MACHINE and CPUCTL_KUBELET_VERSION.",
     ),
     (
         "/var/lib/kubelet/config.yaml",

@@ -92,7 +92,7 @@ def _options(command: Command) -> Iterator[str]:
 def _option_rows(options: Sequence[Option]) -> Iterator[tuple[str, str, str]]:
     for option in options:
         names = ", ".join(option.names) + (f" {option.metavar}" if option.metavar else "")
-        again = " May be given several times." if option.repeated else ""
+        again = " Can be given several times." if option.repeated else ""
         yield _mono(names), _mono(option.default) if option.default else "", _cell(option.help + again)
 
 

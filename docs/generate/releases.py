@@ -19,10 +19,10 @@ _INTRODUCTION = f"""# Releases
 
 The number of answers that were recorded from real kubelets. cpuctl gives the same answers, word for word;
 `make conformance` runs all of them, and counts those that depend on chance as not covered. If a cell is
-empty, the topic was not recorded on that release: cpuctl follows source code and documentation, and assumes
-that {PARTLY_RECORDED} behave like 1.{LAST_WITH_ALL}, except for known differences. Every
-answer that depends on this is marked "not verified". The recordings are from the patch releases below; a
-version without a patch number means these."""
+empty, the topic was not recorded on that release: cpuctl follows the source code and documentation, and
+assumes that {PARTLY_RECORDED} behave like 1.{LAST_WITH_ALL}, except for known differences. Every answer that
+depends on this is marked "not verified". The recordings are from the patch releases below; a version without
+a patch number means that patch release."""
 
 _DIFFERENCES = """## Differences
 

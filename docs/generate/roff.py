@@ -84,7 +84,7 @@ def _option(option: Option) -> Iterator[str]:
     names = ", ".join(f"\\fB{_text(name)}\\fR" for name in option.names)
     yield ".TP"
     yield names + (f" \\fI{_text(option.metavar)}\\fR" if option.metavar else "")
-    again = " May be given several times." if option.repeated else ""
+    again = " Can be given several times." if option.repeated else ""
     default = f" Default: {option.default}." if option.default else ""
     yield from _filled(option.help + again + default)
 

@@ -13,9 +13,9 @@ from docs.generate.common import NOTICE, PARTLY_RECORDED
 
 _INTRODUCTION = f"""# Configuration rules of the kubelet
 
-The rules that `cpuctl config check` applies, in the order of the kubelet, with its error messages (`...` is a
-value) and the releases that have them. {PARTLY_RECORDED} are assumed to have the rules of
-1.{LAST_WITH_ALL}. `configValidation` reports all errors; the later stages stop at the first one."""
+The rules that `cpuctl config check` applies, in the kubelet's order, with its error messages (`...` is a
+value) and the releases that have them. {PARTLY_RECORDED} are assumed to have the rules of 1.{LAST_WITH_ALL}.
+`configValidation` reports all errors; the later stages stop at the first one."""
 _UNSEEN = """## Not checked
 
 What the kubelet checks when it starts, but `config check` does not:"""

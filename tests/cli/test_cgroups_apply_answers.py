@@ -37,7 +37,7 @@ def test_who_gets_no_answer_hears_that_all_is_written(node: Node, form: str) -> 
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, node.lists) == (6, ["1", "0"])
     assert done.stderr.splitlines() == [
-        f"error: stdout: control groups were written, but {LOST}",
+        f"error: stdout: cgroups were written, but {LOST}",
         "hint: check them with cpuctl cgroups show",
     ]
 
@@ -54,7 +54,7 @@ def test_a_reader_that_has_gone_is_no_reason_for_silence(node: Node, form: str, 
     os.close(writer)
     if words:
         assert (done.returncode, node.lists) == (6, ["1", "0"])
-        assert "control groups were written, but the answer cannot be written" in done.stderr
+        assert "cgroups were written, but the answer cannot be written" in done.stderr
     else:
         assert (done.returncode, done.stderr, node.lists) == (-signal.SIGPIPE, "", ["0-1", "0-1"])
 

@@ -223,7 +223,7 @@ def test_an_option_is_proposed_where_there_is_one(command: str, tmp_path: Path, 
     assert bool(option) == (command in ("plan", "explain c"))
 
 
-PROSE = {"accepts", "cannot", "computes", "is", "knows", "reads", "that"}
+PROSE = {"accepts", "cannot", "computes", "is", "reads", "that"}
 """What stands behind the name in sentences about the program."""
 
 

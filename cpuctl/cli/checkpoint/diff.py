@@ -13,10 +13,10 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 app = command_group()
 
-HELP = """Show who gained or lost CPUs and memory between two states.
+HELP = """Show which containers gained or lost CPUs or memory.
 
-A and B are state files, directories that hold some, or recordings; of two directories, all files are
-compared. The format and checksums of a file do not count as differences.
+A and B are state files, directories of state files, or recordings. If both are directories, all state files
+in them are compared. Differences in file format and checksums are ignored.
 
 Examples:
 
@@ -31,7 +31,7 @@ Exit codes: 0 compared, 3 something differs (with --exit-code), 2 usage, 4 unusa
 OldArgument = Annotated[
     str, typer.Argument(metavar="A", help="A state file, a directory, a recording, or -.")
 ]
-NewArgument = Annotated[str, typer.Argument(metavar="B", help="What to compare with.")]
+NewArgument = Annotated[str, typer.Argument(metavar="B", help="The state to compare with A.")]
 
 
 @app.command(name="diff", help=HELP)

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Show who holds which CPUs and memory in the kubelet's state files.
+HELP = """Show the owners of CPUs and memory in the kubelet's state files.
 
-Shows the format of each file and whether its checksums are correct. With --pods, owners have names instead of
-UIDs, and entries of pods that are gone are marked. --map draws the machine (-m) with the owner of every CPU;
---svg writes that as a picture.
+Shows the format of each file and whether its checksums are correct. With --pods, owners are shown by name
+instead of UID, and entries of pods that no longer exist are marked. --map draws the machine (-m) with the
+owner of every CPU; --svg writes this map as a picture.
 
 Examples:
 
@@ -53,7 +53,8 @@ MachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="The node, as for other commands: where STATE is, and what --map and --svg draw.",
+        help="The node, as for other commands: the source of the state files, and the machine that --map "
+        "and --svg draw.",
         rich_help_panel=INPUT,
     ),
 ]

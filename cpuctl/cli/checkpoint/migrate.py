@@ -43,12 +43,13 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Rewrite state files for another kubelet version, up or down.
+HELP = """Rewrite state files for another kubelet version, newer or older.
 
-Also for other feature gates. Shows what gets lost: pod-level CPUs and memory, and baselines.
-Refuses what the other kubelet would not start with, and says what to do instead. The oldest format has
-container ids instead of names: --pods maps them. With -m, the result is verified on that machine with its
-kubelet's configuration. Without --yes, nothing is written: it only shows what would change.
+Also converts them for other feature gates. Shows what is lost: pod-level CPUs and memory, and baselines. If
+the other kubelet would not start with the result, writes nothing and shows what to do instead. The oldest
+format has container IDs instead of names: --pods maps them. With -m, the result is verified on that machine
+with its kubelet's configuration. Without --yes or --write-state, nothing is written; the output shows what
+would change.
 
 Examples:
 
@@ -59,8 +60,8 @@ Examples:
   cpuctl checkpoint migrate v1/ --to 1.37 --pods running.json
 
 Exit codes: 0 possible or done (with --exit-code 3 if something would change), 3 the other kubelet would not
-start, 2 usage, 4 unusable input, 5 a kubelet is running, a file has changed meanwhile, or writing is not
-permitted: nothing was changed, 6 changed and not fully restored.
+start, 2 usage, 4 unusable input, 5 a kubelet is running, a file has changed in the meantime, or writing is
+not permitted: nothing was changed, 6 changed and not fully restored.
 """
 
 

@@ -14,8 +14,8 @@ StateArgument = Annotated[
     str,
     typer.Argument(
         metavar="[STATE]",
-        help="A state file, a directory of state files, a recording, or - for stdin. Default: those of "
-        "the recording (-m) or of this host.",
+        help="A state file, a directory of state files, a recording, or - for stdin. Default: the state "
+        "files of the recording (-m) or of this host.",
     ),
 ]
 StateAsOption = Annotated[
@@ -71,7 +71,7 @@ RootOption = Annotated[
         option_names.ROOT,
         metavar="DIR",
         help="Root of the node's file system, e.g. /host in a debugging pod, or a mounted disk: its "
-        "machine, kubelet configuration and state files are read there.",
+        "machine, kubelet configuration and state files are used.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -81,7 +81,7 @@ StateRootOption = Annotated[
         option_names.ROOT,
         metavar="DIR",
         help="Root of the node's file system, e.g. /host in a debugging pod, or a mounted disk: its state "
-        "files are read there and, with kubelet options but no -m, its machine.",
+        "files are used and, with kubelet options but no -m, its machine.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -89,7 +89,7 @@ ForceRunningOption = Annotated[
     bool,
     typer.Option(
         "--force-kubelet-running",
-        help="Write even while a kubelet uses these files: it may overwrite them.",
+        help="Write even if a kubelet is using these files; it may overwrite the changes.",
     ),
 ]
 WriteStateOption = Annotated[
@@ -97,7 +97,7 @@ WriteStateOption = Annotated[
     typer.Option(
         "--write-state",
         metavar="DIR",
-        help="Write the new state files to DIR.",
+        help="Write the new state files to DIR; --yes is not needed.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -34,12 +34,13 @@ from cpuctl.records import replace
 
 app = command_group()
 
-HELP = """Repair state files so that the kubelet starts, and verify it.
+HELP = """Repair state files so that the kubelet starts, and verify them.
 
-Recomputes checksums; removes pods that are gone (with --pods); adds new CPUs of the machine to the shared
-pool; moves containers off CPUs that are gone, now reserved, or another pod's, and changes nothing else;
-adopts the machine's memory; follows a changed policy. If there is no safe repair, it refuses and says what to
-do instead. Without --yes, nothing is written: it only shows what would change.
+Recomputes checksums; removes pods that no longer exist (with --pods); adds new CPUs of the machine to the
+shared pool; replaces containers' CPUs that no longer exist, are now reserved, or are also assigned to another
+pod, and keeps all others; updates memory to that of the machine; adapts to a changed policy. If there is no
+safe repair, writes nothing and shows what to do instead. Without --yes or --write-state, nothing is written;
+the output shows what would change.
 
 Examples:
 
@@ -49,9 +50,9 @@ Examples:
   cpuctl checkpoint repair node7.tar.xz --write-state /tmp/repaired
   cpuctl checkpoint repair --root /host --yes              # in a container
 
-Exit codes: 0 the kubelet would start, now or after the repair (with --exit-code 3 if something would
-change), 3 it cannot be repaired safely, 2 usage, 4 unusable input, 5 a kubelet is running, a file has changed
-meanwhile, or writing is not permitted: nothing was changed, 6 changed and not fully restored.
+Exit codes: 0 the kubelet would start, now or after the repair (with --exit-code 3 if something would change),
+3 it cannot be repaired safely, 2 usage, 4 unusable input, 5 a kubelet is running, a file has changed in the
+meantime, or writing is not permitted: nothing was changed, 6 changed and not fully restored.
 """
 
 

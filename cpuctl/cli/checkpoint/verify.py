@@ -30,13 +30,14 @@ app = command_group()
 
 HELP = """Check whether the kubelet would start with these state files.
 
-For a node that does not come back after a reboot, and before every upgrade. Runs the start-up checks of the
-kubelet's version and shows its error; then what else is wrong: CPUs that are not on the machine, pods that
-are gone, overlaps, and whether a change of memory matters. If the version is neither given nor found, 1.36 is
-assumed; if other versions would decide differently on these files, no verdict is given, only which version
-decides what.
+Use it if a node does not come back after a reboot, and before every upgrade. Runs the start-up checks of this
+kubelet version and shows the kubelet's error, then any other problems: CPUs that are not on the machine, pods
+that no longer exist, overlaps, and whether a change of the machine's memory matters. If the version is
+neither given nor found, 1.36 is assumed; if other versions would decide differently on these files, the
+decision of each version is shown instead of a verdict.
 
-If it would not start, next: cpuctl checkpoint repair shows what to change, and --yes changes it.
+If the kubelet would not start, run cpuctl checkpoint repair next: it shows what to change; with --yes, it
+makes the changes.
 
 Examples:
 
@@ -47,8 +48,8 @@ Examples:
   cpuctl checkpoint verify --pods running.json --strict -o json
   sudo cpuctl checkpoint verify --pods running.json --pod-resources=live
 
-Exit codes: 0 it would start, 3 it would not or that cannot be determined (with --strict also for warnings;
-with --exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 the kubelet would start, 3 it would not or that cannot be determined (with --strict also for
+warnings; with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 

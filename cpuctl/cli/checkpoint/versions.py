@@ -6,10 +6,10 @@ from cpuctl.cli.output import Output, Style, emit
 
 app = command_group()
 
-HELP = """List state file formats: which kubelet writes and reads which.
+HELP = """List state file formats, and which kubelets write and read them.
 
-These formats are not a stable interface of Kubernetes. Every row was tried: a state is written in the format,
-and read as each kubelet reads it.
+These formats are not a stable interface of Kubernetes. Each row is tested: a state is written in the format,
+then read as each kubelet reads it.
 
 Examples:
 

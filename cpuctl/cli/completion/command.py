@@ -12,7 +12,7 @@ app = command_group()
 HELP = """Print the tab completion script for your shell.
 
 Completes commands, options and their values, and pods, containers and CPU sets from the files on the command
-line. Files are only read; names that no API server accepts are never offered.
+line. Files are only read; names that the API server would reject are never offered.
 
 Examples:
 

@@ -35,7 +35,7 @@ app = command_group()
 HELP = """Check whether the kubelet would start with this configuration.
 
 Shows the kubelet's own error and how to fix it, and warns about settings that are valid but harmful. The
-node's state files (or --state) are checked as by cpuctl checkpoint verify. What is not checked is listed.
+node's state files (or --state) are checked as cpuctl checkpoint verify does. Lists what is not checked.
 
 Examples:
 
@@ -44,8 +44,8 @@ Examples:
   cpuctl config check -m node7.tar.xz --kubelet-version 1.37
   cpuctl config check --kubelet-config new.yaml -o json | jq .start.error
 
-Exit codes: 0 it would start, 3 it would not, that cannot be determined, or there are errors (with --strict
-also for warnings; with --exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 the kubelet would start, 3 it would not, this cannot be determined, or there are errors (with
+--strict also for warnings; with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 CheckedStateOption = Annotated[

@@ -41,12 +41,12 @@ app = command_group()
 
 HELP = """Propose reserved CPUs and memory that the kubelet accepts.
 
-The Memory Manager's static policy starts only if reservedMemory is, to the byte, the sum of kubeReserved,
-systemReserved and hard eviction. Every proposal was tried: the kubelet would start with it. If nothing works,
-the reason is shown.
+With the Memory Manager's Static policy, the kubelet starts only if reservedMemory is exactly the sum of
+kubeReserved, systemReserved and the hard eviction threshold. Every proposal is tested: the kubelet would
+start with it. If no proposal works, the reason is shown.
 
-With --cpu-count, CPUs are chosen by core and L3 cache, near CPU 0, isolated CPUs last; memory is unchanged
-unless memoryManagerPolicy is Static or --spread or --numa-node is given.
+With --cpu-count, CPUs are chosen by core and L3 cache, near CPU 0, isolated CPUs last; reserved memory is
+unchanged unless memoryManagerPolicy is Static or --spread or --numa-node is given.
 
 Examples:
 
@@ -57,8 +57,8 @@ Examples:
   cpuctl config reserve --snippet > kubelet.conf.d/90-reserved.conf
   cpuctl config reserve -o json | jq -r '.proposal.flags[]'
 
-Exit codes: 0 the kubelet would start with this, 3 no proposal makes it start (with --exit-zero 0), 2 usage, 4
-unusable input.
+Exit codes: 0 the kubelet would start with this, 3 no proposal works (with --exit-zero 0), 2 usage, 4 unusable
+input.
 """
 
 CountOption = Annotated[
@@ -71,21 +71,24 @@ CountOption = Annotated[
     ),
 ]
 PerNumaOption = Annotated[
-    bool, typer.Option("--per-numa", help="The same number from each NUMA node: N in all, or a few more.")
+    bool,
+    typer.Option("--per-numa", help="Choose the same number from each NUMA node: N in total, or a few more."),
 ]
 WholeCoresOption = Annotated[
-    bool, typer.Option("--whole-cores", help="Only whole cores: N CPUs, or a few more.")
+    bool, typer.Option("--whole-cores", help="Choose only whole cores: N CPUs, or a few more.")
 ]
 KeepPCoresOption = Annotated[
     bool,
-    typer.Option("--keep-p-cores", help="Take performance cores last, if the machine has different kinds."),
+    typer.Option(
+        "--keep-p-cores", help="Choose performance cores last, if the machine has several core types."
+    ),
 ]
 SpreadOption = Annotated[
     Spread | None,
     typer.Option(
         "--spread",
-        help="Memory of each NUMA node: the same (even, the default), by size (proportional), or all of one "
-        "node.",
+        help="Reserve the same memory on each NUMA node (even, the default), in proportion to its size "
+        "(proportional), or all on one (one-node).",
     ),
 ]
 NodeOption = Annotated[

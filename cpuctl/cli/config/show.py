@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Show the settings in force, their origin, and what is reserved.
+HELP = """Show the settings in effect, their origin, and what is reserved.
 
 Shows what is set explicitly, and the managers' policies; -o wide shows every field.
 

@@ -34,9 +34,9 @@ app = command_group()
 
 HELP = """Check an upgrade: what changes for this configuration.
 
-Both kubelets are started on the node's state files (or --state). If pods are given, both kubelets decide
-about them: running pods (--pods) again, as after a restart, then new ones (-f, -T). Every difference is tried
-on its own, and marked if it affects these files or pods.
+Simulates the start of both kubelets with the node's state files (or --state). If pods are given, both
+kubelets admit or reject them: running pods (--pods) again, as after a restart, then new ones (-f, -T). Each
+difference is tested separately, and marked if it affects these files or pods.
 
 Next, check the state files, the pods that would move, and all recorded nodes:
 
@@ -66,7 +66,9 @@ FromOption = Annotated[
 ToOption = Annotated[
     str,
     typer.Option(
-        option_names.TO, metavar="VERSION", help="The kubelet version to upgrade to. Default: the next minor."
+        option_names.TO,
+        metavar="VERSION",
+        help="The kubelet version to upgrade to. Default: the next minor version.",
     ),
 ]
 AllOption = Annotated[

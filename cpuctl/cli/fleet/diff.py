@@ -36,15 +36,15 @@ app = command_group()
 
 HELP = """Compare two collections of recordings: before and after.
 
-For example, around an upgrade. Nodes are matched by name. Shows which are gone or new, and what changed on
-the others: the machine, the kubelet's version and settings, whether it would start, and how many CPUs are
-free for exclusive use. The same change on many nodes is shown once.
+For example, before and after an upgrade. Nodes are matched by name. Shows which nodes are gone or new, and
+what changed on the others: the machine, the kubelet's version and settings, whether it would start, and how
+many CPUs are free for exclusive use. The same change on many nodes is shown once.
 
 Examples:
 
 \b
   cpuctl fleet diff before/ after/
-  cpuctl fleet diff before/ after/ --check config,state    # findings, too
+  cpuctl fleet diff before/ after/ --check config,state    # and findings
   cpuctl fleet diff before/ after/ --nodes-before old.json --nodes new.json
   cpuctl fleet diff 'monday/*.tar.xz' @tuesday.txt -o json
   cpuctl fleet diff before/ after/ --exit-code -q > changes.txt

@@ -45,31 +45,32 @@ app = command_group()
 
 HELP = """Dry-run pods on a fleet: where they go, and which nodes reject them.
 
-For each pod: where the scheduler sends it, and whether the kubelet there admits it. The default scheduler
-uses Node objects (--nodes): allocatable resources, taints and labels; without them, what the kubelet
-of each recording would report, without taints and labels. Nodes also give the kubelet version if a recording
-does not have it. Running pods come from --pods; without it, only those in state files count.
+Shows for each pod which node the scheduler chooses, and whether the kubelet there admits it. The default
+scheduler uses Node objects (--nodes): allocatable resources, taints and labels; without them, what the
+kubelet of each recording would report, without taints and labels. Node objects also provide the kubelet
+version if a recording does not have it. Running pods come from --pods; without it, only those in state files
+are considered.
 
 Pods that a kubelet rejects are listed first: why, what happens next, and which nodes would have admitted
 them. A DaemonSet adds a pod to every node that it selects and tolerates, before other pods of the same
-priority, unless one runs there. Pods with a nodeName go straight to its kubelet. Replicas are spread over
-nodes and zones as by default. Not considered: affinity to other pods, topology spread constraints, Services
-that spread pods without a controller, host ports, volumes, images and preemption. Pods with resource claims
-go where these can be allocated: -f also takes ResourceClaims, DeviceClasses and ResourceSlices; --driver-args
-are the flags of the dra.cpu driver.
+priority, unless one already runs there. Pods with a nodeName go straight to that node's kubelet. Replicas are
+spread over nodes and zones, as the scheduler does by default. Not considered: affinity to other pods,
+topology spread constraints, Services that spread pods without a controller, host ports, volumes, images and
+preemption. Pods with resource claims go to nodes on which these can be allocated: -f also takes
+ResourceClaims, DeviceClasses and ResourceSlices; --driver-args are the flags of the dra.cpu driver.
 
 --scheduler-plugin adds NodeResourceTopologyMatch, which filters and scores nodes by their
 NodeResourceTopologies (--nrt); without these, by what the resource topology exporter would publish, updated
-after every pod. Pods that it keeps from a node whose kubelet would admit them, or lets through to one that
-rejects them, are then listed first. Options follow the name, separated by commas: strategy=LeastAllocated
-(the default), MostAllocated, BalancedAllocation or LeastNUMANodes; weights such as cpu=3; cache=reserve for
-the reserve cache, which subtracts a pod's requests from every zone of its node. With --nrt and --nodes but no
-recordings, only the scheduler decides.
+after every pod. Pods that the plugin keeps off a node whose kubelet would admit them, or allows on one whose
+kubelet rejects them, are then listed first. Options follow the name, separated by commas:
+strategy=LeastAllocated (the default), MostAllocated, BalancedAllocation or LeastNUMANodes; weights such as
+cpu=3; cache=reserve for the reserve cache, which subtracts a pod's requests from every zone of its node. With
+--nrt and --nodes but no recordings, only the scheduler decides.
 
-With --policy, a policy (plugin) chooses CPUs instead of all kubelets. The scheduler sets the order of pods;
-a policy that evicts pods is an error.
+With --policy, a policy (plugin) chooses CPUs instead of the kubelets of all nodes. The scheduler sets the
+order of pods; policies that evict pods are not supported.
 
-A plan covers all nodes together: an interrupted one cannot be resumed.
+A plan covers all nodes together: an interrupted plan cannot be resumed.
 
 Examples:
 
@@ -109,7 +110,7 @@ CopiesOption = Annotated[
     typer.Option(
         option_names.REPEAT,
         metavar="N|max",
-        help="Plan the pods N times; max: as many times as all of them fit. DaemonSets count once.",
+        help="Plan the pods N times; max: as many times as all of them fit. DaemonSets are planned once.",
     ),
 ]
 

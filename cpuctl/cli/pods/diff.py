@@ -56,7 +56,7 @@ Exit codes: 0 compared, 3 anything differs (with --exit-code), 2 usage, 4 unusab
 
 OldArgument = Annotated[str, typer.Argument(metavar="[OLD]", help="Manifests: a file, a directory, or -.")]
 NewArgument = Annotated[
-    str, typer.Argument(metavar="[NEW]", help="What to compare with. Default: OLD itself.")
+    str, typer.Argument(metavar="[NEW]", help="The manifests to compare with OLD. Default: OLD itself.")
 ]
 SidesOption = Annotated[
     list[str],
@@ -64,7 +64,7 @@ SidesOption = Annotated[
         "-f",
         "--filename",
         metavar="PODS",
-        help="The same as OLD and, given again, as NEW.",
+        help="Same as OLD; given a second time, same as NEW.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Check before kubectl apply why the cluster would reject pods.
+HELP = """Check, before kubectl apply, whether the cluster would reject pods.
 
 Checks everything about resources in Pods, Lists, workloads and custom resources with a pod template: names,
-amounts, requests and limits, huge pages, claims, overhead, pod-level resources. All problems are reported at
-once, in the words of the component that rejects the pod, with file, line and column. An error means that the
-pod is rejected; a warning, that it does not do what it seems to; a note is worth knowing. With a machine
-(-m), its kubelet is asked as well, about each pod alone on the empty node.
+quantities, requests and limits, huge pages, claims, overhead, pod-level resources. All problems are reported
+at once, in the words of the component that rejects the pod, with file, line and column. Errors mean that the
+pod is rejected, warnings that it does not do what it seems to; notes are informational. With a machine (-m),
+also checks whether its kubelet admits each pod, alone on the empty node.
 
 LimitRanges and ResourceQuotas in the manifests apply; pods are created in the order given.
 
@@ -60,14 +60,14 @@ MachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="Also ask the kubelet of this machine (-m as in other commands). Default: none.",
+        help="Also check admission on this machine, as for other commands. Default: none.",
         rich_help_panel=INPUT,
     ),
 ]
 StaticOption = Annotated[
     bool,
     typer.Option(
-        "--static", help="Check static pods: files that the kubelet reads itself, by its own rules."
+        "--static", help="Check static pods: manifests that the kubelet reads from files, by its own rules."
     ),
 ]
 OutputOption = Annotated[

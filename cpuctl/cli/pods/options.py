@@ -21,7 +21,7 @@ MemoryOption = Annotated[
     str,
     typer.Option(
         option_names.MEMORY,
-        metavar="AMOUNT",
+        metavar="QUANTITY",
         help="The node's memory, if no machine is given.",
         rich_help_panel=INPUT,
     ),
@@ -31,8 +31,8 @@ UsageOption = Annotated[
     typer.Option(
         "--usage",
         metavar="FILE",
-        help="Memory that pods use, for the order of eviction: a mapping of [NAMESPACE/]NAME to an amount, "
-        "or the output of kubectl get podmetrics -A -o json.",
+        help="Memory that pods use, for the order of eviction: a mapping of [NAMESPACE/]NAME to a "
+        "quantity, or the output of kubectl get podmetrics -A -o json.",
         rich_help_panel=INPUT,
     ),
 ]

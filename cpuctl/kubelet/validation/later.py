@@ -241,7 +241,7 @@ NOT_LOOKED_AT = (
     NotLookedAt((), "the systemd watchdog settings", since=32),
     NotLookedAt(
         (),
-        f"rules and flags that changed after 1.{_LAST_SEEN}: later kubelets are assumed to reject the same",
+        f"rules and flags that changed after 1.{_LAST_SEEN}: later kubelets are assumed to have the same",
         since=_LAST_SEEN + 1,
     ),
 )

@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 CORPUS ?= fixtures/conformance
 GUEST  ?= tests/guest
 RELEASES ?= 3.11 3.12 3.13 3.14
-ROOMS  ?= cpuctl/checkpoints/*
+MODULES ?= cpuctl/checkpoints/*
 
 # What is compiled is kept: tests start cpuctl a thousand times, and are rewritten when they are first read.
 unexport PYTHONDONTWRITEBYTECODE
@@ -28,7 +28,7 @@ help:
 	@echo "make bench         compare the speed with the kubelet's recorded figures"
 	@echo "make explore       run the property tests on many new examples (TESTS='tests/property' for some; half an hour)"
 	@echo "make fuzz          fuzz parsers and the engine (ten minutes each; TARGETS='cpuset lockstep' for some)"
-	@echo "make mutation      find code that no test covers, by changing it (ROOMS='cpuctl/engine/cpu/*' for others; minutes to hours)"
+	@echo "make mutation      find code that no test covers, by changing it (MODULES='cpuctl/engine/cpu/*' for others; minutes to hours)"
 	@echo "make zipapp        build one file for nodes without pip or network: dist/cpuctl.pyz"
 	@echo "make onefile       build one file that contains Python, for machines like this one: dist/cpuctl-PROCESSOR"
 	@echo "make dist          build wheel and sdist"
@@ -94,7 +94,7 @@ fuzz: $(VENV)/installed-dev
 	$(BIN)/python -m tests.fuzz $(TARGETS)
 
 mutation: $(VENV)/installed-dev
-	$(BIN)/python -m tests.mutation $(foreach room,$(ROOMS),'$(room)')
+	$(BIN)/python -m tests.mutation $(foreach pattern,$(MODULES),'$(pattern)')
 
 zipapp: $(VENV)/installed
 	$(BIN)/python contrib/zipapp/build.py dist/cpuctl.pyz $$(contrib/pythons | sed 's/^[^ ]*/--python/')

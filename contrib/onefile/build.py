@@ -1,9 +1,9 @@
-"""Builds one file that brings its own Python, for machines without Python 3.11: ``dist/cpuctl-x86_64``.
+"""Builds one file that contains its own Python, for machines without Python 3.11: ``dist/cpuctl-x86_64``.
 
     python contrib/onefile/build.py dist [--python python3.12]
 
-It runs on machines of the processor it was built on, with the glibc that its Python was built for or a later
-one, which the line at the end names. ``Containerfile`` beside this file builds it for RHEL 8 and later.
+It runs on machines with the same processor architecture, and at least the glibc that its last line of output
+shows. ``Containerfile`` in this folder builds it for RHEL 8 and later.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 _CONSTRAINTS = ROOT / "constraints"
 
-# By name at run time: commands, renderers, schemas, tables of characters.
+# Loaded by name at run time: commands, renderers, schemas, tables of characters.
 _COLLECTED = [
     "--collect-submodules=cpuctl",
     "--collect-data=cpuctl",
     "--collect-submodules=rich._unicode_data",
 ]
-# What no command of cpuctl imports, though something that it imports would.
+# Not needed by any command of cpuctl, but imported by its dependencies.
 _LEFT_OUT = ["pygments", "markdown_it", "setuptools", "pip", "tkinter", "ssl"]
 
 
 def main() -> None:
-    """Build the file in the folder that the command line names."""
-    parser = argparse.ArgumentParser(description="Build a cpuctl that brings its own Python.")
+    """Build the file in the folder that is named on the command line."""
+    parser = argparse.ArgumentParser(description="Build a cpuctl that contains its own Python.")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--python", default=sys.executable, help="the Python that it brings, with libpython")
+    parser.add_argument("--python", default=sys.executable, help="the Python to include, with libpython")
     options = parser.parse_args()
     target = options.folder / f"cpuctl-{platform.machine()}"
     with tempfile.TemporaryDirectory(prefix="cpuctl-onefile-") as name:
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def build(work: Path, target: Path, python: str) -> str:
-    """Build *target* with *work* for what lies between; return the oldest glibc that will do, as ``2.35``."""
+    """Build *target*, with *work* for temporary files; return the minimum glibc version, such as ``2.35``."""
     subprocess.run([python, "-m", "venv", work / "venv"], check=True)
     program = work / "venv" / "bin" / "python"
     constraints = work / "constraints.txt"
@@ -70,14 +70,14 @@ def build(work: Path, target: Path, python: str) -> str:
 
 
 def _pins() -> Iterator[str]:
-    """Yield the versions of both lists; the hashes are those of one Python on one processor."""
+    """Yield the versions of both lists without hashes, which only apply to one Python on one processor."""
     for name in ("zipapp.txt", "onefile.txt"):
         for line in (_CONSTRAINTS / name).read_text().splitlines():
             yield f"{line.partition(' --hash')[0]}\n"
 
 
 def _oldest_glibc(work: Path) -> str:
-    """Return the newest version of glibc's symbols that anything in the file asks for."""
+    """Return the newest version of glibc's symbols that any binary in the file requires."""
     listed = next(work.rglob("PKG-00.toc")).read_text() + next(work.rglob("EXE-00.toc")).read_text()
     files = [Path(name) for name in re.findall(r"'(/[^']*)',\s*'(?:BINARY|EXTENSION)'", listed)]
     found = {version for file in files for version in re.findall(rb"GLIBC_(2\.[0-9]+)\b", file.read_bytes())}

@@ -1,7 +1,7 @@
 """Compiles a folder of sources with the Python that runs this; started by ``build.py``, once for each Python.
 
-Arguments: the folder, and where to put the result: for every package one file of marshalled bytecode by the
-name of its module, in a folder that is named after the kind of bytecode.
+Arguments: the folder, and the target folder. In a subfolder named after the kind of bytecode, every package
+gets a file that maps the names of its modules to marshalled bytecode.
 """
 
 import marshal
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def main(folder: Path, target: Path) -> None:
-    """Compile all of *folder*; say which Python did it, which is what the archive tells of itself."""
+    """Compile all of *folder*; print the version of this Python, which ``CONTENTS.json`` lists."""
     kind = target / MAGIC_NUMBER.hex()
     kind.mkdir(parents=True, exist_ok=True)
     for top in sorted(folder.iterdir()):

@@ -1,4 +1,4 @@
-"""What psutil asks of its compiled part before it reads /proc; of the rest of that part cpuctl has no use."""
+"""What psutil uses of its C extension before it reads /proc; cpuctl does not need the rest."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from resource import getpagesize
 __all__ = ["check_pid_range", "getpagesize", "net_if_addrs", "version"]
 
 version = 722
-"""The release that the pin names; psutil compares."""
+"""The pinned release; psutil compares it with its own."""
 
 
 def net_if_addrs() -> Mapping[str, object]:
-    """Know no network interfaces: psutil takes the function along when it is imported."""
+    """Return no network interfaces: psutil only imports this function."""
     return {}
 
 
 def check_pid_range(pid: int) -> None:
-    """Accept any number: they are names of directories of /proc."""
+    """Accept any number: it is only used as the name of a directory in /proc."""

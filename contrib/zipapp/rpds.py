@@ -1,7 +1,7 @@
 """What jsonschema and referencing use of ``rpds``, without its compiled part.
 
-They take three collections from it that share what did not change. Copying instead costs time where there is
-much to copy; the schemas of cpuctl are small.
+They use three of its persistent collections. The collections here are copied on every change, which is fast
+enough because cpuctl's schemas are small.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 
 class HashTrieMap(Mapping[K, V]):
-    """A mapping that never changes: every change is another mapping."""
+    """An immutable mapping: every change returns a new mapping."""
 
     __slots__ = ("_entries",)
 
@@ -23,7 +23,7 @@ class HashTrieMap(Mapping[K, V]):
 
     @classmethod
     def convert(cls, value: Mapping[K, V] | Iterable[tuple[K, V]]) -> HashTrieMap[K, V]:
-        """Return *value* itself where it is one already."""
+        """Return *value* itself if it already is one."""
         return value if isinstance(value, cls) else cls(value)
 
     def __getitem__(self, key: K) -> V:
@@ -39,11 +39,11 @@ class HashTrieMap(Mapping[K, V]):
         return hash(frozenset(self._entries.items()))
 
     def insert(self, key: K, value: V) -> HashTrieMap[K, V]:
-        """Return a mapping with this entry, too."""
+        """Return a mapping that also has this entry."""
         return HashTrieMap({**self._entries, key: value})
 
     def remove(self, key: K) -> HashTrieMap[K, V]:
-        """Return a mapping without this key; raise KeyError where it is not there."""
+        """Return a mapping without this key; raise KeyError if there is none."""
         rest = dict(self._entries)
         del rest[key]
         return HashTrieMap(rest)
@@ -57,12 +57,12 @@ class HashTrieMap(Mapping[K, V]):
 
 
 class HashTrieSet(frozenset[K]):
-    """A set that never changes: every change is another set."""
+    """An immutable set: every change returns a new set."""
 
     __slots__ = ()
 
     def insert(self, value: K) -> HashTrieSet[K]:
-        """Return a set with this member, too."""
+        """Return a set that also has this member."""
         return HashTrieSet((*self, value))
 
     def discard(self, value: K) -> HashTrieSet[K]:
@@ -75,7 +75,7 @@ class HashTrieSet(frozenset[K]):
 
 
 class List(Generic[V]):
-    """A list that never changes and grows at its front."""
+    """An immutable list to which items are added at the front."""
 
     __slots__ = ("_items",)
 

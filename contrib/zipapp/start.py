@@ -1,14 +1,14 @@
-"""The first code of ``cpuctl.pyz``: hands imports their bytecode, then starts cpuctl.
+"""The first code of ``cpuctl.pyz``: lets imports use the included bytecode, then starts cpuctl.
 
-Python compiles what it imports from an archive anew in every process, which takes longer than most commands
-do. The archive therefore holds bytecode for several releases of Python; another release reads the sources.
+Python compiles what it imports from an archive again in every process, which takes longer than most commands.
+The archive therefore contains bytecode for several releases of Python; other releases compile the sources.
 """
 
 import sys
 
-if sys.version_info < (3, 11):  # before anything that an old Python cannot read
+if sys.version_info < (3, 11):  # before any syntax that an old Python cannot parse
     sys.stderr.write("error: python3: expected Python 3.11 or later, found %s\n" % sys.version.split()[0])
-    sys.stderr.write("hint: start it with another one: python3.11 cpuctl.pyz\n")
+    sys.stderr.write("hint: use another Python: python3.11 cpuctl.pyz\n")
     sys.exit(5)
 
 import marshal
@@ -44,7 +44,7 @@ def _importer(path):
 
 
 if __name__ == "__main__":
-    if not sys.flags.optimize:  # the bytecode holds the asserts
+    if not sys.flags.optimize:  # the bytecode contains the asserts
         sys.path_hooks.insert(0, _importer)
         sys.path_importer_cache.clear()
     from cpuctl.__main__ import main

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -22,6 +23,7 @@ from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.explanation import Explanation, Messages
@@ -95,10 +97,32 @@ def explain(
             raise typer.Exit(EXIT_NO)
         return
     needed = not (pod and inputs.pods)
+    if needed and not inputs.filenames and not inputs.templates:
+        raise _without_manifests(inputs, pod)
     document = _explanation(inputs, lambda _planning: pod, style, pods_needed=needed)
     emit(document, style)
     if not exit_zero and not ("pod" in document and is_served(document["pod"])):
         raise typer.Exit(EXIT_NO)
+
+
+def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
+    """Say that the pod's manifest is missing, and how to get it; a sentence in its place is a message."""
+    from cpuctl.operations.command_lines import planning_command
+
+    if any(map(str.isspace, pod)):
+        hint = shlex.join(["cpuctl", "explain", "--message", pod])
+        return UsageError("expected a pod's name, found a sentence", where="POD", hint=f"use {hint}")
+    if not pod:
+        return UsageError(
+            "no pods to explain", hint="specify manifests with -f PODS, or pods with -T web=4/4"
+        )
+    namespace, name = pod.split("/")[:2] if "/" in pod else ("", pod)
+    events = (option_names.EVENTS, inputs.events) if inputs.events else ()
+    words = ["kubectl", "get", "pod", *(["-n", namespace] if namespace else []), name]
+    command = planning_command(replace(inputs, include_completed=True), ("explain", pod, *events))
+    return UsageError(
+        "no pods to explain", hint=f"specify its manifest: {shlex.join(words)} -o yaml | {command} -f -"
+    )
 
 
 def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style: Style) -> "Messages":

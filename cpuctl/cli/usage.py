@@ -22,6 +22,8 @@ _NO_CHOICE = re.compile(r"""(?P<found>(['"]).*\2) is not one of (?P<choices>'.*'
 _FLAG_WITH_VALUE = re.compile(r"-[A-Za-z]*([A-Za-z])=.*", re.DOTALL)
 _NO_NUMBER = re.compile(r"(?P<found>.*) is not (?:a valid \w+(?: range)?|in the range .*)\.", re.DOTALL)
 _OF_RUNNING_NODES = ("cpuctl top", "cpuctl watch")
+_SAME = {option_names.ROOT: "-m", option_names.KUBELET_VERSION: "--from"}
+"""Options that other commands have, and what does the same where a command has that instead."""
 _LIKE = 0.8
 """How alike an option has to be for a guess: the parser's own guesses are often others."""
 
@@ -79,7 +81,10 @@ def _of_options(written: str, command: Any, path: str, arguments: Sequence[str])
     if not written.strip("-"):
         return UsageError(f"no such option: {written}", hint=hint)
     takes_flags, name = option_names.KUBELET_ARGS in known, written.removeprefix("--")
-    if meant := nearest(written, known, _LIKE):
+    if (same := _SAME.get(written, "")) in known:
+        value = _value_of(written, arguments, joined=False)
+        hint = f"use {shlex.join([same, value] if value else [same])}"
+    elif meant := nearest(written, known, _LIKE):
         hint = f"did you mean {meant}?"
     elif takes_flags and name in FLAGS:
         hint = f"it is a kubelet flag: use {_handed_on(name, written, arguments)}"
@@ -124,7 +129,7 @@ def _value_of_flag(command: Any, path: str, arguments: Sequence[str]) -> UsageEr
     letter = next((each for each in written if getattr(known.get(f"-{each}"), "is_flag", False)), "")
     if not letter:
         return UsageError("no such option: -=", hint=f"{path} -h lists the options")
-    return UsageError("takes no value", where=f"-{letter}", hint=f"write -{letter} alone")
+    return UsageError("takes no value", where=f"-{letter}", hint=f"use -{letter} alone")
 
 
 def with_configuration(file: str, command: Any, arguments: Sequence[str]) -> str:  # noqa: ANN401

@@ -72,7 +72,7 @@ class Cursor(NamedTuple):
         """Step to a member that must be there."""
         below = self.get(key)
         if below is None:
-            raise self.error(f"{key} is missing", hint=self._misspelling_of(key))
+            raise self.error(f"{key} is missing", hint=self.misspelling_of(key))
         return below
 
     def misspelt(self, key: str) -> str:
@@ -86,7 +86,8 @@ class Cursor(NamedTuple):
         alike = [each for each in members if abs(len(each) - len(key)) <= _LONGER_BY_A_TYPO]
         return nearest(key, alike[:MOST_LISTED], _LIKE_A_NAME)
 
-    def _misspelling_of(self, key: str) -> str:
+    def misspelling_of(self, key: str) -> str:
+        """Return a hint at the misspelling of an absent *key*; empty if there is none."""
         found = self.misspelt(key)
         return f"found {found}: did you mean {key}?" if found else ""
 

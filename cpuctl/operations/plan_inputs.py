@@ -371,6 +371,8 @@ def _warn_of_ended(ended: Sequence[str], sources: Sources, option: str, *, all_e
     from cpuctl.phrases import few
 
     if all_ended:
-        raise UsageError(f"all pods have ended: {few(ended)}", hint="plan them with --include-completed")
+        raise UsageError(
+            f"all pods have ended: {few(ended)}", hint="to treat them as new pods, use --include-completed"
+        )
     what = "1 pod that has ended is" if len(ended) == 1 else f"{len(ended)} pods that have ended are"
     sources.warnings.append(f"{what} not planned: {few(ended)}{option}")

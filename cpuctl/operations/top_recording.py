@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from cpuctl.errors import InputError, UsageError, unreadable, unwritable
 from cpuctl.phrases import byte_text, counted
 from cpuctl.schemas import schema_text
-from cpuctl.schemas.quick_check import Check, quick_check
+from cpuctl.schemas.quick_check import MOST, Check, quick_check
 
 if TYPE_CHECKING:
     from cpuctl.answers.top import Top
@@ -147,9 +147,24 @@ def _objection(document: Top) -> str:
     validator = extend(Draft202012Validator, {"enum": _one_of_these}, type_checker=whole)  # type: ignore[no-untyped-call]
     error = next(validator(json.loads(schema_text(_SCHEMA))).iter_errors(document), None)
     if error is None:
-        return "a number is out of range"
+        return next(_out_of_range(document, ""), "a number is out of range")
     place = error.json_path.removeprefix("$").removeprefix(".")
     return f"{place}: {error.message[:200]}" if place else error.message[:200]
+
+
+def _out_of_range(value: Any, place: str) -> Iterator[str]:  # noqa: ANN401
+    """Name the numbers that only the quick check refuses: endless ones, NaN, and those beyond exact ones."""
+    match value:
+        case dict():
+            for name, each in value.items():
+                yield from _out_of_range(each, f"{place}.{name}" if place else name)
+        case list():
+            for index, each in enumerate(value):
+                yield from _out_of_range(each, f"{place}[{index}]")
+        case int() | float() if not -MOST <= value <= MOST:
+            yield f"{place}: {str(value)[:200]} is out of range"
+        case _:
+            pass
 
 
 def read_recording(name: str) -> Recording:

@@ -39,6 +39,76 @@ def test_a_field_that_is_ignored_is_named(verb: str, right: str, cpuctl: Cpuctl)
     assert "warning: " not in cpuctl(*verb.split(), *NODE, "-f", "-", stdin=POD.encode()).err
 
 
+@pytest.mark.parametrize("verb", ["plan", "explain web", "pods show"])
+def test_an_api_version_in_lower_case_is_named(verb: str, cpuctl: Cpuctl) -> None:
+    answer = cpuctl(*verb.split(), *NODE, "-f", "-", stdin=POD.replace("apiVersion", "apiversion").encode())
+    warnings = [line for line in answer.err.splitlines() if line.startswith("warning: ")]
+    assert warnings == ["warning: <stdin>:1: apiversion is ignored: did you mean apiVersion?"]
+
+
+@pytest.mark.parametrize(("right", "wrong"), [("apiVersion", "apiversion"), ("kind", "Kind")])
+def test_lint_guesses_what_is_not_set(right: str, wrong: str, cpuctl: Cpuctl) -> None:
+    answer = cpuctl("pods", "lint", "-q", "-f", "-", stdin=POD.replace(right, wrong).encode())
+    assert answer.out.count(": error: ") == 1
+    assert f"{right} not set\n  fix: found {wrong}: did you mean {right}?\n" in answer.out
+
+
+def test_a_kind_with_a_capital_letter_is_guessed(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("plan", *NODE, "-f", "-", stdin=POD.replace("kind", "Kind").encode())
+    assert (answer.code, "hint: found Kind: did you mean kind?\n" in answer.err) == (4, True)
+
+
+def test_a_kubelet_configuration_among_manifests_is_told_its_option(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("plan", *NODE, "-f", "fixtures/kubelet/static.yaml")
+    assert (
+        "found only KubeletConfiguration: specify the kubelet's configuration with --kubelet-config"
+        in answer.err
+    )
+
+
+@pytest.mark.parametrize(("name", "words"), [("web", "web"), ("shop/web", "-n shop web")])
+@pytest.mark.parametrize("verb", ["plan", "pods lint"])
+def test_a_pods_name_in_place_of_a_manifest(verb: str, name: str, words: str, cpuctl: Cpuctl) -> None:
+    answer = cpuctl(*verb.split(), name)
+    assert answer.code == 4
+    assert answer.err.endswith(
+        f"hint: if this is a pod's name, specify its manifest: kubectl get pod {words} -o yaml\n"
+    )
+
+
+def test_a_missing_manifest_is_not_taken_for_a_pod(cpuctl: Cpuctl) -> None:
+    assert "hint" not in cpuctl("plan", "-f", "no-such.yaml").err
+
+
+_MANIFEST = "specify its manifest: kubectl get pod {} | cpuctl explain {} --include-completed -f -"
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ((), "specify manifests with -f PODS, or pods with -T web=4/4"),
+        (
+            ("shop/web", "-m", "synthetic:1c"),
+            _MANIFEST.format("-n shop web -o yaml", "shop/web -m synthetic:1c"),
+        ),
+        (
+            ("web", "--events", "events.json"),
+            _MANIFEST.format("web -o yaml", "web --events events.json"),
+        ),
+    ],
+)
+def test_explain_says_how_to_get_a_manifest(words: tuple[str, ...], hint: str, cpuctl: Cpuctl) -> None:
+    answer = cpuctl("explain", *words)
+    assert (answer.code, answer.err) == (2, f"error: no pods to explain\nhint: {hint}\n")
+
+
+def test_a_message_in_place_of_a_pods_name(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("explain", "Resources cannot be allocated with Topology locality")
+    assert answer.err.endswith(
+        "hint: use cpuctl explain --message 'Resources cannot be allocated with Topology locality'\n"
+    )
+
+
 def test_replicas_share_a_mistake(cpuctl: Cpuctl) -> None:
     spec = textwrap.indent(POD.partition("spec:\n")[2].replace("limits:", "limts:"), "    ")
     deployment = (

@@ -320,7 +320,8 @@ def test_pods_of_several_nodes_or_that_have_ended_are_not_planned_in_silence(cpu
     refused = cpuctl(*NODE, "-f", "-", stdin=only)
     assert refused.code == 2
     assert refused.err == (
-        "error: all pods have ended: default/old, default/older\nhint: plan them with --include-completed\n"
+        "error: all pods have ended: default/old, default/older\n"
+        "hint: to treat them as new pods, use --include-completed\n"
     )
 
 

@@ -14,7 +14,15 @@ CONFIG = "fixtures/kubelet/static.yaml"
 @pytest.mark.parametrize(
     ("words", "error", "hint"),
     [
-        ("plan -q=3", "-q: takes no value", "write -q alone"),
+        ("plan -q=3", "-q: takes no value", "use -q alone"),
+        ("plan --root /host", "no such option: --root", "use -m /host"),
+        ("plan --root='/a b' -T web", "no such option: --root", "use -m '/a b'"),
+        (
+            "config versions --kubelet-version 1.36 --to 1.37",
+            "no such option: --kubelet-version",
+            "use --from 1.36",
+        ),
+        ("config versions --kubelet-version", "no such option: --kubelet-version", "use --from"),
         (
             "plan --cpu-maneger X",
             "no such option: --cpu-maneger",

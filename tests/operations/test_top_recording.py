@@ -171,7 +171,14 @@ def test_a_number_that_nobody_can_draw_is_refused(number: str, moments: list[Any
     path = tmp_path / "top.jsonl"
     text = json.dumps({**moments[0], "cpus": [{**moments[0]["cpus"][0], "busy": "BUSY"}]})
     path.write_text(text.replace('"BUSY"', number) + "\n")
-    with pytest.raises(InputError, match="expected a file written by cpuctl top --record"):
+    with pytest.raises(InputError, match=r"written by cpuctl top --record.*: cpus\[0\]\.busy: "):
+        read_recording(str(path))
+
+
+def test_a_huge_whole_number_is_named_with_its_place(moments: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "top.jsonl"
+    path.write_text(json.dumps({**moments[0], "cpus": [{**moments[0]["cpus"][0], "core": 1 << 60}]}) + "\n")
+    with pytest.raises(InputError, match=r": cpus\[0\]\.core: 1152921504606846976 is out of range$"):
         read_recording(str(path))
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os.path
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from cpuctl.documents.files import STDIN, read_input, read_member, source_name
-from cpuctl.errors import InputError, unreadable
+from cpuctl.errors import MISSING, InputError, unreadable
 from cpuctl.pods.reading.manifests import Allowance, Manifests, decode_manifests, finished, no_pods
 from cpuctl.records import Record
 
+_POD_NAME = re.compile(r"(?:(?P<namespace>[a-z0-9][-a-z0-9]*)/)?(?P<name>[a-z0-9][-a-z0-9]*)")
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 
@@ -27,7 +29,18 @@ class ManifestFile(Record):
 
     def read(self) -> bytes:
         """Return the whole content; raise InputError or NodeAccessError where that is not possible."""
-        return read_member(self.name) if self.listed else read_input(self.name)
+        if self.listed:
+            return read_member(self.name)
+        try:
+            return read_input(self.name)
+        except InputError as error:
+            named = _POD_NAME.fullmatch(self.name)
+            if error.message != MISSING or not named:
+                raise
+            namespace = f"-n {named['namespace']} " if named["namespace"] else ""
+            command = f"kubectl get pod {namespace}{named['name']} -o yaml"
+            hint = f"if this is a pod's name, specify its manifest: {command}"
+            raise InputError(error.message, where=error.where, hint=hint) from None
 
 
 def find_manifest_files(names: Sequence[str]) -> list[ManifestFile]:

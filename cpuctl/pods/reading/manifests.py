@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from cpuctl import option_names
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document
 from cpuctl.documents.loading import load_documents
@@ -240,6 +241,8 @@ def no_pods(found: Manifests, source: str) -> InputError:
     kinds = ", ".join(sorted(named))
     whys = [item.why for item in found.skipped if item.why and item.kind in KUBEVIRT_MACHINES]
     hint = f"found only {kinds}{f': {whys[0]}' if whys else ''}" if kinds else ""
+    if "KubeletConfiguration" in named:
+        hint += f": specify the kubelet's configuration with {option_names.KUBELET_CONFIG}"
     return InputError("no pods: expected a Pod, a list of pods or a workload", where=source, hint=hint)
 
 
@@ -247,7 +250,8 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
     """Decode one object; the items of a typed list (``PodList``) may leave out their kind."""
     kind = cursor.optional("kind", Cursor.text, "") or kind_in_list
     if not kind:
-        raise cursor.error("kind is missing: expected a Kubernetes object")
+        hint = cursor.misspelling_of("kind")
+        raise cursor.error("kind is missing: expected a Kubernetes object", hint=hint)
     group = cursor.optional("apiVersion", Cursor.text, "").rpartition("/")[0]
     if kind.endswith("List") and cursor.get("items") is not None:
         for item in cursor.required("items").items():

@@ -293,12 +293,13 @@ def _terms(group: Cursor) -> Iterator[Cursor]:
 
 
 def misspelt_fields(origin: Origin) -> Iterator[str]:
-    """Name the fields of an object's containers that look like misspelt ones for CPUs and memory.
+    """Name the fields of an object that look like misspelt ones: its version, and for CPUs and memory.
 
     An API server ignores them, unless it is asked to be strict, as kubectl does.
     """
-    spec = _pod_spec(Cursor.at(origin))
-    for at, wanted in _wanted(spec) if spec is not None else ():
+    item = Cursor.at(origin)
+    spec = _pod_spec(item)
+    for at, wanted in ((item, ("apiVersion",)), *(_wanted(spec) if spec is not None else ())):
         for name in wanted:
             if found := at.misspelt(name):
                 yield f"{at.members()[found].where} is ignored: did you mean {name}?"

@@ -180,7 +180,8 @@ def _objects(at: Cursor, kind_in_list: str) -> Iterator[ManifestObject | Finding
     for name, given in (("kind", kind), ("apiVersion", version or kind_in_list)):
         if not given:
             detail = f"error validating data: {name} not set"
-            yield place.rejected(f"{name.lower()}-missing", detail, by=Component.KUBECTL)
+            fix = at.misspelling_of(name)
+            yield place.rejected(f"{name.lower()}-missing", detail, by=Component.KUBECTL, fix=fix)
     if kind.endswith("List") and isinstance(value.get("items"), list):
         for item in at.required("items").items():
             yield from _objects(item, kind.removesuffix("List"))

@@ -152,7 +152,7 @@ def _without_configuration(setup: KubeletSetup, machine: MachineSource, sources:
         return setup
     live = machine.origin == LIVE_MACHINE
     sources.assumed_configuration = str(LIVE_CONFIG) if live else f"{machine.origin}: /{CONFIG}"
-    gap = f"no configuration found either: {sources.assumed_configuration} does not exist"
+    gap = f"no kubelet configuration was found: {sources.assumed_configuration} does not exist"
     return replace(setup, arguments=replace(setup.arguments, gap=setup.arguments.gap or gap))
 
 

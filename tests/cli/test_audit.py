@@ -199,7 +199,19 @@ def test_where_no_group_is_there_none_is_all_right(tmp_path: Path, cpuctl: Cpuct
     machine = str(written(small_machine(), tmp_path / "dump"))
     shown = cpuctl("cgroups", "show", "-m", machine, "--exit-code")
     assert shown.code == 3
-    assert shown.out.endswith("\n0 groups, nothing to compare\n")
+    assert shown.out.endswith(
+        "\n0 groups, nothing to compare\n"
+        "Next: specify a node that runs pods, by its recording (-m FILE) or its root directory (--root DIR)\n"
+    )
+
+
+def test_what_was_not_recorded_is_to_be_recorded(cpuctl: Cpuctl) -> None:
+    audited = cpuctl("audit", "-m", "fixtures/kubeadm/node7.tar.xz")
+    assert audited.code == 3
+    assert "not checked: cgroups: " in audited.out
+    assert audited.out.endswith(
+        "\nNext: record the node while its pods run (sudo cpuctl capture FILE), and audit that (-m FILE)\n"
+    )
 
 
 @pytest.mark.parametrize("words", [("audit",), ("cgroups", "show")], ids=["audit", "show"])

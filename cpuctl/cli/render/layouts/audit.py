@@ -95,6 +95,10 @@ def _mems(mems: ContainerMems) -> str:
     )
 
 
+_OF_A_RUNNING_NODE = ("cgroups:", "processes:", "interrupts:")
+"""How what is not recorded begins where a recording of the running node has it."""
+
+
 def _closing(document: Audit) -> Iterator[Cell]:
     summary = document["summary"]
     looked = ", ".join(
@@ -113,6 +117,10 @@ def _closing(document: Audit) -> Iterator[Cell]:
     if document["node"]["cpuManagerState"] == "missing":
         yield Cell(
             "Next: specify the directory of cpu_manager_state (--state DIR), or another node (-m FILE)"
+        )
+    elif any(each["missing"].startswith(_OF_A_RUNNING_NODE) for each in document["unchecked"]):
+        yield Cell(
+            "Next: record the node while its pods run (sudo cpuctl capture FILE), and audit that (-m FILE)"
         )
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")

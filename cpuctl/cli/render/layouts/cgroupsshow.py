@@ -148,6 +148,11 @@ def _others(groups: Sequence[Group], shown: set[str], *, wide: bool) -> Iterator
                 title = ""
 
 
+_NO_GROUPS = (
+    "Next: specify a node that runs pods, by its recording (-m FILE) or its root directory (--root DIR)"
+)
+
+
 def _closing(document: CgroupsShow) -> Iterator[Cell]:
     summary = document["summary"]
     differing = summary["differing"]
@@ -158,6 +163,8 @@ def _closing(document: CgroupsShow) -> Iterator[Cell]:
     else:
         verdict, style = "nothing to compare", "yellow"
     yield Cell(f"{counted(summary['groups'], 'group')}, {verdict}", style)
+    if not summary["groups"]:
+        yield Cell(_NO_GROUPS)
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
     if command := document.get("next"):

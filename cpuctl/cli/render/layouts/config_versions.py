@@ -67,6 +67,8 @@ def _start(document: answers.ConfigVersions, side: Literal["from", "to"]) -> Ite
 
 
 def _behaviours(document: answers.ComparedVersions, *, wide: bool) -> Iterator[Cell]:
+    """Show what changes, under one heading as long as that would be the same."""
+    above = ""
     for change in document["behaviours"]:
         on = f" on {', '.join(change['recordedOn'])}" if change["recordedOn"] else ""
         known = f" [{change['standing']}{on}; {change['source']}]" if wide else ""
@@ -74,7 +76,10 @@ def _behaviours(document: answers.ComparedVersions, *, wide: bool) -> Iterator[C
         begin = ", ".join((change["since"], *change["backports"]))
         shown = " (affects these pods)" if change.get("shownByPods") else ""
         shown = " (affects these state files)" if change.get("shownByState") else shown
-        yield Cell(f"{begin}, {change['area']}{doubt}{shown}{known}")
+        heading = f"{begin}, {change['area']}{doubt}{shown}{known}"
+        if heading != above:
+            yield Cell(heading)
+        above = heading
         yield Cell(f"  before: {change['before']}")
         yield Cell(f"  after:  {change['after']}")
 

@@ -64,5 +64,5 @@ def settings_to_fix(start: Start) -> Sequence[SettingToFix]:
 def setting_text(place: SettingToFix) -> str:
     """Say where a setting stands that is to be changed, or that it has to be set."""
     if place["where"] is None:
-        return f"set {place['setting']}" if place["setting"] else ""
+        return f"setting: {place['setting']} (not set)" if place["setting"] else ""
     return f"where: {place['where']}{': ' if place['setting'] else ''}{place['setting'] or ''}"

@@ -164,8 +164,8 @@ HELP = """Dry-run pods: which CPUs each container would get, and why.
 Pods are admitted one after the other, in the order given (or --order), on an empty node or, with --state, on
 the node as its kubelet left it. Nothing is changed on the node.
 
---capacity shows what else fits, --repeat how many copies fit, --compare what changes between two kubelets.
-The number of attempts is limited; the output shows whether the limit was reached.
+--capacity shows what else fits, even without pods; --repeat shows how many copies fit, --compare what changes
+between two kubelets. The number of attempts is limited; the output shows whether the limit was reached.
 
 If a pod is rejected, run cpuctl explain POD with the same options next.
 
@@ -228,7 +228,8 @@ def plan(
     planner_of = partial(_planner, order=order, repeat=repeat, capacity=capacity)
     with changing(write_state):
         with _answering_unloaded(inputs, sources, compare, planner_of, style, exit_zero=exit_zero):
-            planning = _read(inputs, sources, pods_needed=not inputs.state, written=bool(write_state))
+            needed = not (inputs.state or (capacity and compare is None))
+            planning = _read(inputs, sources, pods_needed=needed, written=bool(write_state))
         planned = _planned(planner_of(planning), compare, style)
         print_sources(planning.sources, style)
         _write(write_state, planning, planned, force=force)

@@ -153,8 +153,7 @@ def _answer(
     if not isinstance(resizes, Resizes):
         return not_started_document(resizes, {**header}, check_command(planning.inputs))
     inputs, fix = planning.inputs, partial(_fix, GateOptions(planning, requested, semantics, resizes))
-    planned = inputs.filenames or inputs.templates
-    capacity = planning_command(inputs, ("plan", option_names.CAPACITY)) if planned else ""
+    capacity = planning_command(inputs, ("plan", option_names.CAPACITY))
     return resize_document(resizes, header, fix, capacity)
 
 

@@ -23,6 +23,8 @@ NODE = "fixtures/nodes/v2-2-numa/node.tar.xz"
 MISSPELT = ("--kubelet-args", "--cpu-manager-policy=statik")
 FLEET = "fixtures/machines"
 TWO = ("-T", "big=20/20,1Gi", "-T", "web=14/14,1Gi")
+ROOMY = ("-m", "synthetic:2s2n16c2t,mem=64Gi")
+RUNNING = ("--pods", "fixtures/resize/running.json")
 CLAIM, INVALID = "tests/cli/next_steps/claim.yaml", "tests/cli/next_steps/invalid.yaml"
 NO, YES = 3, 0
 
@@ -67,6 +69,7 @@ STEPS: Mapping[tuple[str, ...], tuple[str, int]] = {
         "plan --capacity",
         YES,
     ),
+    ("resize", *ROOMY, *STATIC, *RUNNING, "--set", "shop/database/server:cpu=64"): ("plan --capacity", YES),
     ("config", "versions", *MACHINE, *MISSPELT): ("config check", NO),
     ("config", "versions", "-m", NODE): ("config check", NO),
     ("cgroups", "show", "-m", NODE): ("audit", NO),
@@ -172,6 +175,13 @@ def test_a_start_that_no_answer_has_room_for(words: tuple[str, ...], cpuctl: Cpu
     typed = cpuctl(*shlex.split(hint.removeprefix("hint: cpuctl ")), "-q")
     assert (typed.code, typed.err) == (NO, "")
     assert "unknown policy" in typed.out
+
+
+def test_an_explanation_without_changes_has_no_empty_table(cpuctl: Cpuctl) -> None:
+    said = cpuctl("explain", *MACHINE, "-f", CLAIM, "-q")
+    assert said.code == NO
+    assert said.out.endswith("\n\nNo change to try was found: change the claim's requests, or the devices.\n")
+    assert "CHANGE" not in said.out
 
 
 def test_lint_names_the_command_that_says_why_no_node_is_asked(cpuctl: Cpuctl) -> None:

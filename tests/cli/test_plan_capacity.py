@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,18 @@ def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuc
 def test_a_plan_without_these_wishes_says_nothing_of_them(cpuctl: Cpuctl) -> None:
     document = plan(cpuctl, *TWO_NODES, "-f", "fixtures/pods")
     assert not document.keys() & {"capacity", "repeat"}
+
+
+@pytest.mark.parametrize("pods", [(), ("--pods", "fixtures/resize/running.json")], ids=["empty", "running"])
+def test_capacity_needs_no_pods(pods: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    shown = cpuctl(*TWO_NODES, *pods, "--capacity")
+    assert shown.code == 0
+    assert "LARGEST REQUEST" in shown.out
+    assert "MORE COPIES" not in shown.out
+    assert not re.search(r"^POD", shown.out, re.MULTILINE)
+    assert cpuctl(*TWO_NODES, *pods, "--capacity", "-o", "json").code == 0
+    assert cpuctl(*TWO_NODES, *pods).code == 2
+    assert cpuctl(*TWO_NODES, *pods, "--capacity", "--compare", ".", "1.37").code == 2
 
 
 def test_capacity_changes_nothing_else(cpuctl: Cpuctl) -> None:

@@ -60,11 +60,22 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
     if document["holders"]:
         yield _holders(document["holders"], wide=wide)
     if document["searches"]:
-        yield suggestions_table(document)
-        if wide and (commands := tuple(command_lines(document["suggestions"]))):
-            yield Lines(commands)
-        yield Lines.of(runs_line(document))
+        yield from _suggestions(document, wide=wide)
     yield from _next(document, wide=wide)
+
+
+def _suggestions(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
+    """Show the changes that were tried; where there was none to try, say so."""
+    table = suggestions_table(document)
+    if not table.rows:
+        claims = document["decision"]["rule"] == "resourceClaims"
+        change = ": change the claim's requests, or the devices" if claims else ""
+        yield Lines.of(f"No change to try was found{change}.")
+        return
+    yield table
+    if wide and (commands := tuple(command_lines(document["suggestions"]))):
+        yield Lines(commands)
+    yield Lines.of(runs_line(document))
 
 
 def _next(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:

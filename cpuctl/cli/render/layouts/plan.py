@@ -58,7 +58,8 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
         yield start_block(document["start"], check=document.get("next", ""))
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"], driver="driver" in document))
-    yield pods_table(document["pods"], wide=wide, masks=True)
+    if document["pods"]:
+        yield pods_table(document["pods"], wide=wide, masks=True)
     yield from claims_blocks(document["pods"], wide=wide)
     remarks = notes(document["warnings"], document["pods"])
     if lines := (*remarks, *_policy_fix(document)):

@@ -40,7 +40,8 @@ def headroom_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(_repeat_line(repeat))
     if capacity := document.get("capacity"):
         why = rejection_text if wide else brief_rejection
-        yield _copies(capacity, why)
+        if (copies := _copies(capacity, why)).rows:
+            yield copies
         if capacity["largestRequests"]:
             yield _largest(capacity, why)
             yield _elements(capacity, wide=wide)

@@ -10,32 +10,34 @@ from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList
 
 
 class Service(TypedDict):
-    """The result for the pods with some settings."""
+    """The result for the pods with these settings."""
 
     admitted: Count
-    """Pods."""
+    """Pods that are admitted."""
     undetermined: Count
     """Pods whose admission is unknown."""
     notAdmitted: list[str]
-    """The other pods, by namespace and name."""
+    """Pods that are not admitted or whose admission is unknown, by namespace and name."""
     onOneNumaNode: Count
     """Containers whose exclusive CPUs, devices and memory are all on one NUMA node."""
     memoryToo: Count
-    """Of these, containers whose memory is reserved there by the Memory Manager."""
+    """Of these, containers whose memory the Memory Manager reserves on that node."""
     coresAlone: Count
-    """Cores with exclusive CPUs of only one container and none of the shared pool."""
+    """Cores with exclusive CPUs of a single container and no CPUs of the shared pool."""
     cacheCrossings: Count | None
-    """L3 caches beyond the first, summed over containers with exclusive CPUs; null if caches are unknown."""
+    """L3 caches beyond the first that a container's exclusive CPUs belong to, summed over containers; null if
+    caches are unknown.
+    """
     sharedPool: Count
-    """CPUs of all containers without exclusive CPUs."""
+    """Number of CPUs in the shared pool, for all containers without exclusive CPUs."""
     largestPod: Count
-    """CPUs, in whole cores, of the largest additional container that would be admitted."""
+    """Number of CPUs, in whole cores, of the largest additional container that would be admitted."""
 
 
 class CurrentSettings(TypedDict):
     start: Started
     unbeaten: bool
-    """Whether no settings tried are better than the current ones."""
+    """Whether none of the settings tried is better than the current ones."""
     service: Service
 
 
@@ -55,13 +57,15 @@ class ProposedSettings(_Changed):
     beatsCurrent: bool
     service: Service
     others: Count
-    """Other settings that were tried and have the same result."""
+    """Number of other settings that were tried and have the same result."""
     settings: dict[str, Any]
-    """The fields of a KubeletConfiguration."""
+    """These settings as fields of a KubeletConfiguration."""
     snippet: str
     """A KubeletConfiguration with these settings, as YAML."""
     dropIn: bool
-    """Whether it works as the last drop-in file: the kubelet then has these settings and keeps all others."""
+    """Whether the snippet works as the last drop-in file: the kubelet then has these settings and keeps all
+    others.
+    """
     flags: list[str]
     """Flags that override the file and must be removed or changed."""
 
@@ -73,17 +77,17 @@ class LeftOut(TypedDict):
 
 class Search(TypedDict):
     possible: Count
-    """Settings in total."""
+    """Number of possible settings."""
     alike: Count
-    """Those that are equivalent to others on this machine with these pods."""
+    """Settings that are equivalent to others on this machine with these pods."""
     refused: Count
-    """Those with which the kubelet does not start."""
+    """Settings with which the kubelet does not start."""
     undetermined: Count
-    """Those with which it is unknown whether the kubelet starts."""
+    """Settings with which it is unknown whether the kubelet starts."""
     failed: Count
-    """Those with which it hangs or crashes on these pods."""
+    """Settings with which the kubelet hangs or crashes on these pods."""
     tried: Count
-    """Those that were run on the engine, including the current ones."""
+    """Settings that were run on the engine, including the current ones."""
     budget: Count
     ended: Literal["all", "budget", "stopped"]
     """Why the search ended: all settings were tried, the budget was used up, or it was interrupted."""
@@ -101,7 +105,7 @@ class AdvisedSettings(PlanningHeader, NextPart):
     current: CurrentSettings | FaultyCurrentSettings
     proposals: list[ProposedSettings]
     leftOut: list[LeftOut]
-    """What was not tried."""
+    """Settings that were not tried, and why."""
 
 
 @final
@@ -122,7 +126,7 @@ Advice = Annotated[
 class MoveStep(TypedDict):
     action: Literal["evict", "admit"]
     pod: str
-    """Empty: the largest possible container, which has no name."""
+    """Empty for the largest possible container, which has no name."""
     cpus: CPUList
     """Its exclusive CPUs before it is evicted, or once it is admitted."""
 
@@ -134,7 +138,7 @@ class Immovable(TypedDict):
 
 class MoveSearch(TypedDict):
     tried: Count
-    """Evictions and admissions that were run on the engine."""
+    """Number of evictions and admissions that were run on the engine."""
     budget: Count
     ended: Literal["all", "budget", "stopped"]
     """Why it ended: everything relevant was tried, the budget was used up, or it was interrupted."""
@@ -143,21 +147,21 @@ class MoveSearch(TypedDict):
 class GivenPod(TypedDict):
     name: str
     now: Verdict
-    """The decision about it without any move."""
+    """The decision about the pod without any move."""
 
 
 class LargestPod(TypedDict):
     cpus: Count
-    """The exclusive CPUs of the largest container that fits after the moves."""
+    """Number of exclusive CPUs of the largest container that fits after the moves."""
     now: Count
     """The same without any move."""
     proven: bool
-    """Whether nothing larger is possible."""
+    """Whether it is proven that nothing larger is possible."""
 
 
 class WhyNotPart(TypedDict, total=False):
     whyNot: Refusal
-    """What no move can change."""
+    """Why no move helps."""
 
 
 @final
@@ -168,15 +172,15 @@ class FoundMoves(PlanningHeader, WhyNotPart):
     kind: Literal["Defragmentation"]
     start: Started
     pod: GivenPod | None
-    """null: the search is for the largest possible container."""
+    """Null if the search is for the largest possible container."""
     largest: LargestPod | None
     moves: Count | None
-    """Pods that are evicted and admitted again; null if there is no plan."""
+    """Number of pods that are evicted and admitted again; null if there is no plan."""
     steps: list[MoveStep]
     fewest: bool
     """Whether it is proven that no plan has fewer moves or, without a plan, that none exists."""
     immovable: list[Immovable]
-    """Pods with CPUs, memory or devices of their own that are not moved."""
+    """Pods that hold CPUs, memory or devices but are not moved."""
     search: MoveSearch
 
 

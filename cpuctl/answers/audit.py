@@ -18,42 +18,44 @@ from cpuctl.answers.values import (
 
 class AuditedNode(TypedDict):
     cgroupVersion: Literal[1, 2] | None
-    """null: the node has no control groups."""
+    """Null if the node has no cgroups."""
     hybrid: bool
-    """Version 2 is mounted as well as version 1, which is used."""
+    """Whether cgroup v2 is mounted in addition to v1, which is used."""
     cgroupDrivers: list[Literal["cgroupfs", "systemd"]]
-    """Who created the kubelet's groups, judging by their names."""
+    """The cgroup drivers that created the kubelet's cgroups, inferred from their names."""
     cpuManagerPolicy: str | None
-    """The policy in the state file; null: unknown."""
+    """The policy in the state file; null if unknown."""
     cpuManagerState: Literal["read", "missing", "closed", "unusable"]
-    """Its file; closed: it exists but may not be read; unusable: no kubelet would load it."""
+    """Whether the state file could be read. closed: no permission to read it; unusable: no kubelet would load
+    it.
+    """
     online: CPUList
     offline: CPUList
     isolated: CPUList
     nohzFull: CPUList
     reserved: CPUList | None
-    """From the kubelet's configuration; null if that cannot be read."""
+    """From the kubelet's configuration; null if it cannot be read."""
     sharedPool: CPUList | None
-    """null: there is none with the policy none."""
+    """Null with the policy none, which has no shared pool."""
     exclusive: CPUList | None
-    """Those of existing pods; null: there is no state."""
+    """Exclusive CPUs of existing pods; null if there is no state file."""
 
 
 class Owner(TypedDict):
-    """The owner of a group; unknown names are null."""
+    """The owner of a cgroup; unknown names are null."""
 
     namespace: str | None
     pod: str | None
     uid: str
-    """For a static pod, that of its manifest, not of its mirror pod."""
+    """The pod's UID; for a static pod, the UID of its manifest, not of its mirror pod."""
     container: str | None
     containerID: str | None
     runtime: str | None
-    """As far as known from the group's name or the pod's status."""
+    """The container runtime, if known from the cgroup's name or the pod's status."""
     part: Literal["app", "init", "sidecar", "ephemeral", "sandbox", "unknown"]
     knownBy: Literal["status", "log", "runtime", "state", "process"] | None
-    """Source of the container's name: the pod's status, the link to its log, CPUs that are unique in the
-    state, or its process (for a sandbox).
+    """How the container's name is known: from the pod's status, the link to its log, the container runtime,
+    CPUs that are unique in the state file, or its process (for a sandbox).
     """
 
 
@@ -70,7 +72,7 @@ class PreparedClaim(TypedDict):
 
 class ClaimsPart(TypedDict, total=False):
     claims: list[PreparedClaim]
-    """Only if the driver runs."""
+    """Only if the dra.cpu driver runs."""
 
 
 class Audit(ClaimsPart):
@@ -80,20 +82,20 @@ class Audit(ClaimsPart):
     kind: Literal["Audit"]
     sources: Sources
     checks: list[str]
-    """Those that were made."""
+    """The checks that were made."""
     node: AuditedNode
     summary: Summary
     containers: list[Container]
     findings: list[Finding]
-    """The worst first."""
+    """Most severe first."""
     unchecked: list[Unchecked]
-    """What could not be checked because it is missing on the node."""
+    """What could not be checked because an input is missing on the node."""
     unreadable: list[Unreadable]
     """Inputs that exist but could not be read."""
 
 
 class Summary(FindingCounts):
-    """How much was checked, and what was found; null: nothing of that kind was available."""
+    """How much was checked, and how many findings there are; null if nothing of that kind was available."""
 
     containers: Count | None
     threads: Count | None
@@ -101,13 +103,13 @@ class Summary(FindingCounts):
 
 
 class Container(Owner):
-    """A container that has a control group; unknown names are null."""
+    """A container that has a cgroup; unknown names are null."""
 
     path: str
-    """Its group, from the hierarchy's root."""
+    """The container's cgroup, relative to the root of the hierarchy."""
     cpus: ContainerCPUs
     mems: ContainerMems
-    """NUMA nodes."""
+    """NUMA nodes (cpuset.mems)."""
     threads: Count
     verdict: Literal[
         "ok",
@@ -122,15 +124,15 @@ class Container(Owner):
 
 class ContainerCPUs(TypedDict):
     expected: CPUList | None
-    """null: it has no CPUs assigned, or they are unknown."""
+    """Null if the container has no CPUs assigned, or if they are unknown."""
     exclusive: bool
     possible: list[CPUList]
-    """What it may have, if it is unknown which container of its pod it is."""
+    """The CPUs that it may have, if it is unknown which container of its pod it is."""
     configured: CPUList | None
-    """cpuset.cpus; empty: inherited from the parent group."""
+    """cpuset.cpus; empty if inherited from the parent cgroup."""
     effective: CPUList | None
     threads: CPUList | None
-    """Where any of its threads may run; null: it has none."""
+    """CPUs on which any of its threads may run; null if it has no threads."""
 
 
 class ContainerMems(TypedDict):
@@ -143,15 +145,15 @@ class Finding(Graded, Found):
     """Errors break the kubelet's guarantees, warnings are possible disturbances, notes are informational."""
 
     subject: str
-    """What it is about, as text."""
+    """What the finding is about, as text."""
     uid: str | None
-    """Of the pod that it is about."""
+    """UID of the pod that the finding is about."""
     container: str | None
     path: str | None
-    """Of the control group that it is about."""
+    """The cgroup that the finding is about."""
 
 
 class Unchecked(TypedDict):
     missing: str
     checks: list[str]
-    """Checks that need it."""
+    """Checks that need the missing input."""

@@ -18,9 +18,9 @@ class Repeat(TypedDict):
     fitted: Count | None
     """How many complete copies were admitted; null if the result for a pod is unknown."""
     stop: StoppedPod | None
-    """The first pod that was not admitted; with max it is not in this plan unless nothing fitted."""
+    """The first pod that was not admitted; with max, it is not in this plan unless nothing fitted."""
     bound: Count | None
-    """The number of pods at which max ended, where no pod stopped it."""
+    """The number of pods at which max ended, if no pod stopped it."""
 
 
 class StoppedPod(Refusal):
@@ -33,7 +33,7 @@ class Copies(TypedDict):
     fits: Count | None
     """How many more pods of this kind the node admits; null if unknown."""
     stop: Refusal | None
-    """Why not one more; null if that was not tried."""
+    """Why one more pod does not fit; null if that was not tried."""
 
 
 class _UnderPolicy(TypedDict):
@@ -46,7 +46,7 @@ class _UnderPolicy(TypedDict):
 class LargestFitting(_UnderPolicy):
     start: Started
     cpus: Count
-    """The most exclusive CPUs that one more container would get."""
+    """The largest number of exclusive CPUs that one more container would get."""
     stop: LargerRequest | None
     """The next larger request and its result; null if no more CPUs are free."""
 
@@ -69,15 +69,14 @@ class Room(TypedDict):
     freeCPUs: CPUList
     free: Count
     largest: Count
-    """The largest request that gets all its CPUs here when every free CPU elsewhere is taken.
-
-    The node's total is not considered.
+    """The largest request, in CPUs, that gets all its CPUs here if every free CPU elsewhere is taken. The
+    node's total is not considered.
     """
 
 
 class CacheRoom(Room):
     numaNodes: list[int]
-    """Of an uncore cache: the NUMA nodes that it belongs to."""
+    """The NUMA nodes that the uncore cache belongs to."""
 
 
 class Scatter(TypedDict):
@@ -88,7 +87,7 @@ class Scatter(TypedDict):
 
 
 class Fragmentation(TypedDict):
-    """How far the CPUs still free for exclusive use are scattered; 0% without containers."""
+    """How scattered the CPUs still free for exclusive use are; 0% without containers."""
 
     core: Scatter
     """reached: free CPUs on completely free cores; possible: all free CPUs."""
@@ -105,7 +104,7 @@ class Leaving(TypedDict):
     uid: str
     cpus: CPUList
     cpusAfter: CPUList | None
-    """null if the pod is not placed again."""
+    """Null if the pod is not placed again."""
 
 
 class _Rejected(TypedDict):
@@ -122,13 +121,14 @@ class Trial(TypedDict):
     excluded: Count
     """No set of up to this many pods helps."""
     immovable: Count | None
-    """If pods must be removed: no set of up to this many pods could be moved instead; null: no set at all."""
+    """If pods must be removed: no set of up to this many pods could be moved instead; null for no
+    set at all."""
     admissions: Count
-    """Admissions that were tried."""
+    """Number of admissions that were tried."""
 
 
 class Remedy(_Rejected, Trial, Verdict):
-    """A change that admits rejected pods of one kind, and the verdict after it."""
+    """A change that admits rejected pods of one kind, and the decision after it."""
 
     remedy: Literal["nothing", "moves", "evictions", "unknown"]
     """nothing: the node admits one as it is; moves: other pods are evicted and admitted again after it, the
@@ -144,19 +144,19 @@ class NoRemedy(_Rejected, Trial, Refusal):
 
 class SearchBounds(TypedDict):
     copies: Count
-    """Copies tried of one kind."""
+    """Maximum number of copies tried of one kind."""
     kinds: Count
-    """Kinds of pods whose copies are counted."""
+    """Maximum number of kinds of pods whose copies are counted."""
     admissions: Count
-    """Admissions tried for remedies, shared by the kinds of rejected pods."""
+    """Maximum number of admissions tried for remedies, shared by the kinds of rejected pods."""
     leaving: Count
-    """Pods that a remedy moves or removes."""
+    """Maximum number of pods that a remedy moves or removes."""
 
 
 class Capacity(TypedDict):
     """What else fits (--capacity), after rejected pods have returned their CPUs.
 
-    It is absent where the kubelet does not start or has failed.
+    Absent if the kubelet does not start or has failed.
     """
 
     copies: list[Copies]
@@ -167,7 +167,7 @@ class Capacity(TypedDict):
     numaNodes: list[Room]
     uncoreCaches: list[CacheRoom]
     fragmentation: Fragmentation | None
-    """null: there are no exclusive CPUs."""
+    """Null if there are no exclusive CPUs."""
     refused: list[Remedy | NoRemedy]
     bounds: SearchBounds
     """The limits of the searches."""

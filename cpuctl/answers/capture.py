@@ -23,7 +23,7 @@ class Capture(TypedDict):
 
 class Timestamp(TypedDict, total=False):
     recordedAt: str
-    """Only if it was asked for (--timestamp)."""
+    """Only if requested (--timestamp)."""
 
 
 class Manifest(Timestamp):
@@ -31,20 +31,20 @@ class Manifest(Timestamp):
 
     layoutVersion: Literal["v1"]
     cpuctl: str
-    """The version that recorded."""
+    """The version of cpuctl that made the recording."""
     source: Literal["live", "directory"]
     anonymized: bool
-    """Names and ids are pseudonyms."""
+    """Whether names and IDs are replaced with pseudonyms."""
     stateChecksumsValid: bool
-    """False if pseudonyms changed the state files: their checksums are the old ones."""
+    """False if pseudonyms changed the state files, which keep their original checksums."""
     kubelet: Kubelet
     areas: list[Area]
     unreadable: list[Unreadable]
-    """What is there and could not be recorded."""
+    """What exists but could not be recorded."""
     members: Count
-    """Entries apart from the manifest and the checksums."""
+    """Number of entries apart from the manifest and the checksums."""
     checksums: Checksums
-    """The member that holds the SHA-256 of every file, and its own."""
+    """The archive member with the SHA-256 of every file, and that member's own SHA-256."""
 
 
 class Kubelet(TypedDict):
@@ -52,20 +52,20 @@ class Kubelet(TypedDict):
     versionSource: str | None
     """The program that reported the version."""
     flags: Flags | None
-    """Flags of the running kubelet that concern its resource managers; null: no kubelet was found."""
+    """Flags of the running kubelet that concern its resource managers; null if no kubelet was found."""
     otherFlags: list[str]
     """Names of all other flags; their values may be secrets."""
     unit: Unit
-    """What systemd would start the kubelet with, if it is not running."""
+    """Flags with which systemd would start the kubelet, if it is not running."""
     rootDirectory: str
-    """Where the state files were."""
+    """The directory with the state files."""
     config: Config
     dropIns: DropIns
 
 
 class Unit(TypedDict):
     flags: Flags | None
-    """Flags that concern its resource managers; null: no file has them."""
+    """Flags that concern its resource managers; null if no file has them."""
     files: list[str]
     """The unit, its drop-ins and environment files."""
     places: dict[str, str]
@@ -76,16 +76,16 @@ class Unit(TypedDict):
 
 class Config(TypedDict):
     path: str | None
-    """Its path on the node; null: none."""
+    """Path of the file on the node; null if there is none."""
     state: Literal["recorded", "absent", "unreadable"]
 
 
 class DropIns(TypedDict):
     directory: str | None
     used: bool
-    """Whether the running kubelet reads them."""
+    """Whether the running kubelet reads the drop-in files."""
     complete: bool
-    """All of them could be recorded."""
+    """Whether all drop-in files could be recorded."""
 
 
 class Area(TypedDict):

@@ -12,14 +12,11 @@ Level = Literal["kubepods", "qos", "pod", "container", "helper", "below"]
 
 class AuditPart(TypedDict, total=False):
     next: str
-    """The command that says what to do about unexpected values."""
+    """The command that shows what to do about unexpected values."""
 
 
 class CgroupsShow(AuditPart):
-    """The kubelet's control groups with actual and expected values.
-
-    With -o jsonl each line is one group.
-    """
+    """The kubelet's cgroups with actual and expected values. With -o jsonl, each line is one cgroup."""
 
     apiVersion: ApiVersion
     kind: Literal["CgroupsShow"]
@@ -27,7 +24,7 @@ class CgroupsShow(AuditPart):
     node: AuditedNode
     summary: GroupSummary
     groups: list[Group]
-    """Every group at or below kubepods, parents first."""
+    """Every cgroup at or below kubepods, parents first."""
     unreadable: list[Unreadable]
     """Inputs that exist but could not be read."""
 
@@ -35,14 +32,14 @@ class CgroupsShow(AuditPart):
 class GroupSummary(TypedDict):
     groups: Count
     differing: Count
-    """Groups with a value that differs from what is expected."""
+    """Cgroups with a value that differs from what is expected."""
 
 
 class Group(TypedDict):
     path: str
-    """From the hierarchy's root."""
+    """Path of the cgroup, relative to the root of the hierarchy."""
     parent: str | None
-    """null: the parent group is not the kubelet's."""
+    """Null if the parent cgroup is not one of the kubelet's."""
     level: Level
     qosClass: Literal["Guaranteed", "Burstable", "BestEffort"] | None
     owner: Owner | None
@@ -52,9 +49,9 @@ class Group(TypedDict):
 
 class GroupFile(TypedDict):
     actual: str | None
-    """null: there is no such file."""
+    """The file's content; null if there is no such file."""
     expected: list[str]
-    """Expected texts; empty: unknown."""
+    """The contents that are expected, any of them; empty if unknown."""
     differs: bool
 
 
@@ -62,7 +59,7 @@ class GroupFile(TypedDict):
 
 
 class CgroupsApply(TypedDict):
-    """Writes to control groups: what will be written, what was rejected and why, and the result."""
+    """Writes to cgroups: what will be written, what was rejected and why, and the result."""
 
     apiVersion: ApiVersion
     kind: Literal["CgroupsApply"]
@@ -74,9 +71,9 @@ class CgroupsApply(TypedDict):
     summary: ApplySummary
     objections: list[Objection]
     writes: list[Write]
-    """All writes, in their order."""
+    """All writes, in order."""
     leftOut: list[LeftOut]
-    """Containers that are skipped."""
+    """Containers that are skipped, and why."""
     result: Result | None
     """What was done; null for a dry run."""
     warnings: list[str]
@@ -85,8 +82,8 @@ class CgroupsApply(TypedDict):
 ApplyOutcome = Annotated[
     Literal["Clean", "Planned", "Refused", "Applied", "Undone", "NotRestored"],
     "Clean: there is nothing to write. Planned: a dry run. Refused: for the reasons listed; nothing is "
-    "written. Applied: written, in effect, and not rewritten by anything else. Undone: it failed, and "
-    "everything was restored. NotRestored: it failed, and something could not be restored.",
+    "written. Applied: written, in effect, and not rewritten by anything else. Undone: the change failed, "
+    "and everything was restored. NotRestored: the change failed, and something could not be restored.",
 ]
 
 
@@ -94,7 +91,7 @@ class ApplySummary(TypedDict):
     containers: Count
     """Containers with requested changes."""
     groups: Count
-    """Control groups that are written to."""
+    """Cgroups that are written to."""
     writes: Count
 
 
@@ -103,7 +100,7 @@ class Objection(TypedDict):
     subject: str
     message: str
     force: str | None
-    """The option that overrides it; null if there is none."""
+    """The option that overrides the objection; null if there is none."""
 
 
 class Write(TypedDict):
@@ -113,10 +110,10 @@ class Write(TypedDict):
     path: str
     file: str
     before: str
-    """Empty if the group has no list of its own."""
+    """Empty if the cgroup has no list of its own."""
     after: str
     inherits: str | None
-    """The list in effect before a group without its own list gets one."""
+    """The list in effect before a cgroup without its own list gets one."""
     why: Literal["wait", "give up", "make room", "take over", "lift the quota", "limit"]
 
 
@@ -132,12 +129,12 @@ class Result(TypedDict):
     steps: list[Step]
     notRestored: list[WrittenFile]
     gone: list[WrittenFile]
-    """What was not written, as the container had ended."""
+    """What was not written because the container had ended."""
 
 
 class WrittenFile(TypedDict):
     group: str
-    """Below /sys/fs/cgroup."""
+    """Path of the cgroup below /sys/fs/cgroup."""
     file: str
     problem: str | None
 
@@ -152,9 +149,9 @@ class Step(WrittenFile):
 
 
 class CgroupsPlan(TypedDict):
-    """What must be written to control groups to give containers their CPUs and NUMA nodes.
+    """What must be written to cgroups to give containers their CPUs and NUMA nodes.
 
-    Also contains what must still be true when it is written.
+    Also contains the conditions that must still be met when it is written.
     """
 
     apiVersion: ApiVersion
@@ -162,7 +159,7 @@ class CgroupsPlan(TypedDict):
     sources: Sources
     cgroupVersion: Literal[1, 2] | None
     hierarchy: str | None
-    """Mount point of the hierarchy with cpuset."""
+    """Mount point of the hierarchy with the cpuset controller."""
     state: list[SavedFile]
     """The kubelet's state files that the plan was made from."""
     groups: list[PlannedGroup]
@@ -170,16 +167,16 @@ class CgroupsPlan(TypedDict):
 
 class SavedFile(TypedDict):
     path: str
-    """On the node."""
+    """Path on the node."""
     sha256: SHA256
 
 
 class PlannedGroup(TypedDict):
     path: str
-    """From the hierarchy's root."""
+    """Path of the cgroup, relative to the root of the hierarchy."""
     owner: Owner
     process: OldestProcess | None
-    """The container's oldest process; null if none was seen."""
+    """The container's oldest process; null if none was found."""
     cpus: Change | None
     """cpuset.cpus"""
     mems: Change | None
@@ -189,12 +186,12 @@ class PlannedGroup(TypedDict):
 class OldestProcess(TypedDict):
     pid: Count
     startTime: Count | None
-    """Clock ticks from boot to its start (field 22 of /proc/PID/stat)."""
+    """Start time in clock ticks since boot (field 22 of /proc/PID/stat)."""
 
 
 class Change(TypedDict):
     now: CPUList
-    """The file's content; empty: it has no list of its own."""
+    """The file's content; empty if the cgroup has no list of its own."""
     wanted: CPUList
     effective: CPUList | None
-    """What was in effect; null: not known."""
+    """The list that was in effect; null if unknown."""

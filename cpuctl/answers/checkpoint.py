@@ -38,9 +38,9 @@ class ReadingKubelet(TypedDict):
     cpuManagerPolicy: NotRequired[str]
     memoryManagerPolicy: NotRequired[str]
     podLevelResourceManagers: bool
-    """The gate of that name."""
+    """Whether the feature gate PodLevelResourceManagers is enabled."""
     exclusiveResize: bool
-    """The gate InPlacePodVerticalScalingExclusiveCPUs."""
+    """Whether the feature gate InPlacePodVerticalScalingExclusiveCPUs is enabled."""
 
 
 class StateFile(TypedDict):
@@ -53,9 +53,9 @@ class StateFile(TypedDict):
     policy: str | None
     checksums: list[Checksum]
     embeddedDiffers: bool
-    """Whether the copy for older kubelets differs from the file."""
+    """Whether the copy for older kubelets differs from the rest of the file."""
     problem: str
-    """What is wrong besides the checksums."""
+    """What is wrong with the file besides its checksums."""
 
 
 class Checksum(TypedDict):
@@ -85,21 +85,21 @@ class MetricsPart(TypedDict, total=False):
 
 class DumpedParts(MetricsPart, total=False):
     cpus: HeldCPUs
-    """cpu_manager_state."""
+    """From cpu_manager_state."""
     memory: HeldMemory
-    """memory_manager_state."""
+    """From memory_manager_state."""
     pods: list[RecordedPod]
     """Resources of pods as allocated or actuated by an in-place resize."""
     devices: HeldDevices
-    """kubelet_internal_checkpoint: who holds which devices."""
+    """From kubelet_internal_checkpoint: which containers hold which devices."""
     claims: list[PreparedClaim]
-    """dra_manager_state: the resource claims that are prepared."""
+    """From dra_manager_state: the resource claims that are prepared."""
     map: HeldMap
     """Only with --map."""
 
 
 class CheckpointDump(DumpedParts):
-    """Who holds which CPUs and memory in the kubelet's state files."""
+    """Which pods and containers hold which CPUs and memory in the kubelet's state files."""
 
     apiVersion: ApiVersion
     kind: Literal["CheckpointDump"]
@@ -117,7 +117,7 @@ class HeldCPUs(TypedDict):
 
 class NamelessHolder(TypedDict, total=False):
     containerID: str
-    """The oldest format identifies containers only by this."""
+    """The container ID: the oldest format identifies containers only by this."""
 
 
 class CPUHolder(Owner, NamelessHolder):
@@ -163,7 +163,7 @@ class DeviceHolder(Owner):
     resource: str
     devices: list[str]
     numaNodes: CPUList
-    """Empty if the plugin reports none."""
+    """NUMA nodes of the devices; empty if the plugin reports none."""
 
 
 class RegisteredDevices(TypedDict):
@@ -196,11 +196,11 @@ class CheckpointDiff(TypedDict):
 
 class Changes(TypedDict):
     policies: Annotated[list[str], Items(2, 2)] | None
-    """Both, where they differ."""
+    """Both policies, if they differ."""
     cpus: list[CPUChange]
     memory: list[MemoryChange]
     tables: list[TableChange]
-    """Numbers of the Memory Manager's tables that differ."""
+    """Values that differ in the Memory Manager's tables."""
     pods: list[AmountChange]
     """Resources of pods as allocated or actuated by an in-place resize."""
     devices: list[DevicesChange]
@@ -288,7 +288,7 @@ class CheckpointChange(LoadedKubelet, NextPart):
     proof: Proof | None
     """Whether the kubelet starts with all of these files; null if the node is unknown."""
     kubelets: list[RunningKubelet]
-    """Kubelets that run and use these files."""
+    """Running kubelets that use these files."""
     written: bool
 
 
@@ -298,7 +298,7 @@ class ChangedFile(Difference):
     """Null for a new file."""
     outcome: Literal["changed", "unchanged", "refused"]
     reason: str
-    """Why it is refused."""
+    """Why the file cannot be changed."""
     advice: str
     """What to do instead."""
     formatBefore: str
@@ -306,7 +306,7 @@ class ChangedFile(Difference):
     actions: list[Action]
     losses: list[Loss]
     target: str | None
-    """Where it was written."""
+    """Where the file was written."""
     backup: str | None
 
 
@@ -329,7 +329,7 @@ class FoundInFiles(TypedDict):
     summary: FindingCounts
     """How many findings there are of each severity."""
     findings: list[StateFinding]
-    """An error makes the kubelet refuse to start, a warning goes unnoticed by it."""
+    """An error keeps the kubelet from starting; the kubelet does not notice a warning."""
 
 
 class Proof(FoundInFiles):
@@ -372,7 +372,7 @@ FileVerdict = Taken | NotStarted
 
 class MemoryDrift(TypedDict):
     kind: Literal["benign", "real"]
-    """Benign: only what a reboot changes."""
+    """benign: only what a reboot changes."""
     misfit: bool
     """Whether the memory of pods no longer fits."""
     changes: list[DriftChange]
@@ -389,7 +389,7 @@ class DriftChange(TypedDict):
 
 class StateFinding(Graded, Found):
     file: str
-    """Empty if it is not about a file."""
+    """Empty if the finding is not about a file."""
     podUID: str | None
     container: str | None
 
@@ -404,7 +404,7 @@ class CheckpointVersions(TypedDict):
     kind: Literal["CheckpointVersions"]
     formats: list[Format]
     unconverted: list[UnconvertedFormat]
-    """Formats that no kubelet converts."""
+    """The kubelet's own error message."""
 
 
 class Format(TypedDict):
@@ -420,7 +420,7 @@ class FormatReader(TypedDict):
     error: str
     """The kubelet's text."""
     lost: list[str]
-    """The members that it ignores."""
+    """The members that the kubelet ignores."""
 
 
 class UnconvertedFormat(TypedDict):
@@ -430,4 +430,4 @@ class UnconvertedFormat(TypedDict):
     writtenBy: str
     readBy: str
     whenBroken: str
-    """What a kubelet does if it cannot load it."""
+    """What a kubelet does if it cannot load the file."""

@@ -37,7 +37,7 @@ class Pools(TypedDict):
     reservedCPUs: CPUList
     allocatableCPUs: CPUList
     sharedCPUs: CPUList
-    """Where Burstable and BestEffort containers run."""
+    """CPUs on which Burstable and BestEffort containers run."""
 
 
 class ConfigFinding(Graded, SettingPlace, Found):
@@ -54,7 +54,7 @@ class KnownRelease(TypedDict, total=False):
 
 class CheckedNode(TypedDict, total=False):
     node: PooledNode | UnpooledNode
-    """The node as the kubelet counts it; only if it would start."""
+    """The node as the kubelet sees it; only if the kubelet would start."""
 
 
 class ConfigCheck(KnownRelease, CheckedNode):
@@ -68,7 +68,7 @@ class ConfigCheck(KnownRelease, CheckedNode):
     """How many findings there are of each severity."""
     findings: list[ConfigFinding]
     notLookedAt: list[NotLookedAt]
-    """Start-up checks of the kubelet on its host that were not made here."""
+    """Startup checks that the kubelet makes on its host and that were not made here."""
 
 
 class NotLookedAt(TypedDict):
@@ -80,7 +80,7 @@ class CountedNode(TopologyCounts):
     topologyManagerPolicy: str
     """none, best-effort, restricted or single-numa-node."""
     reservation: dict[str, str]
-    """What is kept from pods, by resource."""
+    """Resources that are not available to pods, by resource name."""
 
 
 class PooledNode(CountedNode, Pools):
@@ -101,14 +101,14 @@ class ShownPools(TypedDict, total=False):
 
 @final
 class ConfigInForce(Header, ShownPools):
-    """A kubelet's configuration in force, with the origin of every value."""
+    """A kubelet's effective configuration, with the origin of every value."""
 
     apiVersion: ApiVersion
     kind: Literal["ConfigShow"]
     dropIns: list[str]
     """Drop-in files, in the order in which they are merged."""
     settings: list[Setting]
-    """One entry per scalar, list or empty mapping."""
+    """One entry for each scalar, list or empty mapping."""
     featureGates: list[FeatureGate]
     """Gates of this release that resource managers depend on."""
     reservation: Reservation | RefusedReservation
@@ -126,7 +126,7 @@ class UnloadedConfig(Header):
 
 ConfigShow = Annotated[
     ConfigInForce | UnloadedConfig,
-    "A kubelet's configuration in force, with the origin of every value, or why it cannot be loaded.",
+    "A kubelet's effective configuration, with the origin of every value, or why the kubelet cannot load it.",
 ]
 
 
@@ -135,7 +135,7 @@ _FROM = TypedDict("_FROM", {"from": Literal["default", "file", "drop-in", "flag"
 
 class Setting(_FROM):
     setting: str
-    """The path, as in kubeReserved.cpu."""
+    """Path of the field, such as kubeReserved.cpu."""
     field: str
     value: Any
     where: str | None
@@ -149,7 +149,7 @@ class GateStage(TypedDict):
     default: bool
     locked: bool
     verified: bool
-    """Whether the stage in this release is known from the kubelet itself."""
+    """Whether the stage in this release is verified with the kubelet itself."""
 
 
 class FeatureGate(GateStage):
@@ -160,7 +160,7 @@ class FeatureGate(GateStage):
 @final
 class RefusedReservation(TypedDict):
     error: str
-    """The kubelet's own text."""
+    """The kubelet's own error message."""
 
 
 @final
@@ -172,20 +172,20 @@ class Reservation(TypedDict):
     """
     reservedMemory: list[ReservedMemory]
     memoryBalance: list[MemoryBalance]
-    """The Memory Manager's static policy requires equality."""
+    """The Memory Manager's static policy requires the two quantities to be equal."""
 
 
 class ReservedResource(TypedDict):
     resource: str
     capacity: Amount | None
-    """null if it is not known."""
+    """Null if unknown."""
     kubeReserved: Amount
     systemReserved: Amount
     evictionHard: Amount | None
-    """null if it is a share of a capacity that is not known."""
+    """Null if it is a percentage of an unknown capacity."""
     reserved: Amount | None
     allocatable: Amount | None
-    """Allocatable in the node's status."""
+    """The node's status.allocatable."""
 
 
 class ReservedMemory(TypedDict):
@@ -202,7 +202,7 @@ class MemoryBalance(TypedDict):
 
 class ConfigWarning(TypedDict):
     code: str
-    """A stable name."""
+    """A stable identifier."""
     setting: str | None
     where: str | None
     """File and line, or the directory."""
@@ -234,15 +234,15 @@ ConfigReserve = Annotated[
 
 class Proposal(TypedDict):
     cpus: ChosenCPUs | None
-    """null if none were asked for."""
+    """Null if none were requested."""
     memory: ChosenMemory | None
-    """null if only CPUs were asked for."""
+    """Null if only CPUs were requested."""
     settings: ProposedSettings
-    """The settings to write, as a KubeletConfiguration has them."""
+    """The settings to write, as fields of a KubeletConfiguration."""
     snippet: str
     """A KubeletConfiguration with these settings, as YAML."""
     flags: list[str]
-    """The same as flags of the kubelet, not quoted for a shell."""
+    """The same settings as kubelet flags, not quoted for a shell."""
     replaces: list[SettingToFix]
     """Where these settings are set now."""
     findings: list[ConfigFinding]
@@ -250,15 +250,15 @@ class Proposal(TypedDict):
 
 class ChosenCPUs(TypedDict):
     cpuManagerPolicy: Literal["none", "static"]
-    """With none, only the number of CPUs counts."""
+    """With none, only the number of CPUs matters."""
     cpus: str
     count: Annotated[int, Bounds(1)]
     inSplitCores: str
-    """Those whose core is shared with CPUs for pods."""
+    """Reserved CPUs whose core is shared with CPUs for pods."""
     inSplitCaches: str
-    """Those whose L3 cache is shared with CPUs for pods."""
+    """Reserved CPUs whose L3 cache is shared with CPUs for pods."""
     performanceCPUs: str
-    """Those that --keep-p-cores could not spare."""
+    """CPUs of performance cores that are reserved in spite of --keep-p-cores."""
 
 
 class ChosenMemory(TypedDict):
@@ -267,7 +267,7 @@ class ChosenMemory(TypedDict):
     systemReserved: Amount
     evictionHard: Amount
     numaNodes: list[NodeMemory]
-    """In bytes; null if huge pages are not recorded."""
+    """In bytes; hugePages and allocatable are null if huge pages are not recorded."""
 
 
 class NodeMemory(TypedDict):
@@ -291,7 +291,7 @@ class MemoryReservation(TypedDict):
 
 class _Stumbling(TypedDict, total=False):
     start: Start
-    """Other errors of the kubelet."""
+    """Other errors that keep the kubelet from starting."""
 
 
 class Refusal(_Stumbling, NextPart):
@@ -324,21 +324,21 @@ class Changes(TypedDict):
     fields: list[FieldChange]
     """Fields that one of the two releases does not know."""
     flags: list[FlagChange]
-    """Flags that one of the two releases does not know; a kubelet exits at once if it gets one."""
+    """Flags that one of the two releases does not know; a kubelet that gets one exits immediately."""
     rules: list[RuleChange]
-    """Rules of validation and start-up that only one of the two releases has."""
+    """Validation and startup rules that only one of the two releases has."""
 
 
 class StartsPart(NextPart):
     start: Starts
-    """Whether the kubelet would start, in each of the two."""
+    """Whether the kubelet would start, for each of the two versions."""
 
 
 class BothStarts(VersionsHeader, StartsPart):
     apiVersion: ApiVersion
     kind: Literal["ConfigVersions"]
     notLookedAt: list[str]
-    """What else decides a start and was not checked here, with the command that does."""
+    """Other conditions for a start that were not checked here, with the command that checks them."""
 
 
 @final
@@ -377,7 +377,7 @@ class BehaviourChange(_Change, ShownBy):
     area: str
     since: Minor
     backports: list[Annotated[str, Pattern(r"^1\.[0-9]+\.[0-9]+$")]]
-    """The first patch releases of older minors that have it, too."""
+    """The first patch releases of older minor versions that also have it."""
     before: str
     after: str
     source: str
@@ -392,14 +392,14 @@ class BehaviourChange(_Change, ShownBy):
 class GateChange(_Change):
     gate: str
     before: GateStage | None
-    """null if the gate does not exist."""
+    """Null if the gate does not exist."""
     after: GateStage | None
-    """null if the gate does not exist."""
+    """Null if the gate does not exist."""
     enabledBefore: bool
     enabledAfter: bool
     setTo: bool | None
     problem: str | None
-    """The other release's error about its setting."""
+    """The error of the other release about this gate's setting."""
 
 
 class OptionChange(_Change):
@@ -431,9 +431,9 @@ class FlagChange(_Known):
 class RuleChange(_Known):
     setting: str
     stage: str
-    """The part of the start that refuses."""
+    """The stage of the kubelet's startup that fails."""
     words: str
-    """The kubelet's words, with ... where a value stands."""
+    """The kubelet's message, with ... in place of values."""
     concerns: bool
     """Whether the setting is set."""
 

@@ -79,7 +79,7 @@ class AllocatablePart(TypedDict, total=False):
 
 
 class Node(TopologyCounts, ScopePart, AllocatablePart, StaticPolicy):
-    """The machine as the kubelet counts it."""
+    """The machine as the kubelet sees it."""
 
     cpuManagerPolicy: Annotated[Literal["none", "static"], Requires((("static", ("reservedCPUs",)),))]
 
@@ -135,9 +135,9 @@ class Weighing(TypedDict):
     """How a what-if policy rated the CPUs it could take."""
 
     aside: bool
-    """Whether these CPUs replace some missing on the target NUMA nodes."""
+    """Whether these CPUs replace CPUs that are missing on the target NUMA nodes."""
     removed: CPUList
-    """The CPUs that its filter took away."""
+    """The CPUs that the policy's filter removed."""
     scores: list[ScoredCPUs]
     """The other CPUs by score, best first."""
     sets: list[ScoredCPUs]
@@ -151,7 +151,7 @@ class PolicyChoice(TypedDict, total=False):
 
 
 class Alignment(TypedDict):
-    """core: all cores are used completely; others: all CPUs are in one of them."""
+    """core: whether all cores are used completely; others: whether all CPUs are in a single one."""
 
     core: bool
     uncoreCache: bool | None
@@ -161,7 +161,7 @@ class Alignment(TypedDict):
 
 
 class Aligned(TypedDict):
-    """The evidence: CPUs by id of the element."""
+    """The CPUs in each core, cache, NUMA node and socket, by its ID."""
 
     cores: dict[str, CPUList]
     uncoreCaches: dict[str, CPUList] | None
@@ -178,7 +178,7 @@ class Block(TypedDict):
 
 class ContainerMemory(TypedDict):
     cpusetMems: str
-    """What the kubelet writes to cpuset.mems; empty: unchanged."""
+    """What the kubelet writes to cpuset.mems; empty if unchanged."""
     blocks: list[Block]
     whyNone: NotRequired[str]
 
@@ -187,21 +187,21 @@ class Device(TypedDict):
     resource: str
     count: Count
     numaNodes: dict[Annotated[str, Pattern("^none$|^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$")], Count]
-    """Devices by their NUMA nodes; none if the plugin reports none."""
+    """Number of devices by NUMA nodes; "none" if the plugin reports none."""
     reused: Count
     """How many of them an init container used before."""
     byChance: bool
-    """The device plugin, or chance, may choose devices at other NUMA nodes."""
+    """Whether the device plugin, or chance, may choose devices on other NUMA nodes."""
 
 
 class MemoryPart(TypedDict, total=False):
     memory: ContainerMemory
-    """The memory that the Memory Manager's static policy reserves for it."""
+    """The memory that the Memory Manager's static policy reserves for the container."""
 
 
 class DevicesPart(TypedDict, total=False):
     devices: list[Device]
-    """Its devices from device plugins."""
+    """The container's devices from device plugins."""
     devicesAligned: Annotated[bool, Together(("devices",))]
     """Whether all devices, and the exclusive CPUs if any, are on one NUMA node."""
 
@@ -213,7 +213,7 @@ class _Named(TypedDict):
 
 class _Placed(_Named, MemoryPart, DevicesPart):
     isolation: Isolation
-    """With whom it shares its CPUs: no one, its own pod (KEP-5526), or the node."""
+    """What its CPUs are shared with: nothing (container), its own pod (pod, KEP-5526), or the node (host)."""
     cpus: CPUList
     """Exclusive CPUs, or the shared pool it runs in."""
 
@@ -239,7 +239,7 @@ class UnplacedContainer(_Named):
     """A container of a pod that is not admitted: the kubelet releases what it assigned."""
 
     exclusive: None
-    """Null: it has neither exclusive nor shared CPUs."""
+    """Null because it has neither exclusive nor shared CPUs."""
 
 
 PlacedContainer = ExclusiveContainer | SharedContainer
@@ -253,7 +253,7 @@ class PodCPUs(TypedDict, total=False):
 
 class DownwardPart(TypedDict, total=False):
     downwardAPI: list[DownwardItem]
-    """What an admitted pod reads of its resources, in variables and files."""
+    """What an admitted pod reads about its resources through the downward API."""
 
 
 class Evictions(TypedDict, total=False):
@@ -268,7 +268,7 @@ class Pod(Verdict, PodCPUs, ClaimsPart, DownwardPart, Evictions):
     name: str
     uid: str
     origin: NotRequired[str]
-    """Where the pod was read."""
+    """Where the pod was read from."""
     qosClass: QOSClass
     qosReason: str
     containers: list[Container]
@@ -289,8 +289,8 @@ class TableEntry(TypedDict):
 class MemoryTable(TypedDict):
     numaNode: int
     group: NodeGroup
-    """The NUMA nodes that it is shared with, including itself; "-1" if the kernel does not know the package
-    that the kubelet uses as a node."""
+    """The group of NUMA nodes that this one belongs to; "-1" if the kernel does not know the package that the
+    kubelet uses as a node."""
     assignments: int
     resources: list[TableEntry]
 
@@ -310,7 +310,7 @@ class TablesPart(TypedDict, total=False):
 
 class DevicesLeftPart(TypedDict, total=False):
     devices: list[DevicesLeft]
-    """Devices of device plugins by NUMA node (none: the plugin reports none)."""
+    """Devices of device plugins by NUMA node ("none" if the plugin reports none)."""
 
 
 class NumaNode(TypedDict):

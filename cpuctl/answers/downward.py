@@ -30,7 +30,7 @@ class VariableReference(ResourceReference):
 class FileReference(ResourceReference):
     variable: None
     file: File
-    """A file of a downward API volume, also of a projected one."""
+    """A file in a downward API volume or a projected volume."""
 
 
 class ReadValue(TypedDict):
@@ -42,11 +42,11 @@ class ReadValue(TypedDict):
 
 
 class ReadVariable(VariableReference, ReadValue):
-    """What one resourceFieldRef reads of a container's resources, in a variable."""
+    """What one resourceFieldRef in an environment variable reads of a container's resources."""
 
 
 class ReadFile(FileReference, ReadValue):
-    """What one resourceFieldRef reads of a container's resources, in a file."""
+    """What one resourceFieldRef in a file reads of a container's resources."""
 
 
 DownwardItem = ReadVariable | ReadFile
@@ -56,15 +56,15 @@ class Reread(TypedDict):
     before: ReadValue
     after: ReadValue
     note: str | None
-    """Why it does not change, or changes anyway."""
+    """Why the value does not change, or why it changes anyway."""
 
 
 class RereadVariable(VariableReference, Reread):
-    """What one resourceFieldRef reads of a container's resources, before and after, in a variable."""
+    """What one resourceFieldRef in an environment variable reads, before and after."""
 
 
 class RereadFile(FileReference, Reread):
-    """What one resourceFieldRef reads of a container's resources, before and after, in a file."""
+    """What one resourceFieldRef in a file reads, before and after."""
 
 
 Rereading = RereadVariable | RereadFile

@@ -38,7 +38,7 @@ class _ExplainPart(TypedDict, total=False):
 
 
 class ClaimAllocation(_ExplainPart):
-    """What pods get for their ResourceClaims on a node, one pod after the other."""
+    """What pods get for their ResourceClaims on a node, one pod after another."""
 
     apiVersion: ApiVersion
     kind: Literal["ClaimAllocation"]
@@ -46,9 +46,9 @@ class ClaimAllocation(_ExplainPart):
     node: str
     pods: list[PodClaims]
     available: str
-    """CPUs of the driver, including those of claims."""
+    """CPUs of the driver, including those allocated to claims."""
     shared: str
-    """CPUs of containers without a claim, after the last pod."""
+    """CPUs for containers without a claim, after the last pod."""
     reserved: str
     warnings: list[str]
 
@@ -64,46 +64,47 @@ class PodClaims(TypedDict):
 
 class PodClaim(TypedDict):
     name: str
-    """Its name in the pod."""
+    """Name of the claim in the pod."""
     claim: str
     containers: list[str]
     devices: list[ClaimDevice]
     cpus: CPUList | None
     """The container's CPUs from the driver; null if no device is a CPU or the claim is not prepared."""
     numaNodes: list[int]
-    """Of the CPUs."""
+    """NUMA nodes of these CPUs."""
     aligned: bool | None
     """Whether its devices and CPUs are on one NUMA node; null if their nodes are unknown."""
     strays: str
-    """CPUs that are outside its devices."""
+    """CPUs that are not among the claim's devices."""
     whyUnknown: NotRequired[str]
     """Why the CPUs from the driver are unknown."""
 
 
 class ClaimCgroup(TypedDict):
     container: str | None
-    """null: the pod's own."""
+    """Null for the pod's own cgroup."""
     shares: Count
-    """As cgroup v1 counts them."""
+    """CPU shares, in the unit of cgroup v1."""
     quota: int | None
-    """Microseconds in a period, -1 for none; null if nothing is written."""
+    """Microseconds per period; -1 if there is no limit; null if nothing is written."""
     period: int | None
+    """In microseconds."""
 
 
 class ClaimAccounting(TypedDict):
-    """How claims count as node resources (KEP-5517): at admission and, from 1.37, in cgroups."""
+    """How claims are accounted for as node resources (KEP-5517): at admission and, from 1.37, in cgroups."""
 
     claims: str
-    """CPUs."""
+    """Number of CPUs from claims."""
     footprint: str
-    """CPUs of the pod in total."""
+    """Number of CPUs of the pod in total."""
     cgroups: list[ClaimCgroup]
-    """As the kubelet writes them: up to 1.36 without the claims."""
+    """Values that the kubelet writes to cgroups; up to 1.36, they do not include the claims."""
 
 
 class ClaimsPart(TypedDict, total=False):
     accounting: ClaimAccounting
-    """Only if devices count as the node's resources."""
+    """Only if devices are accounted for as node resources."""
     claims: list[PodClaim]
     """Devices for the pod's resource claims, outside the kubelet's resource managers."""
     claimProblem: str
@@ -113,11 +114,11 @@ class ClaimsPart(TypedDict, total=False):
 class CapacityLeft(TypedDict):
     name: str
     asked: str
-    """Of one device."""
+    """Quantity requested from one device."""
     most: str
-    """The most left on any one device."""
+    """Largest quantity left on any one device."""
     left: str
-    """Left on all devices together."""
+    """Quantity left on all devices together."""
     total: str
 
 
@@ -131,13 +132,13 @@ class ClaimDevices(TypedDict):
     """Null if the driver reports none."""
     devices: int
     matching: int | None
-    """Null if its selectors cannot be evaluated."""
+    """Null if the selectors of the request cannot be evaluated."""
     free: int
     """Matching devices that no claim uses exclusively."""
     capacities: list[CapacityLeft]
-    """Of devices that claims share."""
+    """Capacities of devices that claims share."""
     heldBy: list[str]
-    """The claims that have some of them, or a share."""
+    """The claims that hold some of them, or a share."""
 
 
 class ClaimDevicesPart(TypedDict, total=False):
@@ -150,7 +151,7 @@ class ClaimDriver(TypedDict):
 
     node: str
     available: str
-    """CPUs of the driver, including those of claims."""
+    """CPUs of the driver, including those allocated to claims."""
     shared: str
     """CPUs for containers without a claim."""
     reserved: str
@@ -166,5 +167,5 @@ class ClaimDevice(TypedDict):
     driver: str
     device: str
     consumed: dict[str, str]
-    """Of the capacities of a device that is shared."""
+    """Quantities that the claim consumes of the capacities of a shared device."""
     numaNode: int | None

@@ -13,11 +13,11 @@ from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList, Release, R
 
 class Asked(TypedDict):
     container: str | None
-    """The container that was asked about; null: the pod."""
+    """The container in question; null for the pod."""
     restarted: bool
-    """Whether the pod is already running and admitted again, as after a kubelet restart."""
+    """Whether the pod is already running and is admitted again, as after a kubelet restart."""
     podsBefore: Count
-    """Pods that the kubelet decided before this one."""
+    """Number of pods that the kubelet decided on before this one."""
 
 
 class HugePages(TypedDict):
@@ -26,7 +26,7 @@ class HugePages(TypedDict):
     before: int
     after: int
     command: str
-    """Reserves them; the kubelet sees them after a restart."""
+    """The command that reserves the huge pages; the kubelet detects them after a restart."""
     removesMemoryState: bool
     """Whether memory_manager_state must be removed before the kubelet restarts, because it lists other pages.
     """
@@ -70,9 +70,9 @@ class Decision(TypedDict):
     ]
     """The rule that decided."""
     container: str | None
-    """null: the pod as a whole."""
+    """Null for the pod as a whole."""
     provider: str | None
-    """The resource manager that did it, where it was one."""
+    """The resource manager that made the decision, if any."""
     why: str
 
 
@@ -88,12 +88,12 @@ class Hint(TypedDict):
     """A topology hint."""
 
     numaNodes: CPUList | None
-    """null: no constraint."""
+    """Null if there is no constraint."""
     preferred: bool
 
 
 class Merged(Hint):
-    """The hint that all providers agree on, and whether the policy admits it."""
+    """The hint that all providers agree on, and whether the policy accepts it."""
 
     admitted: bool
 
@@ -107,19 +107,19 @@ class Reusable(TypedDict):
 
 class RulePart(TypedDict, total=False):
     width: Count
-    """The fewest NUMA nodes with enough capacity: hints of this width are preferred."""
+    """The smallest number of NUMA nodes with enough capacity: hints of this width are preferred."""
     narrowest: Count
-    """Number of NUMA nodes in the smallest hint; 0 if there is none."""
+    """Number of NUMA nodes in the narrowest hint; 0 if there is none."""
 
 
 class RequestPart(TypedDict, total=False):
     request: int
-    """CPUs, bytes or devices asked for."""
+    """Number of requested CPUs, bytes or devices."""
 
 
 class CPUsPart(TypedDict, total=False):
     free: dict[str, Count]
-    """CPUs by NUMA node that the hints were computed from."""
+    """Number of CPUs by NUMA node from which the hints were computed."""
     reusable: Reusable
 
 
@@ -127,21 +127,21 @@ _OF_MANY = Requires(((None, ("width", "narrowest")),))
 
 
 class ProviderOffer(RulePart, RequestPart, CPUsPart):
-    """What a provider offers for a resource."""
+    """The hints of a provider for a resource."""
 
     provider: str
     resource: str
     standing: Literal["no preference", "no hints", "impossible", "unusable", "usable"]
-    """What the topology policy can do with it; no hints count as no preference."""
+    """What the topology policy can do with the hints; no hints are treated as no preference."""
     hints: Annotated[list[Hint] | None, _OF_MANY]
-    """null if there are too many to list."""
+    """Null if there are too many to list."""
     usable: Annotated[list[CPUList] | None, _OF_MANY]
-    """Sets of NUMA nodes that the policy admits; null if there are too many to list."""
+    """Sets of NUMA nodes that the policy accepts; null if there are too many to list."""
 
 
 class Round(TypedDict):
     container: str | None
-    """null: the pod as a whole."""
+    """Null for the pod as a whole."""
     offers: list[ProviderOffer]
     merged: Merged | None
     """null if the kubelet fails here."""
@@ -160,9 +160,9 @@ class CPUShare(TypedDict):
     cpus: CPUList
     reserved: CPUList
     own: CPUList
-    """Held by the pod in question."""
+    """CPUs held by the pod in question."""
     held: CPUList
-    """Held by other pods."""
+    """CPUs held by other pods."""
     free: CPUList
     """CPUs that can become exclusive."""
     counts: ShareCounts
@@ -175,7 +175,7 @@ class Holder(TypedDict):
     count: Count
     memory: list[Block]
     running: bool
-    """false: the kubelet does not consider the pod active: it has ended, was rejected, or was not yet
+    """Whether the kubelet considers the pod active. False if the pod has ended, was rejected, or was not yet
     admitted again since the restart. Resources of the first two are released with the next pod.
     """
 
@@ -195,7 +195,7 @@ class MixedCores(TypedDict):
 
 class Amount(TypedDict):
     container: str | None
-    """null: the pod itself (spec.resources)."""
+    """Null for the pod itself (spec.resources)."""
     resource: str
     before: str
     after: str
@@ -204,12 +204,12 @@ class Amount(TypedDict):
 class FieldChange(TypedDict):
     field: str
     before: str | None
-    """null: it is not set."""
+    """Null if it is not set."""
     after: str
 
 
 class RequestChange(TypedDict):
-    """Other requests, and limits if they were equal."""
+    """Different requests, and limits if they were equal to the requests."""
 
     amounts: list[Amount]
     fields: NotRequired[list[FieldChange]]
@@ -221,7 +221,7 @@ class SettingChange(TypedDict):
 
     setting: str
     option: str | None
-    """The member of a map of options."""
+    """The key, in a map of options."""
     before: str
     after: str
 
@@ -233,7 +233,7 @@ class Removal(TypedDict):
 
 
 class Earlier(TypedDict):
-    """Pods that come after it instead of before."""
+    """Pods to admit after this pod instead of before it."""
 
     before: list[str]
 
@@ -260,18 +260,18 @@ class Search(TypedDict):
     kind: ChangeKind
     found: Count
     runs: Count
-    """Pods that the engine decided."""
+    """Number of admissions that the engine tried."""
     bound: Count
-    """The runs after which the search ends."""
+    """The maximum number of runs."""
     complete: bool
-    """Whether all was tried within the bound."""
+    """Whether everything was tried within this maximum."""
     leftOut: str
     """Choices that were excluded from the search."""
 
 
 class SharedPoolPart(TypedDict, total=False):
     sharedPool: CPUList
-    """Where Burstable and BestEffort containers run after the decision, under a static policy."""
+    """CPUs on which Burstable and BestEffort containers run after the decision, under a static policy."""
 
 
 class HugePagesPart(TypedDict, total=False):
@@ -280,16 +280,16 @@ class HugePagesPart(TypedDict, total=False):
 
 
 class Said(TypedDict):
-    """What the kubelet itself said when it rejected the pod."""
+    """What the kubelet itself reported when it rejected the pod."""
 
     reason: str
     message: str
     times: Count
     last: str
-    """The last time (RFC 3339); empty if the event does not say."""
+    """Time of the last event (RFC 3339); empty if the event does not have it."""
     node: str
     agrees: bool
-    """Whether the answer is the same."""
+    """Whether cpuctl's decision is the same."""
 
 
 class SaidPart(TypedDict, total=False):
@@ -313,11 +313,11 @@ class ExplainedDecision(PlanningHeader, SharedPoolPart, HugePagesPart, ClaimDevi
     rounds: list[Round]
     """The rounds of the Topology Manager, in order."""
     numaNodes: list[CPUShare]
-    """The owners of CPUs when it was decided."""
+    """The owners of CPUs at the time of the decision."""
     memory: list[MemoryTable]
     """The Memory Manager's tables with the static policy: bytes by NUMA node and resource."""
     devices: list[DevicesLeft]
-    """Devices of device plugins by NUMA node (none: the plugin reports none)."""
+    """Devices of device plugins by NUMA node ("none" if the plugin reports none)."""
     holders: list[Holder]
     """Other pods that held CPUs or memory."""
     defects: list[Defect]
@@ -325,18 +325,18 @@ class ExplainedDecision(PlanningHeader, SharedPoolPart, HugePagesPart, ClaimDevi
     suggestions: list[Suggestion]
     """Changes with which the engine admits the pod."""
     searches: list[Search]
-    """How changes of each kind were looked for; none for an admitted pod."""
+    """How changes of each kind were searched for; empty for an admitted pod."""
     mixedCores: list[MixedCores]
     """Containers with CPUs of both performance and efficiency cores, which the kubelet does not distinguish.
     """
     resize: PendingResize | None
     replacement: Replacement | None
-    """null: the pod is not rejected, or the scheduler sees the reason, or its owner is unknown."""
+    """Null if the pod is not rejected, the scheduler detects the reason, or the pod's owner is unknown."""
 
 
 @final
 class NotStartedExplanation(UnstartedHeader, NextPart):
-    """A kubelet that would not start with this configuration on this machine, or may not."""
+    """A kubelet that would not start, or might not, with this configuration on this machine."""
 
     apiVersion: ApiVersion
     kind: Literal["Explanation"]
@@ -353,7 +353,7 @@ class FoundMessage(TypedDict):
     """A message that was recognised."""
 
     line: Annotated[int, Bounds(1)]
-    """The first line that has it."""
+    """Number of the first line that contains it."""
     count: Annotated[int, Bounds(1)]
     """How many lines contain it, with the same values and for the same pod."""
     code: str
@@ -370,20 +370,20 @@ class FoundMessage(TypedDict):
         "libvirt",
     ]
     text: str
-    """The message as written there."""
+    """The message as it appears in the input."""
     pod: str | None
     """The pod that the line names."""
     container: str | None
     values: dict[str, str]
     """The numbers and names in the message."""
     releases: str | None
-    """The kubelets that print it; null: all known ones."""
+    """The kubelet releases that print it; null if all known ones do."""
     printed: bool | None
-    """Whether the given kubelet prints it; null: none was given."""
+    """Whether the given kubelet version prints it; null if none was given."""
     meaning: str
     fix: str | None
     commands: list[str]
-    """What to type next; replace words in capitals with your files."""
+    """Commands to run next; replace words in capitals with your files."""
 
 
 @final

@@ -33,12 +33,12 @@ class MetricsPart(TypedDict, total=False):
 
 class NodeName(TypedDict):
     node: str
-    """The recording's name without its endings, or the whole path where two have the same; a must-gather's
-    nodes have their own names."""
+    """The recording's file name without its extensions, or its whole path if two have the same name; nodes in
+    a must-gather have their own names."""
     source: str
     """The value of -m for this node alone."""
     answerKey: str | None
-    """Equal for equal files and questions (used by --resume); null for directories."""
+    """Equal for equal files and options (used by --resume); null for directories."""
 
 
 @final
@@ -52,7 +52,7 @@ class UnreadableNode(NodeName):
 
 
 class FleetMachine(TypedDict):
-    """As the kubelet counts; null if it refuses the machine or nothing is recorded."""
+    """The machine as the kubelet sees it; null if the kubelet rejects it or nothing is recorded."""
 
     cpus: int | None
     cores: int | None
@@ -60,7 +60,7 @@ class FleetMachine(TypedDict):
     numaNodes: int | None
     uncoreCaches: int | None
     memory: int | None
-    """Bytes."""
+    """Total memory in bytes."""
 
 
 class FleetKubelet(TypedDict):
@@ -74,13 +74,13 @@ class FleetKubelet(TypedDict):
 
 
 class FreeCPUs(TypedDict):
-    """What is left on a node whose kubelet starts."""
+    """CPUs that are left on a node whose kubelet starts."""
 
     exclusiveCPUs: Count
-    """CPUs that containers can still get exclusively."""
+    """Number of CPUs that containers can still get exclusively."""
     cpuList: CPUList
     largestOnOneNode: Count
-    """The most exclusive CPUs that one container can get on a single NUMA node."""
+    """The largest number of exclusive CPUs that one container can get on a single NUMA node."""
 
 
 class AssumedPart(TypedDict):
@@ -117,12 +117,12 @@ class FactDifference(TypedDict):
 
 
 class GroupPlacements(TypedDict):
-    """Whether the given pods are placed differently from the group it is compared with."""
+    """Whether the given pods are placed differently than in the group that this one is compared with."""
 
     differ: bool | None
     """Null if it is unknown whether the kubelets would start."""
     pods: list[str]
-    """Pods placed differently, by namespace and name."""
+    """Pods that are placed differently, by namespace and name."""
 
 
 class FleetGroup(TypedDict):
@@ -157,27 +157,27 @@ class FleetList(MetricsPart, NextPart):
     apiVersion: ApiVersion
     kind: Literal["FleetList"]
     complete: bool
-    """False if it was interrupted; some nodes are missing then."""
+    """False if the command was interrupted; some nodes are then missing."""
     passedOver: list[str]
     """Files in the directories that are not recordings."""
     summary: FleetListSummary
     groups: list[FleetGroup]
-    """The largest first."""
+    """Largest first."""
     nodes: list[FleetNode]
 
 
 @final
 class PlannedNode(NodeName, AssumedPart):
-    """One node at the beginning of a plan."""
+    """A node at the beginning of a plan."""
 
     outcome: Literal["Read"]
     state: str
-    """Equal for nodes that look the same to the kubelet and run the same; empty without a kubelet."""
+    """Equal for nodes that look the same to the kubelet and run the same pods; empty without a kubelet."""
     start: Start
     allocatable: dict[str, Count]
     """What is available to pods: CPU in millicores, the rest in bytes or units."""
     load: dict[str, Count]
-    """Sum of the requests of pods bound to it."""
+    """Sum of the requests of the pods that are bound to the node."""
 
 
 class PublishedNode(NodeName):
@@ -193,11 +193,11 @@ class FittingNodes(TypedDict):
     """Where a pod would have been admitted."""
 
     tried: Count
-    """Other nodes that the scheduler could have chosen, and whose kubelet was asked."""
+    """Number of other nodes that the scheduler could have chosen and whose kubelets were tried."""
     count: Count
-    """Those of them whose kubelet admits the pod."""
+    """Number of those nodes whose kubelet admits the pod."""
     nodes: list[str]
-    """The first of those."""
+    """The first of those nodes."""
 
 
 FleetPodOutcome = Literal[
@@ -244,11 +244,11 @@ class FilteredByPlugin(TypedDict):
 
 
 class WronglyFiltered(TypedDict):
-    """Nodes that the plugin filters although their kubelets would admit the pod."""
+    """Nodes that the plugin filters out although their kubelets would admit the pod."""
 
     count: Count
     nodes: list[str]
-    """The first of them."""
+    """The first of these nodes."""
     why: str
 
 
@@ -263,7 +263,7 @@ class PluginVerdict(TypedDict):
 
 class PluginPart(TypedDict, total=False):
     plugin: PluginVerdict
-    """Only with the scheduler's plugin."""
+    """Only with the scheduler plugin."""
 
 
 class FitsPart(TypedDict, total=False):
@@ -285,7 +285,7 @@ class FleetDaemonSet(TypedDict):
     namespace: str
     name: str
     shares: list[DaemonShare]
-    """The largest first."""
+    """Largest first."""
     running: list[str]
     """Nodes where one of its pods already runs (--pods)."""
     leftOut: list[str]
@@ -294,7 +294,7 @@ class FleetDaemonSet(TypedDict):
 
 class FleetClaimsPart(TypedDict, total=False):
     claims: dict[str, CPUList | None]
-    """CPUs by the names of resource claims in the pod; null if unknown."""
+    """CPUs of each resource claim, by its name in the pod; null if unknown."""
     claimProblem: str
     """Why the pod does not start, although the kubelet admits it."""
 
@@ -321,14 +321,14 @@ class FleetPod(Reasons, FitsPart, PluginPart, FleetClaimsPart):
 class FleetPlanSummary(TypedDict):
     nodes: Count
     pods: Count
-    """Includes DaemonSets, with one pod for each of their nodes."""
+    """Number of pods, including DaemonSet pods: one for each of their nodes."""
     admitted: Count
     pending: Count
     rejected: Count
     undetermined: Count
     """Pods with an unknown result, including those on kubelets that fail."""
     scheduled: Count
-    """Sent to nodes without a recording: only the scheduler's decision."""
+    """Pods sent to nodes without a recording: only the scheduler's decision is known."""
     wronglyFiltered: Count
     """Pods for which the plugin filters out a node whose kubelet would admit them."""
     wronglyPassed: Count
@@ -369,15 +369,15 @@ class FleetPlan(RepeatedPart, PolicyPart):
 
 class CheckedPart(TypedDict):
     check: FleetCheckName
-    """config is cpuctl config check, state cpuctl checkpoint verify, audit cpuctl audit;
-    nrt checks whether the NodeResourceTopology is correct."""
+    """config is cpuctl config check, state cpuctl checkpoint verify, audit cpuctl audit; nrt checks the
+    NodeResourceTopology object."""
 
 
 class FindingPlace(TypedDict):
     about: str
-    """The setting, the state file, or the part of the node; may be empty."""
+    """What the finding is about: the setting, the state file, or the part of the node; may be empty."""
     where: str
-    """File and line, or the control group; may be empty."""
+    """File and line, or the cgroup; may be empty."""
 
 
 class NodeFinding(Graded, CheckedPart, FindingPlace, Found):
@@ -399,15 +399,15 @@ class CheckedNode(NodeName, AssumedPart):
     the configuration are checked."""
     summary: FindingCounts
     findings: list[NodeFinding]
-    """The worst first."""
+    """Most severe first."""
     unchecked: list[UncheckedPart]
 
 
 class FleetFinding(NodeFinding):
-    """A finding of many nodes; in its texts, ... replaces what differs between them."""
+    """A finding of one or more nodes; in its texts, ... replaces what differs between them."""
 
     count: Count
-    """How often it is found, possibly several times on one node."""
+    """How often it occurs, possibly several times on one node."""
     nodes: list[str]
 
 
@@ -416,7 +416,7 @@ class FleetUnchecked(UncheckedPart):
 
 
 class FleetCheckSummary(FindingCounts):
-    """How many findings there are of each severity, equal ones counted once; and nodes."""
+    """Number of findings of each severity, equal ones counted once, and number of nodes."""
 
     nodes: Count
     clean: Count
@@ -431,26 +431,26 @@ class FleetCheckSummary(FindingCounts):
 
 @final
 class FleetCheck(MetricsPart):
-    """What is wrong on the nodes of a fleet, each finding once. With -o jsonl each line is a node."""
+    """What is wrong on the nodes of a fleet, each finding once. With -o jsonl, each line is a node."""
 
     apiVersion: ApiVersion
     kind: Literal["FleetCheck"]
     complete: bool
-    """False if it was interrupted; some nodes are missing then."""
+    """False if the command was interrupted; some nodes are then missing."""
     passedOver: list[str]
     """Files in the directories that are not recordings."""
     checks: list[FleetCheckName]
     summary: FleetCheckSummary
     findings: list[FleetFinding]
-    """The worst first, then those of most nodes."""
+    """Most severe first, then those of most nodes."""
     unchecked: list[FleetUnchecked]
     nodes: list[CheckedNode | UnreadableNode]
 
 
 class NodeChange(TypedDict):
     aspect: Literal["start", "fact", "free", "finding"]
-    """What it is about: whether the kubelet would start; a fact of fleet list, such
-    as its release or settings; free CPUs; with --check, findings."""
+    """What changed: whether the kubelet would start; a fact of fleet list, such as its release or settings;
+    free CPUs; with --check, findings."""
     what: str
     before: str
     """Empty if there was none; for lists, only what differs."""
@@ -471,7 +471,7 @@ class DiffedNode(TypedDict):
     """Its name in both collections; if several share it, the path within the collection."""
     outcome: DiffOutcome
     before: str | None
-    """The value of -m for the node before; null if there was none."""
+    """The value of -m for the node in this collection; null if it is not in there."""
     after: str | None
     error: str
     """Why a recording cannot be used; empty if both can be."""
@@ -490,11 +490,11 @@ class FleetDiffSummary(TypedDict):
 
 @final
 class FleetDiff(TypedDict):
-    """What changed on the nodes of a fleet, equal changes once. With -o jsonl each line is a node."""
+    """What changed on the nodes of a fleet, equal changes once. With -o jsonl, each line is a node."""
 
     apiVersion: ApiVersion
     kind: Literal["FleetDiff"]
     summary: FleetDiffSummary
     changes: list[FleetChange]
-    """Of starts first, then those of most nodes."""
+    """Changes of kubelet starts first, then those of most nodes."""
     nodes: list[DiffedNode]

@@ -14,7 +14,7 @@ from cpuctl.answers.values import ApiVersion, Count, CPUList, Sources
 
 
 class NRICPU(TypedDict, total=False):
-    """Absent: unchanged, the runtime uses what the kubelet requests."""
+    """Absent members are unchanged: the runtime uses what the kubelet requests."""
 
     cpus: CPUList
     mems: CPUList
@@ -29,7 +29,7 @@ class NRILinux(TypedDict):
 
 
 class NRIMatch(TypedDict):
-    """The container it is about; only the runtime knows its ID."""
+    """The container that this is about; only the runtime knows its ID."""
 
     namespace: str
     pod: str
@@ -63,22 +63,22 @@ NRIOutcome = Literal["Answered", "DryRun", "Late", "Failed"]
 
 @final
 class NRIEvent(TypedDict):
-    """What a running plugin (``cpuctl nri run -o jsonl``) answered, or sent by itself."""
+    """What a running plugin (``cpuctl nri run -o jsonl``) answered, or requested unsolicited."""
 
     apiVersion: ApiVersion
     kind: Literal["NRIEvent"]
     time: str
     """ISO 8601, in UTC."""
     event: str
-    """Its name in the protocol; SYNCHRONIZE and UPDATE_CONTAINERS are about many containers."""
+    """Name of the event in the NRI protocol; SYNCHRONIZE and UPDATE_CONTAINERS concern many containers."""
     outcome: NRIOutcome
     match: NRIMatch | None
-    """The new container; null if the event is about none or an existing one."""
+    """The new container; null if the event is not about a new container."""
     adjust: NRIAdjustment
-    """For the new container; empty if it is unchanged."""
+    """Changes to the new container; empty if it is unchanged."""
     update: list[NRIUpdate]
     notes: list[str]
-    """Warnings in the log about this event."""
+    """Warnings that were logged about this event."""
 
 
 @final
@@ -94,15 +94,15 @@ class NRIPlan(TypedDict):
 
 
 class NRICall(TypedDict):
-    """What a plugin answers when a container is created or stopped, or requests by itself."""
+    """What a plugin answers when a container is created or stopped, or requests unsolicited."""
 
     at: Duration
     nanoseconds: Count
     event: Literal["CREATE_CONTAINER", "STOP_CONTAINER", "UPDATE_CONTAINERS"]
-    """The last is an unsolicited call of the plugin, not about a single container."""
+    """The last one is an unsolicited request of the plugin that is not about a single container."""
     match: NotRequired[NRIMatch]
     adjust: NotRequired[NRIAdjustment]
-    """For a container that is created; empty if it is unchanged."""
+    """Changes to a container that is created; empty if it is unchanged."""
     update: list[NRIUpdate]
 
 

@@ -74,7 +74,7 @@ class Summary(PendingCount):
 
 
 class After(CPUsLeft, TablesPart, DevicesLeftPart):
-    """What is left after all pods were decided."""
+    """What is left after the decisions about all pods."""
 
 
 class LostMemory(TypedDict):
@@ -89,13 +89,13 @@ class PagesAtRisk(TypedDict):
     resource: str
     numaNodes: CPUList
     allocatable: Count
-    """What pods may get from these nodes in total."""
+    """What pods can get from these nodes in total."""
     promised: Count
     """What the Memory Manager has assigned to Guaranteed pods."""
     outside: Count
     """What pods unknown to the Memory Manager may use, from any node."""
     missing: Count
-    """How much of the guaranteed amount may be missing."""
+    """How much of the guaranteed memory may be missing."""
 
 
 class PlanWarning(TypedDict):
@@ -141,7 +141,7 @@ class FollowingPart(NextPart, ExplainPart):
 
 class MetricsPart(TypedDict, total=False):
     metrics: list[Metric]
-    """The kubelet's own metrics afterwards, without durations."""
+    """The kubelet's own metrics after the plan, without durations."""
 
 
 class PlanParts(DriverPart, MetricsPart, RepeatPart, CapacityPart, FollowingPart, total=False):
@@ -164,13 +164,13 @@ class StartedPlan(PlanHeader, PlanParts):
 
 @final
 class NotStartedPlan(UnstartedPlanHeader, NextPart):
-    """A kubelet that would not start with this configuration on this machine, or may not."""
+    """A kubelet that would not start, or might not, with this configuration on this machine."""
 
     apiVersion: ApiVersion
     kind: Literal["Plan"]
     start: NotStarted
     pods: list[Pod]
-    """None."""
+    """Always empty."""
     warnings: list[PlanWarning]
 
 
@@ -206,7 +206,7 @@ class Totals(TypedDict):
 
 @final
 class StartedSide(RepeatPart, CapacityPart, ExplainPart):
-    """One plan."""
+    """One side of the comparison."""
 
     settings: str
     """As given; empty for the current configuration."""
@@ -225,7 +225,7 @@ class NotStartedSide(TypedDict):
     settings: str
     """As given; empty for the current configuration."""
     kubelet: KubeletPolicies | LoadedRelease
-    """Only its release if it cannot load its configuration."""
+    """If the kubelet cannot load its configuration, only its release."""
     start: NotStarted
     warnings: NotRequired[list[PlanWarning]]
 
@@ -236,7 +236,7 @@ Side = StartedSide | NotStartedSide
 class ComparisonSummary(TypedDict):
     pods: Count
     changed: Count
-    """Pods that differ in anything below."""
+    """Pods with any of the differences below."""
     verdicts: Count
     """Pods with a different outcome or reason, or only on one side."""
     containers: Count
@@ -293,11 +293,11 @@ class ComparedContainer(TypedDict):
 
 class ComparedClaim(TypedDict):
     name: str
-    """Its name in the pod."""
+    """Name of the claim in the pod."""
     moves: bool
     """Whether it has different CPUs or devices."""
     a: PodClaim | None
-    """null if the pod has nothing for it on this side."""
+    """Null if the pod has nothing for it on this side."""
     b: PodClaim | None
     onlyA: CPUList
     """CPUs only in a."""
@@ -307,7 +307,7 @@ class ComparedClaim(TypedDict):
 
 class ClaimProblems(TypedDict):
     a: str | None
-    """null if the pod starts or is not admitted."""
+    """Null if the pod starts or is not admitted."""
     b: str | None
 
 
@@ -325,7 +325,7 @@ class ComparedPod(ComparedClaimsPart):
     changed: bool
     verdictDiffers: bool
     a: Verdict | None
-    """null if this side does not have the pod."""
+    """Null if this side does not have the pod."""
     b: Verdict | None
     containers: list[ComparedContainer]
 

@@ -35,7 +35,7 @@ class ReleaseDifference(TypedDict):
 
 
 class KnownNode(TypedDict):
-    """What is known of the node; null if nothing is."""
+    """What is known about the node; null if nothing is."""
 
     memory: Amount | None
     allocatable: dict[str, Amount] | None
@@ -81,7 +81,7 @@ class AmountSource(TypedDict):
 
 
 class StoredAmount(Place, Amount, AmountSource):
-    """An amount of the pod as it is stored."""
+    """A quantity of the pod as it is stored."""
 
 
 class Dropped(Place):
@@ -101,11 +101,11 @@ class Effective(TypedDict):
 
 class CPUWeight(TypedDict):
     linear: int
-    """By the kubelet, runc up to 1.3.1 and crun up to 1.22."""
+    """The weight according to the kubelet, runc up to 1.3.1 and crun up to 1.22."""
     curved: int
-    """By runc from 1.3.2 and crun from 1.23 on."""
+    """The weight according to runc from 1.3.2 and crun from 1.23."""
     formula: Literal["linear", "curved"] | None
-    """The one that applies; null if the runtime is not known."""
+    """The formula that applies; null if the runtime is unknown."""
 
 
 class CgroupRules(TypedDict):
@@ -118,7 +118,7 @@ class CgroupFile(TypedDict):
     text: str
     """A weight is written as '20 or 59' if the runtime is unknown."""
     written: bool
-    """False if it is the kernel's default."""
+    """Whether the kubelet writes it; false if it is the kernel's default."""
 
 
 class Cgroup(TypedDict):
@@ -127,17 +127,19 @@ class Cgroup(TypedDict):
     cpuShares: int
     cpuWeight: CPUWeight
     cpuQuota: int | None
-    """Microseconds in a period; -1 is no limit."""
+    """Microseconds per period; -1 if there is no limit; null if nothing is written."""
     cpuPeriod: int | None
+    """In microseconds."""
     memoryLimit: int | None
+    """In bytes, as are memoryMin, memoryLow and memoryHigh."""
     memoryMin: int | None
     memoryLow: int | None
     memoryHigh: int | None
     hugetlb: dict[str, int]
-    """Bytes by page size, as files are named: 2MB."""
+    """Bytes by page size, in the notation of the kernel's file names: 2MB."""
     pidsMax: int | None
     unknown: dict[str, str]
-    """Values that depend on missing inputs, and on which."""
+    """Values that depend on missing inputs, and those inputs."""
     rules: CgroupRules
     files: dict[str, CgroupFile]
 
@@ -148,22 +150,24 @@ class Change(TypedDict):
     after: str | None
     """Null to remove it."""
     anyAmount: bool
-    """Whether any other amount works, too."""
+    """Whether any other quantity also works."""
 
 
 class ExclusiveCPUs(TypedDict):
     given: bool
-    """Whether this node assigns it any."""
+    """Whether this node assigns exclusive CPUs to it."""
     qualifies: bool
     """Whether a node with the static policy would."""
     count: int
     whyShared: str | None
     isolation: Isolation
-    """With whom it shares its CPUs here: no one, the containers of its pod (KEP-5526), or the node."""
+    """What its CPUs are shared with here: nothing (container), the containers of its pod (pod, KEP-5526), or
+    the node (host).
+    """
     changes: list[Change]
     """The smallest change of the pod after which it qualifies."""
     countAfter: int
-    """How many CPUs it would get."""
+    """How many CPUs it would then get."""
 
 
 class Container(TypedDict):
@@ -182,7 +186,7 @@ class EphemeralContainer(TypedDict):
     oomScoreAdj: int | None
     oomRule: str
     cpus: str
-    """Where it runs, and whether that follows the shared pool."""
+    """Where it runs, and whether that changes with the shared pool."""
 
 
 class Read(TypedDict):
@@ -190,11 +194,11 @@ class Read(TypedDict):
     container: str | None
     item: str
     amount: Amount | None
-    """Null with an error, and if it is the allocatable of an unknown node."""
+    """Null if there is an error, or if it is the allocatable of an unknown node."""
     text: str | None
     """What the downward API writes, with divisor 1."""
     error: str | None
-    """In the reader's words."""
+    """The reader's own error message."""
     rule: str
 
 
@@ -204,27 +208,24 @@ class PodFacts(TypedDict):
     qosClass: QOSClass
     qosReason: str
     apiServer: ApiServerVerdict
-    """Why the API server rejects the pod, in its words.
-
-    From validation, LimitRanges and ResourceQuotas.
-    """
+    """The API server's messages if it rejects the pod: from validation, LimitRanges and ResourceQuotas."""
     kubelet: NotRejected | RejectedByKubelet
     """Whether the kubelet rejects the pod because pod-level resources are disabled."""
     notices: list[str]
-    """What to beware of."""
+    """Warnings about the pod's resources."""
     amounts: list[StoredAmount]
-    """Every amount of the pod as it is stored; container null is the pod itself."""
+    """Every quantity of the pod as it is stored; container is null for the pod itself."""
     dropped: list[Dropped]
-    """Amounts in the manifest that the API server drops."""
+    """Quantities in the manifest that the API server drops."""
     effective: Effective
     """What the scheduler and the node count for the pod as a whole."""
     cgroup: Cgroup
     containers: list[Container]
     ephemeralContainers: list[EphemeralContainer]
-    """Containers added for debugging, without resources of their own."""
+    """Ephemeral containers for debugging, which have no resources."""
     readers: list[Read]
     downwardAPI: list[DownwardItem]
-    """What the pod reads of its own resources, in variables and files."""
+    """What the pod reads about its resources through the downward API."""
 
 
 class QuotaCharge(TypedDict):
@@ -240,7 +241,7 @@ class Pod(PodFacts):
     owner: str | None
     """The workload it is a replica of."""
     quotas: list[QuotaCharge]
-    """What each quota that applies charges for the pod."""
+    """What each quota that applies to the pod charges for it."""
 
 
 class LimitRange(TypedDict):
@@ -259,7 +260,7 @@ class Quota(TypedDict):
     usedBefore: dict[str, str] | None
     """The quota's status; null if it has none."""
     used: dict[str, str]
-    """With all pods that the API server accepts."""
+    """The usage with all pods that the API server accepts."""
 
 
 class Evicted(TypedDict):
@@ -267,7 +268,7 @@ class Evicted(TypedDict):
     name: str
     usage: Amount | None
     request: Amount
-    """As counted for eviction, which differs from the scheduler."""
+    """The request that eviction uses, which differs from the scheduler's."""
     priority: int
     spared: bool
     """Static and critical pods are never evicted."""
@@ -275,7 +276,7 @@ class Evicted(TypedDict):
 
 
 class PodsShow(ViewHeader):
-    """What follows from pods' resources: defaults, classes, sums, cgroups, OOM scores, with the rules."""
+    """What the resources of pods result in: defaults, QoS classes, sums, cgroups and OOM scores, with rules."""
 
     apiVersion: ApiVersion
     kind: Literal["PodsShow"]
@@ -289,14 +290,14 @@ class PodsShow(ViewHeader):
 class LintedObject(TypedDict):
     kind: str
     namespace: str
-    """As given: empty for the default one."""
+    """The namespace as given; empty for the default one."""
     name: str
 
 
 class Finding(Graded, Found):
-    """An error is rejected, a warning does not do what it seems to, a note is worth knowing.
+    """An error is rejected, a warning is without its apparent effect, a note is worth knowing.
 
-    The message is that of the component that rejects it.
+    The message is that of the component that rejects the object.
     """
 
     rejectedBy: Literal["kubectl", "apiserver", "kubelet", "nobody"]
@@ -310,7 +311,7 @@ class Finding(Graded, Found):
     """
     object: LintedObject | None
     note: str
-    """Details that the message does not contain: where an amount comes from, what is rejected, and when."""
+    """Details that the message does not contain: where a value comes from, what is rejected, and when."""
 
 
 class LintSummary(FindingCounts):
@@ -322,10 +323,7 @@ class LintSummary(FindingCounts):
 
 
 class PodsLint(TypedDict):
-    """Why an API server or a kubelet would reject manifests.
-
-    With -o jsonl each line is one of the findings.
-    """
+    """Why an API server or a kubelet would reject manifests. With -o jsonl, each line is one finding."""
 
     apiVersion: ApiVersion
     kind: Literal["PodsLint"]
@@ -342,7 +340,7 @@ class ComparedSide(TypedDict):
     kubelet: Component
     apiServer: Component
     featureGates: dict[str, bool]
-    """The gates that are set."""
+    """The feature gates that are set."""
 
 
 Area = Literal["admission", "QoS", "spec", "scheduling", "cgroup", "OOM", "pinning", "readers"]
@@ -373,7 +371,7 @@ class DiffSummary(TypedDict):
 
 
 class PodsDiff(TypedDict):
-    """What differs for pods between two manifests, or for one under two kubelets."""
+    """What differs for pods between two manifests, or for one manifest under two kubelets."""
 
     apiVersion: ApiVersion
     kind: Literal["PodsDiff"]

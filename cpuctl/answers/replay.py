@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from cpuctl.answers.start import PolicyPart
 from cpuctl.answers.values import ApiVersion, Count, Items, Pattern, Sources
 
-Duration = Annotated[str, "In Go's notation."]
+Duration = Annotated[str, "A duration in Go's notation, such as 1m30s."]
 
 CPUText = Annotated[str, "A CPU list; empty for none."]
 
@@ -17,7 +17,7 @@ class Entry(TypedDict):
     nanoseconds: Count
     what: Annotated[str, Pattern("^[A-Z][A-Za-z]+$")]
     pod: str
-    """namespace/name; empty if it is about the node."""
+    """The pod as namespace/name; empty if the entry is about the node."""
     container: str
     text: str
     details: dict[str, str | int | bool | None]
@@ -48,13 +48,13 @@ class ScaleDown(TypedDict):
     after: CPUText
     decided: Duration
     due: Duration
-    """When its delay has passed."""
+    """When the delay has passed."""
     told: Duration | None
-    """When its volume showed it."""
+    """When the pod's volume showed the change."""
     applied: Duration | None
-    """When its cgroup changed."""
+    """When the container's cgroup changed."""
     exposed: bool
-    """Whether assigned.cpuset can be read inside."""
+    """Whether the container can read assigned.cpuset."""
     late: bool
     """Whether it was shown only after the CPU set was applied, or never."""
     end: Literal["open", "applied", "replaced", "cancelled", "interrupted", "gone"]
@@ -87,7 +87,7 @@ class Span(_From):
     exclusive to another; none: unassigned.
     """
     container: str
-    """Empty if it is not exclusive."""
+    """Empty if the CPUs are not exclusive."""
 
 
 class ChartRow(TypedDict):
@@ -112,7 +112,7 @@ class Container(TypedDict):
     weight: int | None
     desired: str
     allocated: str | None
-    """null, like actual: no kubelet has admitted the pod, or it is rejected."""
+    """Null, like actual, if no kubelet has admitted the pod or if it is rejected."""
     actual: str | None
 
 
@@ -136,7 +136,7 @@ class Pod(TypedDict):
 class StateFile(TypedDict):
     format: str
     error: NotRequired[str]
-    """Why it cannot be read."""
+    """Why the file cannot be read."""
     policyName: NotRequired[str]
     defaultCpuSet: NotRequired[CPUText]
     entries: NotRequired[dict[str, CPUText]]
@@ -150,7 +150,7 @@ class Final(TypedDict):
     sharedPool: CPUText | None
     """Null while no kubelet runs."""
     containers: dict[str, Container]
-    """By namespace/pod/container; cpus, pending and baseline exist while a kubelet runs."""
+    """By namespace/pod/container; cpus, pending and baseline are only present while a kubelet runs."""
     pods: dict[str, Pod]
     stateFile: StateFile | None
     scheduler: dict[str, str]
@@ -167,7 +167,7 @@ class About(TypedDict):
 
 
 class Replay(About, PolicyPart):
-    """What happens on a node over simulated time. With -o jsonl each line is one of the entries."""
+    """What happens on a node over simulated time. With -o jsonl, each line is one of the entries."""
 
     apiVersion: ApiVersion
     kind: Literal["Replay"]

@@ -18,7 +18,7 @@ ReportPart = Literal["configuration", "state", "holders", "audit", "pods", "time
 
 
 class UnknownPart(TypedDict):
-    """What cannot be determined about the node: neither clean nor wrong."""
+    """Something about the node that cannot be determined: it is neither clean nor wrong."""
 
     part: ReportPart
     what: str
@@ -50,7 +50,7 @@ class ReportParts(TypedDict, total=False):
     plan: NotStartedPlan | StartedPlan
     """The result for the given pods."""
     planned: PlanPicture
-    """The owners of CPUs once these are admitted, with a map of the machine."""
+    """The owners of CPUs once these pods are admitted, with a map of the machine."""
     explanations: list[Explanation]
     """Why pods are not admitted, and what would change that."""
     unexplained: list[str]
@@ -83,7 +83,7 @@ class ReportedNode(NodeName):
 
     outcome: Literal["Read"]
     verdict: str
-    """In one sentence, as on its page."""
+    """The node's state in one sentence, as on its page."""
     summary: ReportSummary
     page: str | None
     """The file with its page, next to the index; null without pages."""
@@ -107,12 +107,12 @@ class FleetReport(TypedDict):
     apiVersion: ApiVersion
     kind: Literal["FleetReport"]
     complete: bool
-    """False if it was interrupted; some nodes are missing then."""
+    """False if the command was interrupted; some nodes are then missing."""
     passedOver: list[str]
     """Files in the directories that are not recordings."""
     summary: FleetReportSummary
     groups: list[FleetGroup]
-    """The largest first."""
+    """Largest first."""
     findings: list[FleetFinding]
-    """The worst first."""
+    """Most severe first."""
     nodes: list[ReportedNode | UnreadableNode]

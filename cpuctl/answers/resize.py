@@ -36,9 +36,9 @@ class Reference(TypedDict):
 
     outcome: Ruling
     reason: str | None
-    """Its reason for a refusal."""
+    """Its reason for not making the resize."""
     message: str | None
-    """Its words."""
+    """Its message."""
     cpus: dict[str, CPUList | None]
 
 
@@ -48,23 +48,23 @@ class ResizeDecision(TypedDict):
     outcome: Ruling
     decidedBy: Literal["nobody", "apiServer", "podResizes", "resourceManagers", "nodeFit"]
     reason: str | None
-    """The kubelet's reason for a refusal."""
+    """The kubelet's reason for not making the resize."""
     message: str | None
     """The message of the component that decided."""
     needsGate: str | None
     """The feature gate that is missing."""
     container: str | None
-    """The container that was refused."""
+    """The container whose resize is not made."""
     details: dict[str, int]
     where: str | None
-    """Where in the kubelet a fault happens."""
+    """Where in the kubelet a fault occurs."""
     departures: list[str]
-    """Where the KEP differs from its reference implementation."""
+    """Differences between the KEP and its reference implementation."""
     reference: Reference | None
 
 
 class Amounts(TypedDict):
-    """Amounts of cpu and memory, as Kubernetes quantities."""
+    """Quantities of cpu and memory, in the notation of Kubernetes."""
 
     cpu: NotRequired[str]
     memory: NotRequired[str]
@@ -79,10 +79,10 @@ class States(TypedDict):
     """Resources right after the decision."""
 
     before: Resources
-    """Allocated until then."""
+    """Allocated before the decision."""
     asked: Resources
     desired: Resources
-    """The spec."""
+    """Requested in the pod's spec."""
     allocated: Resources
     """Allocated by the kubelet."""
     actuated: Resources
@@ -92,7 +92,7 @@ class States(TypedDict):
 
 
 class Scheduled(TypedDict):
-    """What the scheduler counts for the pod."""
+    """What the scheduler uses for the pod."""
 
     before: Amounts
     meanwhile: Amounts
@@ -110,14 +110,15 @@ class Cgroup(TypedDict):
     cpuShares: Count
     cpuWeight: CPUWeight
     cpuQuota: int | None
-    """Microseconds in each period; -1: no limit, because of exclusive CPUs; null: none is written."""
+    """Microseconds per period; -1 if there is no limit (exclusive CPUs); null if nothing is written."""
     cpuPeriod: int | None
+    """In microseconds."""
     memoryLimit: int | None
-    """Bytes; null: none is written."""
+    """In bytes; null if nothing is written."""
 
 
 class Cgroups(TypedDict):
-    """What the kubelet writes into the cgroup."""
+    """What the kubelet writes to the cgroup."""
 
     before: Cgroup
     after: Cgroup
@@ -130,20 +131,20 @@ class CPUCounts(TypedDict):
 
 class ResizedCPUs(TypedDict):
     before: CPUList | None
-    """Null: the shared pool."""
+    """Null for the shared pool."""
     after: CPUList | None
-    """Null: the shared pool."""
+    """Null for the shared pool."""
     promised: CPUList | None
-    """The CPUs from admission that it keeps over every resize; null if there is no such guarantee."""
+    """The CPUs from admission that it keeps across every resize; null if there is no such guarantee."""
     kept: CPUList
     gained: CPUList
     lost: CPUList
     counts: CPUCounts
     follows: bool
-    """Whether the number of CPUs is the requested one."""
+    """Whether the number of CPUs matches the request."""
     numaNodes: list[int]
     givenUpAfter: str | None
-    """How long it keeps the CPUs that it loses, at least (KEP-6122)."""
+    """The minimum time for which it keeps the CPUs that it loses (KEP-6122)."""
     steps: list[Step]
     """The rules of the picker that chose the CPUs."""
 
@@ -156,12 +157,11 @@ class ResizedContainer(TypedDict):
     """The resources whose change restarts it (resizePolicy)."""
     resources: States
     isolation: Isolation | None
-    """With whom it shares its CPUs afterwards: no one, the containers of its pod (KEP-5526), or the node.
-
-    Null for a pod that is not on the node.
+    """What its CPUs are shared with afterwards: nothing (container), the containers of its pod (pod,
+    KEP-5526), or the node (host). Null for a pod that is not on the node.
     """
     whyShared: str | None
-    """Why it gets no CPUs of its own; null if it does."""
+    """Why it gets no exclusive CPUs; null if it does."""
     cpus: ResizedCPUs | None
     """Its exclusive CPUs; null if it has and had none."""
     cgroup: Cgroups
@@ -187,10 +187,10 @@ class ResizedPod(ResizeDecision):
     name: str
     uid: str
     origin: str
-    """Where the pod was read."""
+    """Where the pod was read from."""
     qosClass: QOSClass
     fix: str | None
-    """The option that enables the missing gate, together with the given gates."""
+    """The option that enables the missing gate in addition to the given gates."""
     preview: bool
     """Whether the allocator of KEP-5554 was used, which no release has."""
     attempts: Annotated[int, Bounds(1)]
@@ -208,7 +208,7 @@ class ResizedPod(ResizeDecision):
     """How the Topology Manager merged the hints, for each container or (null) for the pod."""
     containers: list[ResizedContainer]
     downwardAPI: list[Rereading]
-    """What the pod reads of its resources before and after, in variables and files."""
+    """What the pod reads about its resources through the downward API, before and after."""
 
 
 class Core(TypedDict):
@@ -241,10 +241,10 @@ Allocator = AvailableAllocator | NoAllocator
 
 
 class NodeAfterwards(CPUsLeft):
-    """The node after all resizes were decided."""
+    """The node after the decisions about all resizes."""
 
     cpuManagerState: str | None
-    """The text of cpu_manager_state afterwards."""
+    """The content of cpu_manager_state afterwards."""
 
 
 @final
@@ -272,13 +272,13 @@ class DecidedResize(NextPart):
 
 @final
 class NotStartedResize(UnstartedHeader, NextPart):
-    """A kubelet that would not start with this configuration on this machine, or may not."""
+    """A kubelet that would not start, or might not, with this configuration on this machine."""
 
     apiVersion: ApiVersion
     kind: Literal["Resize"]
     start: NotStarted
     pods: list[ResizedPod]
-    """None."""
+    """Always empty."""
 
 
 Resize = Annotated[DecidedResize | NotStartedResize, "The result for running pods with new resources."]

@@ -26,7 +26,7 @@ class Started(TypedDict):
 
 class Remedy(TypedDict, total=False):
     later: list[str]
-    """Errors that follow after the first is fixed, in this order."""
+    """Errors that appear once the first one is fixed, in this order."""
     mend: list[SettingToFix]
     """The settings that prevent the kubelet from starting."""
     fix: str
@@ -37,9 +37,9 @@ class StartRefused(Remedy):
     outcome: Literal["Refused"]
     stage: str
     error: str
-    """The kubelet's own text."""
+    """The kubelet's own error message."""
     logged: NotRequired[str]
-    """The whole text that the kubelet logs, if known."""
+    """The complete text that the kubelet logs, if known."""
 
 
 class KubeletFault(Remedy):
@@ -69,7 +69,7 @@ class PolicyInPlace(TypedDict):
     """What it is modelled on."""
     options: dict[str, str]
     standing: Literal["what-if"]
-    """No kubelet does this."""
+    """Always what-if: no kubelet has this policy."""
 
 
 class PolicyPart(TypedDict, total=False):
@@ -78,8 +78,8 @@ class PolicyPart(TypedDict, total=False):
 
 class NextPart(TypedDict, total=False):
     next: str
-    """The command to type next: it shows what to change, what else is known about an undetermined start, or
-    repeats the question with more assumptions; FILE stands for what was read from standard input. If the
+    """The command to run next: it shows what to change, shows what else is known about an undetermined start,
+    or repeats the question with more assumptions. FILE stands for what was read from standard input. If the
     configuration cannot be loaded, see *start*."""
 
 
@@ -103,7 +103,7 @@ class PlanningHeader(TypedDict):
 class UnstartedHeader(TypedDict):
     sources: Sources
     kubelet: KubeletPolicies | LoadedRelease
-    """Only its release if it cannot load its configuration."""
+    """If the kubelet cannot load its configuration, only its release."""
 
 
 class StaticPolicy(TypedDict, total=False):

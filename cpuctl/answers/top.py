@@ -7,44 +7,44 @@ from typing import Annotated, Literal, TypedDict
 from cpuctl.answers.audit import Owner
 from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList, Sources
 
-Rate = Annotated[float, Bounds(0), "Per second; for times, seconds per second: 1 is all the time."]
+Rate = Annotated[float, Bounds(0), "A rate per second; for times, in seconds per second: 1 is all the time."]
 
 
 class Top(TypedDict):
-    """A node over some seconds. What the kernel does not report is null, never 0."""
+    """The CPU use of a node over a few seconds. What the kernel does not report is null, never 0."""
 
     apiVersion: ApiVersion
     kind: Literal["Top"]
     sources: Sources
     node: str | None
-    """Its host name."""
+    """The node's host name."""
     time: str
-    """The end of these seconds (RFC 3339)."""
+    """The end of the sample (RFC 3339)."""
     seconds: Rate
-    """Length of the sample. Interrupts, run queues and threads may be from a longer time: they are read
-    less often on machines with more than 128 CPUs and in containers with more than 256 threads.
+    """Length of the sample. Interrupts, run queues and threads may cover a longer time: they are read less
+    often on machines with more than 128 CPUs and in containers with more than 256 threads.
     """
     cgroupVersion: Literal[1, 2] | None
     cpuManagerPolicy: str | None
-    """The policy in the kubelet's state; null: unknown."""
+    """The policy in the kubelet's state file; null if unknown."""
     containers: list[Container]
-    """Those with exclusive CPUs, in the order of their CPUs."""
+    """Containers with exclusive CPUs, in the order of their CPUs."""
     sharedPool: CPUs | None
-    """null: none is known."""
+    """Null if unknown."""
     reserved: CPUs | None
     """From the kubelet's configuration; also part of the shared pool, unless strict-cpu-reservation is set.
     """
     pressure: list[PressureOf]
-    """Waiting for CPUs (PSI): the node, all pods, Burstable and BestEffort; empty if unknown."""
+    """Waiting for CPUs (PSI): the node, all pods, Burstable and BestEffort pods; empty if unknown."""
     numaNodes: list[NUMANode]
     cpus: list[CPU]
-    """All that are online."""
+    """All online CPUs."""
     unknown: list[Unknown]
 
 
 class Unknown(TypedDict):
     what: str
-    """What is null because of it."""
+    """The values that are null because of it."""
     why: str
 
 
@@ -52,12 +52,14 @@ class Container(Owner):
     """A container with exclusive CPUs."""
 
     path: str | None
-    """Its group, from the hierarchy's root; null: it has none now, or it is unknown."""
+    """The container's cgroup, relative to the root of the hierarchy; null if it has none now, or if it is
+    unknown.
+    """
     cpus: CPUList
     numaNodes: CPUList
     """NUMA nodes of its CPUs."""
     loads: list[Rate | None]
-    """Share of time that each of its CPUs was busy, in their order, with any threads."""
+    """Share of time that each of its CPUs was busy with any threads, in the order of the CPUs."""
     used: Rate | None
     """CPU time used by the container, in CPUs."""
     others: Rate | None
@@ -71,12 +73,12 @@ class Container(Owner):
     throttled: Rate | None
     """Throttled time, in seconds per second; the kernel counts each CPU that waits."""
     pressure: Pressure | None
-    """Of its own group."""
+    """Pressure of its own cgroup."""
     threads: Count | None
     runQueueDelay: Rate | None
-    """Seconds per second that its threads waited for a CPU, all together."""
+    """Time that its threads waited for a CPU, all together, in seconds per second."""
     migrations: Rate | None
-    """How often one of its threads moved to another CPU."""
+    """How often one of its threads moved to another CPU, per second."""
     foreign: list[ForeignThread] | None
     """Threads of others that ran on its CPUs; kernel threads only if they used a thousandth of
     a CPU. With --once all threads are read, otherwise in turn, over some seconds: a
@@ -95,10 +97,10 @@ class ForeignThread(TypedDict):
     comm: str
     cgroup: str
     cpu: Count
-    """The CPU that it ran on when it was seen."""
+    """The CPU that the thread ran on when it was seen."""
     kernel: bool
     ran: Rate
-    """Its CPU time since it was last read, on any CPU, in CPUs."""
+    """CPU time of the thread since it was last read, on any CPU, in CPUs."""
 
 
 class Interrupts(TypedDict):
@@ -106,18 +108,18 @@ class Interrupts(TypedDict):
 
     devices: Rate
     timer: Rate
-    """The kernel's own ticks: with nohz_full they stop."""
+    """The kernel's timer ticks; they stop with nohz_full."""
     others: Rate
-    """Interrupts between CPUs: to schedule, to call functions, to flush translations."""
+    """Interrupts between CPUs: for scheduling, function calls and TLB flushes."""
     most: list[Interrupt]
     """The most frequent device interrupts."""
 
 
 class Interrupt(TypedDict):
     name: str
-    """Its number."""
+    """Number of the interrupt."""
     title: str
-    """Its description in /proc/interrupts."""
+    """Description in /proc/interrupts."""
     rate: Rate
 
 
@@ -128,9 +130,9 @@ class CPUs(TypedDict):
     busy: Rate | None
     steal: Rate | None
     runQueueDelay: Rate | None
-    """Seconds per second that threads waited there, on all CPUs together."""
+    """Time that threads waited there, on all CPUs together, in seconds per second."""
     interrupts: Rate | None
-    """Of devices."""
+    """Device interrupts per second."""
 
 
 class Pressure(TypedDict):
@@ -147,7 +149,7 @@ class PressureOf(Pressure):
 
 
 class NUMANode(TypedDict):
-    """Pages per second."""
+    """A NUMA node; rates are pages per second."""
 
     id: Count
     misses: Rate | None
@@ -172,7 +174,7 @@ class Shares(TypedDict):
 
 
 class CPU(Shares):
-    """One that is online."""
+    """An online CPU."""
 
     cpu: Count
     socket: int | None
@@ -182,9 +184,9 @@ class CPU(Shares):
     core: int
     """The lowest CPU of the same core."""
     owner: Literal["exclusive", "shared", "reserved", "none"]
-    """Its owner; a CPU that is both reserved and in the shared pool counts as reserved."""
+    """The owner of the CPU; a CPU that is both reserved and in the shared pool counts as reserved."""
     containers: list[Count]
     """Containers that have it exclusively, as indices into containers."""
     runQueueDelay: Rate | None
     interrupts: Rate | None
-    """Of devices, a second."""
+    """Device interrupts per second."""

@@ -8,7 +8,7 @@ from cpuctl.answers.start import Start
 from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList, Found, Graded, Pattern, Sources
 
 PageSize = Annotated[str, Pattern("^[1-9][0-9]*[KMG]i$")]
-HugePages = Annotated[dict[PageSize, Count], "Pages by page size."]
+HugePages = Annotated[dict[PageSize, Count], "Number of huge pages by page size."]
 CoreType = Literal["performance", "efficiency"]
 ColumnName = Literal[
     "CPU",
@@ -58,10 +58,10 @@ class Topology(_Chosen):
 
 
 class Finding(Graded, Found):
-    """A warning means something different to the kubelet than it seems to, a note is worth knowing."""
+    """A warning means something different to the kubelet than it seems to mean, a note is worth knowing."""
 
     file: str
-    """The kernel's file; with an asterisk for many CPUs or nodes; may be empty."""
+    """The kernel's file; an asterisk stands for many CPUs or nodes; may be empty."""
 
 
 class Summary(TypedDict):
@@ -87,15 +87,15 @@ class Summary(TypedDict):
     performanceCPUs: CPUList | None
     efficiencyCPUs: CPUList | None
     coreKindsGuessed: bool
-    """Performance and efficiency CPUs are guessed from the maximum frequency: the kernel does not report
-    kinds.
+    """Whether performance and efficiency CPUs are guessed from the maximum frequency, because the kernel does
+    not report kinds.
     """
     memoryBytes: int | None
     hugepages: HugePages
     hugepagesTold: bool
     """Whether huge pages are recorded; if not, an empty list means unknown, not none."""
     synthetic: str | None
-    """The machine in one line, for -m."""
+    """The machine as one line, for -m."""
     whyNotSynthetic: str | None
 
 
@@ -127,7 +127,7 @@ class KubeletLabel(TypedDict):
 
 @final
 class Unseen(TypedDict):
-    """The kubelet refuses the machine, or what it needs is not recorded."""
+    """Why there is no view: the kubelet does not accept the machine, or what it needs is not recorded."""
 
     error: str
 
@@ -165,12 +165,12 @@ class PlacedCPU(TypedDict):
 
 
 class CPU(PlacedCPU):
-    """Cores and caches are numbered from 0 by their lowest CPU."""
+    """A CPU of a machine. Cores and caches are numbered from 0 by their lowest CPU."""
 
     siblings: CPUList | None
     type: CoreType | None
     typeGuessed: bool
-    """The type is guessed from the maximum frequency: the kernel does not report it."""
+    """Whether the type is guessed from the maximum frequency, because the kernel does not report it."""
     isolated: bool
     nohzFull: bool
     capacity: int | None
@@ -194,16 +194,16 @@ class HeldCPU(PlacedCPU, Marks):
 class HeldMap(TypedDict):
     cpus: list[HeldCPU]
     notOnMachine: CPUList
-    """CPUs of the file that the machine does not have."""
+    """CPUs in the state file that the machine does not have."""
 
 
 class PicturedCPU(CPU, Marks):
-    """A CPU of a picture of a plan."""
+    """A CPU in a picture of a plan."""
 
 
 class Memory(TypedDict):
     policy: str
-    """memoryManagerPolicy; policies other than Static count nothing."""
+    """memoryManagerPolicy; only the policy Static accounts for memory."""
     start: Start
     """Whether the kubelet would start with this configuration."""
     amounts: list[Amounts]

@@ -44,15 +44,23 @@ ApiVersion = Literal["cpuctl/v1alpha1"]
 
 Count = Annotated[int, Bounds(0)]
 
-CPUList = Annotated[str, Pattern("^$|^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$")]
+CPUList = Annotated[
+    str,
+    Pattern("^$|^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$"),
+    "Numbers of CPUs or NUMA nodes as a list, such as 0-3,8; empty for none.",
+]
 
-NodeGroup = Annotated[str, Pattern("^$|^(-?[0-9]+)(-[0-9]+)?(,-?[0-9]+(-[0-9]+)?)*$")]
+NodeGroup = Annotated[
+    str,
+    Pattern("^$|^(-?[0-9]+)(-[0-9]+)?(,-?[0-9]+(-[0-9]+)?)*$"),
+    "Numbers of NUMA nodes as a list, such as 0-1; empty for none.",
+]
 
 SHA256 = Annotated[str, Pattern("^[0-9a-f]{64}$")]
 
-Minor = Annotated[str, Pattern("^1\\.[0-9]+$")]
+Minor = Annotated[str, Pattern("^1\\.[0-9]+$"), "A minor Kubernetes release, such as 1.36."]
 
-Release = Annotated[str, Pattern("^1\\.[0-9]+(\\.[0-9]+)?$")]
+Release = Annotated[str, Pattern("^1\\.[0-9]+(\\.[0-9]+)?$"), "A Kubernetes release, such as 1.36 or 1.36.2."]
 
 QOSClass = Literal["Guaranteed", "Burstable", "BestEffort"]
 
@@ -72,9 +80,9 @@ class NamespacedName(TypedDict):
 
 class Amount(TypedDict):
     quantity: str
-    """As the kubelet prints it."""
+    """The quantity as the kubelet prints it."""
     number: float
-    """CPUs, or bytes."""
+    """Number of CPUs or bytes."""
 
 
 Origin = Literal["given", "environment", "configFile", "capture", "live", "default"]
@@ -103,7 +111,7 @@ class Found(TypedDict):
     detected: str
     message: str
     fix: str
-    """A shell command, or what to do; empty if unknown."""
+    """A shell command or an instruction that fixes it; empty if unknown."""
 
 
 class FindingCounts(TypedDict):

@@ -45,7 +45,7 @@ class WatchedPod(TypedDict):
 class WatchedStateFile(TypedDict):
     path: str
     sha256: SHA256
-    """Of its content; for a removed file, of the last one."""
+    """SHA-256 of the file's content; for a removed file, of its last content."""
     sharedPool: CPUList | None
     """Null if the file has none."""
 
@@ -80,10 +80,10 @@ class WatchEvent(TypedDict):
         ),
     ]
     message: str
-    """The same as text."""
+    """The event in one line of text, as with -o text."""
     finding: NotRequired[Finding]
-    """For a resolved one, as last reported."""
+    """The finding; for a resolved one, as last reported."""
     pod: NotRequired[WatchedPod]
     stateFile: NotRequired[WatchedStateFile]
     unchecked: NotRequired[Unchecked]
-    """What is or was missing."""
+    """The input that is or was missing, and its checks."""

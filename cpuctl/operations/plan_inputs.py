@@ -279,7 +279,7 @@ def _never_stored(limit_ranges: Iterable[LimitRange]) -> Iterator[str]:
     for each in limit_ranges:
         for problem in each.problems:
             whole = any(item.type == "Pod" and (item.default or item.default_request) for item in each.items)
-            departs = f" (KEP-2837 has defaults for whole pods: {POD_DEFAULTS})" if whole else ""
+            departs = f" (KEP-2837 allows defaults for type Pod: {POD_DEFAULTS})" if whole else ""
             name = f"{each.namespace}/{each.name}"
             yield f"the API server rejects LimitRange {name}: {problem}{departs}"
 

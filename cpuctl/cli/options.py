@@ -248,7 +248,8 @@ QuietOption = Annotated[
     bool, typer.Option("-q", "--quiet", help="Suppress notes and warnings on stderr.", rich_help_panel=OUTPUT)
 ]
 ExitZeroOption = Annotated[
-    bool, typer.Option("--exit-zero", help="Exit 0 even if the answer is no.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option("--exit-zero", help="Exit 0 even if the answer is no.", rich_help_panel=OUTPUT),
 ]
 ServerVersionOption = Annotated[
     str,

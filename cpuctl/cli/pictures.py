@@ -27,7 +27,7 @@ MachineSvgOption = Annotated[
     typer.Option(
         SVG,
         metavar="FILE",
-        help="Also draw the machine with its CPUs as SVG; - is stdout, without the answer.",
+        help="Also draw the machine with its CPUs as SVG; - writes only this to stdout.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -36,8 +36,8 @@ HtmlOption = Annotated[
     typer.Option(
         HTML,
         metavar="FILE",
-        help="Also write the answer, the picture and the inputs as one self-contained HTML page; - "
-        "is stdout, without the answer.",
+        help="Also write the answer, the picture and the inputs as one self-contained HTML page; - writes "
+        "only this to stdout.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -44,7 +44,7 @@ def list_policies(
     emit(policies_document(known_policies()), Style(output, color=not no_color, quiet=quiet))
 
 
-SHOW_HELP = """Show a policy: what it does, its origin, steps, options and source code.
+SHOW_HELP = """Show a policy: what it does, its origin, steps, options and code.
 
 Examples:
 

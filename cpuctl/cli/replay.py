@@ -123,7 +123,7 @@ SvgOption = Annotated[
     typer.Option(
         SVG,
         metavar="FILE",
-        help="Also draw CPUs over time as SVG; - is stdout, without the answer.",
+        help="Also draw CPUs over time as SVG; - writes only this to stdout.",
         rich_help_panel=OUTPUT,
     ),
 ]

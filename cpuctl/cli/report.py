@@ -61,7 +61,7 @@ PageOption = Annotated[
     typer.Option(
         HTML,
         metavar="FILE",
-        help="Write one self-contained HTML page; - is stdout, without the summary.",
+        help="Write one self-contained HTML page; - writes only this to stdout.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -1,6 +1,6 @@
-"""What-if: performance cores for containers with CPUs of their own, efficiency cores for the shared pool.
+"""What-if: performance cores for containers with exclusive CPUs, efficiency cores for the shared pool.
 
-Source: cpuctl's own. No kubelet tells the kinds of cores apart, so that it mixes them in one container.
+Source: cpuctl's own. No kubelet distinguishes core types, so a container may get CPUs of both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CoreKinds(Static):
         return self.fallback or cpu.kind != "efficiency"
 
     def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
-        """Pick as the kubelet does, from cores of one kind."""
+        """Pick as the kubelet does, from cores of one type."""
         rules = self.rules(view)
         for kind in ("", "performance", "efficiency"):
             alike = CPUSet.of(cpu for cpu in scores if view.topology.cpus[cpu].kind == kind)

@@ -1,8 +1,8 @@
-"""What-if: with ``best-effort``, rather have the CPUs on one NUMA node than near a device that is elsewhere.
+"""What-if: with ``best-effort``, prefer CPUs on one NUMA node to CPUs near a device on another.
 
-Source: kubernetes issue 106270 (open) and pull request 106308 (closed). Where CPUs are free on one NUMA
-node and the device is next to another, a kubelet of today aims at the device's node and takes the CPUs that
-are missing from the other. Maintainers found that useful, and no longer best effort.
+Source: kubernetes issue 106270 (open) and pull request 106308 (closed). If CPUs are free on one NUMA node and
+the device is on another, current kubelets choose the device's node and take the missing CPUs from the other.
+Maintainers considered this policy useful, but no longer best effort.
 """
 
 from __future__ import annotations

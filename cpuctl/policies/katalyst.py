@@ -2,7 +2,7 @@
 
 Source: katalyst-core ``pkg/agent/qrm-plugins/cpu/dynamicpolicy`` (``hintoptimizer/policy/canonical``,
 ``calculator/cpu_assignment.go``). There it depends on each pod's annotations and pools; here all pods with
-exclusive CPUs are treated alike.
+exclusive CPUs are treated the same.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Katalyst(Policy):
         self.caches = caches
 
     def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
-        """Name a set for every NUMA node that has enough, else one wherever it is.
+        """Name a set for every NUMA node that has enough CPUs, otherwise one from all nodes.
 
-        Raise Refusal for a strategy that there is not.
+        Raise Refusal for an unknown strategy.
         """
         if self.strategy not in STRATEGIES:
             raise Refusal(f"strategy: expected one of {', '.join(STRATEGIES)}, found {self.strategy}")

@@ -1,8 +1,8 @@
 """What-if: CPUs as Koordinator's scheduler chooses them for pods of the classes LSE and LSR.
 
-Source: koordinator ``pkg/scheduler/plugins/nodenumaresource/cpu_accumulator.go``. There the scheduler
-chooses, by annotations of each pod; here the policy does, by its options, the same for all pods. CPUs are
-never shared.
+Source: koordinator ``pkg/scheduler/plugins/nodenumaresource/cpu_accumulator.go``. There, the scheduler
+chooses CPUs by the annotations of each pod; here, the policy's options apply to all pods. CPUs are never
+shared.
 """
 
 from __future__ import annotations

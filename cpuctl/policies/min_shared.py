@@ -1,8 +1,8 @@
-"""What-if: a number of CPUs that never become exclusive, so that the shared pool does not run empty.
+"""What-if: a number of CPUs that never become exclusive, so that the shared pool is never empty.
 
-Source: KEP-4540 (strict-cpu-reservation), archived option 1, ``numMinSharedCPUs``. Which CPUs they are is
-left open there, so they are a number here. Its scheduler would keep pods away for want of
-``exclusive-cpu``; here the kubelet rejects them.
+Source: KEP-4540 (strict-cpu-reservation), archived option 1, ``numMinSharedCPUs``. The KEP leaves open which
+CPUs these are, so only their number is set here. In the KEP, the scheduler keeps pods off the node if there
+are too few ``exclusive-cpu``; here, the kubelet rejects them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class MinShared(Policy):
         self.cpus = cpus
 
     def filter(self, pod: PodView, cpu: CPU, view: View) -> bool:
-        """Take all CPUs away from a pod that would leave too few."""
+        """Offer no CPUs to a pod that would leave too few."""
         held = sum(len(each.cpus) for each in view.holders if each.uid == pod.uid)
         left = len(view.shared - view.reserved)
         return left - max(pod.cpus - held, 0) >= self.cpus

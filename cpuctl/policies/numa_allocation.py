@@ -1,8 +1,8 @@
-"""What-if: of NUMA nodes that are as good, take those that are used most, or least.
+"""What-if: of NUMA nodes that are equally good, take those that are used most, or least.
 
 Source: KEP-6007, ``numa-allocation-strategy`` and ``numa-score-weights`` (enhancements pull request 6332,
-open in 2026-09). The Topology Manager compares preferred, then narrowest or closest, then this score; a
-kubelet of today takes the lowest ids instead. Scores only decide between sets of NUMA nodes of one size.
+open in 2026-09). The Topology Manager compares preferred, then narrowest or closest, then this score; current
+kubelets take the lowest IDs instead. Scores only decide between sets of equally many NUMA nodes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class NUMAAllocation(Policy):
         self.weights = dict(each.split("=", 1) for each in weights.split(";") if each)
 
     def score(self, cpus: CPUSet, view: View) -> float:
-        """Average how much is given away on the NUMA nodes, by weight; raise Refusal for bad options."""
+        """Average what is allocated on the NUMA nodes, by weight; raise Refusal for bad options."""
         if self.strategy not in STRATEGIES:
             raise Refusal(f"strategy: expected one of {', '.join(STRATEGIES)}, found {self.strategy}")
         nodes = view.nodes or {view.topology.cpus[cpu].numa_node for cpu in cpus}

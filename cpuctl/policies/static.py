@@ -1,9 +1,9 @@
-"""The kubelet's own static policy, told in the steps of a plugin: proof that they are enough for it.
+"""The kubelet's own static policy, written with the steps of a plugin: proof that these are sufficient.
 
-Rule: kubelet v1.36 ``cpu_assignment.go``. It gives what the engine's faster pickers give, packed, spread or
-distributed over NUMA nodes, aligned to uncore caches or not; how many CPUs each NUMA node gives when they are
-distributed is arithmetic on counts, and shared with them. It is also a start for a policy that is to differ
-from the kubelet's in one thing.
+Rule: kubelet v1.36 ``cpu_assignment.go``. It chooses the same CPUs as the engine's faster pickers: packed,
+spread or distributed over NUMA nodes, aligned to uncore caches or not. Only the number of CPUs from each NUMA
+node, if they are distributed, is computed by shared code. It is also a starting point for a policy that
+differs from the kubelet's in one detail.
 """
 
 from __future__ import annotations

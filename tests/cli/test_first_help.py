@@ -55,7 +55,7 @@ def test_what_to_start_with_are_commands_with_help_of_their_own(cpuctl: Cpuctl) 
 # The five tasks, each with what its help has to say for people to go on.
 NEXT = {
     "plan": "cpuctl explain POD",
-    "explain": "every change that it prints was tried",
+    "explain": "Every change that is shown was tried",
     "checkpoint verify": "cpuctl checkpoint repair",
     "config versions": "cpuctl checkpoint verify --kubelet-version",
     "audit": "cpuctl cgroups apply",

@@ -5,9 +5,8 @@ from typing import Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.checkpoint.options import ExitCodeOption
 from cpuctl.cli.notes import print_sources
-from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption, RunningPodsOption
+from cpuctl.cli.options import ExitCodeOption, NoColorOption, OutputOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 

@@ -63,7 +63,7 @@ YesOption = Annotated[
 ]
 ExitCodeOption = Annotated[
     bool,
-    typer.Option("--exit-code", help="Exit 3 if anything differs or would change.", rich_help_panel=OUTPUT),
+    typer.Option("--exit-code", help="Exit 3 if anything would change.", rich_help_panel=OUTPUT),
 ]
 RootOption = Annotated[
     str,

@@ -50,7 +50,7 @@ FleetSvgOption = Annotated[
     typer.Option(
         SVG,
         metavar="FILE",
-        help="Also draw the fleet as SVG, one strip per node; - is stdout, without the answer.",
+        help="Also draw the fleet as SVG, one strip per node; - writes only this to stdout.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -75,9 +75,9 @@ app = command_group()
 
 HELP = """List the nodes of a fleet, and find the odd ones.
 
-Nodes that look the same to the kubelet form one group: the same CPUs, NUMA nodes, caches, huge pages,
-kubelet version and settings, and memory within 1 %. Every group but the largest is compared with the most
-similar larger one. With pods (-f, -T), shows which groups would place them differently.
+Nodes that look the same to the kubelet form one group: the same CPUs, NUMA nodes, caches, huge pages, kubelet
+version and settings, and memory within 1%. Every group but the largest is compared with the most similar
+larger one. With pods (-f, -T), shows which groups would place them differently.
 
 MACHINE is sockets, NUMA nodes, cores per socket and CPUs per core; POLICIES are those of the CPU, Topology
 and Memory Manager; FREE is the number of CPUs that containers can still get exclusively; LARGEST, how many of

@@ -32,7 +32,7 @@ def _row(policy: Policy, *, wide: bool) -> tuple[Cell, ...]:
 _ALIGNMENTS = {
     "hint": "on the NUMA nodes that the Topology Manager has chosen",
     "equal": "on any NUMA nodes that the Topology Manager considers equally good",
-    "cpu": "on those that the CPU Manager prefers, if no nodes are preferred by all managers",
+    "cpu": "on the NUMA nodes that the CPU Manager prefers, if no nodes are preferred by all managers",
 }
 
 
@@ -42,7 +42,7 @@ def description_blocks(document: PolicyDescription, *, wide: bool) -> Iterator[B
     rows = (
         ("FROM", f"{policy['origin']}: {policy['where']}"),
         ("MODELLED ON", policy["source"] or "-"),
-        ("STEPS", ", ".join(policy["steps"]) or "none of its own"),
+        ("STEPS", ", ".join(policy["steps"]) or "all as in the kubelet"),
         ("CHOOSES", _ALIGNMENTS[document["alignment"]]),
         ("STATUS", "what-if: no kubelet does this"),
         *(("OPTION", f"{each['name']}={each['default']}") for each in policy["options"]),

@@ -338,7 +338,7 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--static)'--static'[Check static pods\: manifests that the kubelet reads from files, by its own rules.]' \
                 '(--strict)'--strict'[Exit 3 also for warnings.]' \
-                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one finding per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -582,7 +582,7 @@ _cpuctl_run() {
                 '(--map)'--map'[Draw the machine with the owner of each CPU.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - writes only this to stdout.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
-                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
+                '(-o --output)'{-o+,--output=}'[Output format; prom is metrics for node_exporter.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -603,7 +603,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--strict)'--strict'[Exit 3 also for warnings.]' \
-                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
+                '(-o --output)'{-o+,--output=}'[Output format; prom is metrics for node_exporter.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -688,7 +688,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--force-kubelet-running)'--force-kubelet-running'[Write even if a kubelet is using these files; it may overwrite the changes.]' \
-                '(--write-state)'--write-state='[Write the new state files to DIR; --yes is not needed.]:DIR:_files -/' \
+                '(--write-state)'--write-state='[Write the new state files to DIR.]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -717,7 +717,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
-                '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:CHECK,...: _cpuctl_ask checks' \
+                '(--check)'--check='[Run only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:CHECK,...: _cpuctl_ask checks' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one finding per line, plan is the changes for cpuctl cgroups apply, prom is metrics for node_exporter.]:table|wide|json|yaml|jsonl|plan|prom:(table wide json yaml jsonl plan prom)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -792,7 +792,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
-                '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:CHECK,...: _cpuctl_ask checks' \
+                '(--check)'--check='[Run only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:CHECK,...: _cpuctl_ask checks' \
                 '(--every)'--every='[How often threads and interrupts are sampled; 100ms or more.]:DURATION: ' \
                 '(--full)'--full='[How often the node is audited when nothing changes; 1s or more.]:DURATION: ' \
                 '(--settle)'--settle='[How long a finding must be gone, or different, before that is reported.]:DURATION: ' \
@@ -823,7 +823,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
                 '(--exit-code)'--exit-code'[Exit 3 if anything differs.]' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one cgroup per line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -987,7 +987,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the kubelet options, and exit.]' \
-                '(--check)'--check='[Only these checks\: config, state, audit, nrt.]:CHECK,...: _cpuctl_ask checks' \
+                '(--check)'--check='[Run only these checks\: config, state, audit, nrt.]:CHECK,...: _cpuctl_ask checks' \
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
                 '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(--strict)'--strict'[Exit 3 also for warnings.]' \

@@ -102,7 +102,7 @@ _DEVICES_FREE = "the kubelet starts, and treats every device as free"
 _PANICS, _ENDS = "the kubelet panics", "the kubelet does not start"
 OTHER_FORMATS = (
     (ALLOCATED_FILE, "", "1.33 and later", "1.33 and later", _PANICS),
-    (ACTUATED_FILE, "", "1.33 and later", "1.33 and later", f"{_PANICS}, from 1.35 on it exits"),
+    (ACTUATED_FILE, "", "1.33 and later", "1.33 and later", f"{_PANICS}; from 1.35, it exits"),
     (STATUS_FILE, "V1", "1.27 to 1.31", "1.27 to 1.31", _PANICS),
     (STATUS_FILE, "V2", "1.32", "1.32", _PANICS),
     (DEVICES_FILE, "V1", "up to 1.19", "up to 1.30", _DEVICES_FREE),

@@ -15,7 +15,6 @@ from cpuctl.cli.options import (
     NodeMachineOption,
     NodeStateOption,
     OutputOption,
-    PodsOutputOption,
     QuietOption,
     RootOption,
     RunningPodsOption,
@@ -56,6 +55,14 @@ Exit codes: 0 shown, 3 with --exit-code if anything differs or no cgroup exists,
 """
 
 
+GroupsOutputOption = Annotated[
+    ListOutput,
+    typer.Option(
+        "-o", "--output", help="Output format; jsonl is one cgroup per line.", rich_help_panel=OUTPUT
+    ),
+]
+
+
 @app.command(name="show", help=SHOW_HELP, cls=about(Subject.MACHINE, KubeletCommand))
 def show(
     context: typer.Context,
@@ -65,7 +72,7 @@ def show(
     pods: RunningPodsOption = "",
     oci_runtime: RuntimeOption = "",
     exit_code: ExitCodeOption = False,
-    output: PodsOutputOption = ListOutput.TABLE,
+    output: GroupsOutputOption = ListOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:

@@ -13,7 +13,7 @@ CheckOption = Annotated[
     typer.Option(
         "--check",
         metavar="CHECK,...",
-        help=f"Only these checks: {', '.join(CHECK_NAMES)}.",
+        help=f"Run only these checks: {', '.join(CHECK_NAMES)}.",
     ),
 ]
 

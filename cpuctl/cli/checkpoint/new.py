@@ -4,12 +4,13 @@ import typer
 
 from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import CommitOptions, answering_unloaded, commit
-from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteStateOption
+from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption
 from cpuctl.cli.options import (
     ForceStateOption,
     NoColorOption,
     OutputOption,
     QuietOption,
+    WriteStateOption,
 )
 from cpuctl.cli.output import Output, Style
 from cpuctl.cli.planning_options import EmptyNodeCommand, planning_inputs

@@ -51,7 +51,10 @@ class MetricsOutput(StrEnum):
 
 
 MetricsOutputOption = Annotated[
-    MetricsOutput, typer.Option("-o", "--output", help="Output format.", rich_help_panel=OUTPUT)
+    MetricsOutput,
+    typer.Option(
+        "-o", "--output", help="Output format; prom is metrics for node_exporter.", rich_help_panel=OUTPUT
+    ),
 ]
 YesOption = Annotated[
     bool,

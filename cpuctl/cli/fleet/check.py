@@ -76,7 +76,7 @@ others are checked; with --exit-zero 0 for recordings), 130 interrupted.
 
 FleetChecksOption = Annotated[
     str,
-    typer.Option("--check", metavar="CHECK,...", help="Only these checks: config, state, audit, nrt."),
+    typer.Option("--check", metavar="CHECK,...", help="Run only these checks: config, state, audit, nrt."),
 ]
 
 

@@ -71,7 +71,10 @@ StaticOption = Annotated[
     ),
 ]
 OutputOption = Annotated[
-    ListOutput, typer.Option("-o", "--output", help="Output format.", rich_help_panel=OUTPUT)
+    ListOutput,
+    typer.Option(
+        "-o", "--output", help="Output format; jsonl is one finding per line.", rich_help_panel=OUTPUT
+    ),
 ]
 
 

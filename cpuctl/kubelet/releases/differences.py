@@ -143,7 +143,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tells_what_capacity_is_expected": Difference(
         since=30,
         area="configuration",
-        before="if reservations exceed capacity, the error shows the negative amount that would be left",
+        before="if reservations exceed capacity, the error shows the negative value that would be left",
         after="if reservations exceed capacity, the error shows the reservation and the capacity",
         source="119764",
         evidence="verified",
@@ -288,7 +288,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "compares_resizes_with_absolute_allocatable": Difference(
         since=34,
         area="in-place resize",
-        before="a resize is compared with the allocatable amounts in the node's status",
+        before="a resize is compared with the allocatable resources in the node's status",
         after="a resize is compared with capacity minus reservations, ignoring eviction thresholds",
         source="allocation_manager.go, 1.34",
         evidence="documented",
@@ -419,9 +419,9 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tells_pod_level_limits_inside": Difference(
         since=34,
         area="pod-level resources",
-        before="downward API variables show the node's allocatable amount to a container without a limit",
-        after="downward API variables, but not files, show the pod-level limit, if any, to a container "
-        "without a limit",
+        before="downward API variables of a container without a limit show the node's allocatable resources",
+        after="downward API variables, but not files, of a container without a limit show the pod-level "
+        "limit, if any",
         source="132605",
         evidence="documented",
         gate="PodLevelResources",

@@ -138,14 +138,15 @@ def _flag(change: answers.FlagChange) -> str:
 
 
 def _rule(change: answers.RuleChange) -> str:
-    when = f"from {change['since']} on" if change["known"] else f"before {change['since']}"
-    return f"{change['setting']}: {when} it is rejected ({change['stage']}): {change['words']}"
+    when = "from" if change["known"] else "before"
+    return f"{change['setting']}: error {when} {change['since']} ({change['stage']}): {change['words']}"
 
 
 def _closing(document: answers.ComparedVersions) -> str:
     shown = sum(len(document[part]) for part in _PARTS)
     if not document["leftOut"]:
         return counted(shown, "change") if shown else "No changes."
-    more = f"{counted(document['leftOut'], 'more change')} that do not affect it (show them with --all)"
+    does = "does" if document["leftOut"] == 1 else "do"
+    more = f"{counted(document['leftOut'], 'more change')} that {does} not affect it (show them with --all)"
     found = counted(shown, "change") if shown else "No change"
     return f"{found} for this configuration, {more}"

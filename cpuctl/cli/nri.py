@@ -106,12 +106,12 @@ their cgroup settings (shares, quota, memory limit). If there are not enough fre
 the shared pool, which is logged. The policy uses the kubelet's settings (reserved CPUs, options, topology and
 memory managers) except cpuManagerPolicy.
 
-The runtime is never delayed: if a decision takes longer than a tenth of the runtime's timeout, the container
-starts unchanged, which is logged, and is corrected as soon as possible. When the plugin stops, containers
-keep their CPUs.
+The plugin does not block the runtime: if a decision takes longer than a tenth of the runtime's timeout, the
+container starts unchanged, which is logged, and is corrected as soon as possible. When the plugin stops,
+containers keep their CPUs.
 
-The kubelet's own static policy writes CPU sets as well: use only one of them on a node. Needs root, and
-protobuf: pip install 'cpuctl[nri]'.
+The kubelet's own static policy also writes CPU sets: do not use both on one node. Needs root, and protobuf:
+pip install 'cpuctl[nri]'.
 
 Examples:
 

@@ -276,7 +276,7 @@ class Evicted(TypedDict):
 
 
 class PodsShow(ViewHeader):
-    """What the resources of pods result in: defaults, QoS classes, sums, cgroups, OOM scores, and the rules."""
+    """Effects of pod resources: defaults, QoS classes, sums, cgroups and OOM scores, with the rules."""
 
     apiVersion: ApiVersion
     kind: Literal["PodsShow"]

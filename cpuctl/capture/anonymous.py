@@ -196,7 +196,7 @@ def anonymous_state(text: str, pseudonyms: Pseudonyms) -> str:
     try:
         value = _replaced(json.loads(text), pseudonyms)
     except (ValueError, RecursionError):
-        raise ValueError("it is not JSON, so names in it cannot be replaced") from None
+        raise ValueError("the file is not JSON, so names in it cannot be replaced") from None
     return pseudonyms.within(_written(value))
 
 

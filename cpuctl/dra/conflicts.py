@@ -54,8 +54,9 @@ def static_conflict(kubelet: KubeletConfiguration) -> Iterator[Conflict]:
         yield Conflict(
             "driver-static-policy",
             "cpuManagerPolicy",
-            "the kubelet's CPU Manager policy is static: it and the driver do not know about each other "
-            "and assign the same CPUs; set cpuManagerPolicy: none, and remove cpu_manager_state",
+            "the kubelet's CPU Manager policy is static: the CPU Manager and the driver do not know "
+            "about each other and assign the same CPUs; set cpuManagerPolicy: none, "
+            "and remove cpu_manager_state",
             breaks=True,
         )
 

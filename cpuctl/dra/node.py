@@ -338,7 +338,9 @@ class NodeClaims(Copied):
             device = f"device {each.device} of {each.driver}"
             if key not in self.held:
                 raise _ElsewhereError(
-                    claim, each.request, f"it is allocated elsewhere: {device} in pool {each.pool}"
+                    claim,
+                    each.request,
+                    f"the claim is allocated outside this node: {device} in pool {each.pool}",
                 )
 
     def prepare(self, pod: Pod) -> None:

@@ -104,9 +104,10 @@ def rejection_text(pod: Verdict | Refusal) -> str:
         case "Rejected":
             return f"{pod['reason']}: {pod['message']}"
         case "Forbidden":
-            return f"the API server rejects it (--skip-apiserver asks the kubelet): {pod['message']}"
+            other = "--skip-apiserver shows the kubelet's decision"
+            return f"the API server rejects the pod ({other}): {pod['message']}"
         case "Pending":
-            return f"it stays pending: {pod['message']}"
+            return f"the pod stays pending: {pod['message']}"
         case "KubeletFault":
             return f"the kubelet fails ({pod['fault']} {_where(pod['where'])}): {pod['why']}"
         case _:

@@ -52,8 +52,8 @@ class Reconciler:
             notes.append(f"the shared pool is empty: {container.full_name} keeps its current CPUs")
         if place.cpus is not None and container.setting.cpus:
             notes.append(
-                f"{container.full_name} is created with CPUs {container.setting.cpus} set by someone else: "
-                "use either the kubelet's static policy or this plugin on a node, not both"
+                f"{container.full_name} is created with CPUs {container.setting.cpus} set by another "
+                "component: use either the kubelet's static policy or this plugin on a node, not both"
             )
         return Answer(container, adjust, place.own, tuple(self._differences()), tuple(notes))
 

@@ -41,7 +41,9 @@ from cpuctl.timeline.world.world import NotRunning, PodLife, World, kubelet_fail
 
 KILLED = 137
 """The exit code of a container whose end nobody has seen."""
-_SWITCHED_OFF = "the scale-down delay of pods is disabled (announced; the kubelet's message is unknown)"
+_SWITCHED_OFF = (
+    "the scale-down delay of pods is disabled (announced for a later kubelet, whose message is unknown)"
+)
 
 
 def start_kubelet(world: World) -> None:

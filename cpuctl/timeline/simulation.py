@@ -72,7 +72,7 @@ class Simulation:
                 raise InputError(
                     f"more than {MAX_STEPS:,} steps until {due // 10**9}s of the timeline",
                     where="the timeline",
-                    hint="is the reconcile period very short, or until very late?",
+                    hint="use a longer cpuManagerReconcilePeriod or an earlier until",
                 )
             yield due
         self.world.now = max(self.world.now, to)

@@ -76,7 +76,7 @@ def test_a_state_file_that_cannot_be_understood_is_left_out() -> None:
     texts = node_texts() | {STATE: f'{{"entries":{{"{UID}":'}
     after = anonymized(recorded(texts))
     assert STATE not in after.members
-    assert after.unreadable == (Unreadable(STATE, "it is not JSON, so names in it cannot be replaced"),)
+    assert after.unreadable == (Unreadable(STATE, "the file is not JSON, so names in it cannot be replaced"),)
     area = {area.name: area for area in after.areas}["kubelet"]
     assert (area.entries, area.counts["stateFiles"]) == (1, 0)
 
@@ -194,5 +194,5 @@ def test_one_pod_has_one_pseudonym_in_all_parts_of_a_file() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"data": "{"}'])
 def test_what_is_no_json_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^it is not JSON"):
+    with pytest.raises(ValueError, match=r"^the file is not JSON"):
         anonymous_state(text, Pseudonyms())

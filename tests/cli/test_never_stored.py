@@ -62,7 +62,9 @@ def test_explain(pod: str, cpuctl: Cpuctl) -> None:
     assert document["decision"]["rule"] == "apiServer"
     assert document["pod"]["refusals"] == [REFUSALS[pod]]
     out = cpuctl("explain", "-q", pod, *NODE, columns=300).out
-    assert f"rejected by the API server (--skip-apiserver asks the kubelet): {REFUSALS[pod]}" in out
+    assert (
+        f"rejected by the API server (--skip-apiserver shows the kubelet's decision): {REFUSALS[pod]}" in out
+    )
 
 
 @pytest.mark.parametrize("pod", REFUSALS)

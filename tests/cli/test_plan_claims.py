@@ -89,7 +89,7 @@ def test_explain_says_in_numbers_what_is_missing_and_who_has_it(cpuctl: Cpuctl, 
     assert ["default/big", "cpus", "dra.cpu", "1", "1", "1", "1", "14", "10", "of", "10", "-"] in lines
     document = answer(cpuctl, *words, schema="explanation")
     assert document["decision"]["rule"] == "resourceClaims"
-    assert document["decision"]["why"].startswith(f"it stays pending: {BIG}")
+    assert document["decision"]["why"].startswith(f"the pod stays pending: {BIG}")
     assert [each["heldBy"] for each in document["claimDevices"]] == [["default/four"], []]
     assert "remove default/web" in [each["words"] for each in document["suggestions"]]
 
@@ -154,7 +154,7 @@ def test_a_pod_that_is_admitted_and_does_not_start_is_no_success(cpuctl: Cpuctl,
 def test_what_does_not_go_together_is_said_before_it_happens(cpuctl: Cpuctl, manifest: str) -> None:
     kubelet = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0,16")
     result = cpuctl("plan", "-f", manifest, *MACHINE, *kubelet)
-    assert "the kubelet's CPU Manager policy is static: it and the driver do not know" in result.err
+    assert "the CPU Manager and the driver do not know about each other" in result.err
     assert "the kubelet reserves CPUs 0,16, the driver reserves none" in result.err
     without = cpuctl("plan", "-T", "web=2/2,1Gi", *MACHINE, *kubelet)
     assert "driver" not in without.err

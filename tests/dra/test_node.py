@@ -65,9 +65,9 @@ def test_a_claim_that_has_been_allocated_keeps_its_devices() -> None:
     text = allocated("mine", "cpudevnuma001", consumed=4) + pod("a", "mine")
     assert given(planned(text)) == ["8-9,24-25"]
     elsewhere = planned(allocated("mine", "cpudevnuma001", consumed=4, pool="node-b") + pod("a", "mine"))
-    assert (
-        why(elsewhere)
-        == "default/mine cpus: it is allocated elsewhere: device cpudevnuma001 of dra.cpu in pool node-b"
+    assert why(elsewhere) == (
+        "default/mine cpus: the claim is allocated outside this node: "
+        "device cpudevnuma001 of dra.cpu in pool node-b"
     )
 
 

@@ -126,7 +126,7 @@ def test_whoever_else_chooses_cpus_is_overruled_and_named(play: Play) -> None:
     scene.runtime.update(app, "0-7")
     assert app.cpus == "2-5"
     scene.runtime.update(app, "")
-    assert scene.heard.says("shop/web/app is created with CPUs 0-15 set by someone else")
+    assert scene.heard.says("shop/web/app is created with CPUs 0-15 set by another component")
     assert scene.heard.says("shop/web/app: update to CPUs 0-7 requested, but it stays on 2-5")
 
 

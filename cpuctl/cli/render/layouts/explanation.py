@@ -233,7 +233,7 @@ def _outcome(pod: Pod) -> str:
         case "Rejected":
             return f"{word} with {pod['reason']}"
         case "Forbidden":
-            return f"{word} (--skip-apiserver asks the kubelet)"
+            return f"{word} (--skip-apiserver shows the kubelet's decision)"
         case "KubeletFault":
             return f"{word} ({pod['fault']})"
         case _:

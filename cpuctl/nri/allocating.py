@@ -1,9 +1,9 @@
-"""Giving CPUs away as containers come: the kubelet's static policy, or another in its place.
+"""Assigning CPUs as containers are created, with the kubelet's static policy or another one.
 
-What is asked for is read from a container's control group settings, for a runtime knows no requests: 1024
-shares a CPU, the quota, the limit of memory. A container of a Guaranteed pod with a whole number of CPUs gets
-its own where there are enough; every other one runs in the pool. Whose CPUs are whose is saved before the
-runtime is told.
+Requests are derived from a container's cgroup settings, because a runtime does not know requests: 1024 shares
+per CPU, the quota, the memory limit. A container of a Guaranteed pod with a whole number of CPUs gets
+exclusive CPUs if there are enough; every other one runs in the pool. Assignments are saved before the runtime
+gets them.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ ContainerKey = tuple[str, str]
 
 
 class Store(Protocol):
-    """Where it is kept who holds what, from one run to the next."""
+    """Storage for assignments, from one run to the next."""
 
     def save(self, node: Node, held: Mapping[ContainerKey, str]) -> None:
-        """Keep the state of a node, and the runtime's IDs of the containers that hold something."""
+        """Store the state of a node, and the runtime's IDs of the containers with assignments."""
 
 
 class LeftNode(NamedTuple):
-    """A node as it was left, and who held what on it: the runtime's ID of each container."""
+    """A node's stored state, with the runtime's ID of each container that has an assignment."""
 
     node: Node
     held: Mapping[ContainerKey, str]
@@ -58,14 +58,14 @@ class AllocatedPlaces:
 
     @property
     def pool(self) -> CPUSet:
-        """What is nobody's own now."""
+        """The CPUs that are not assigned exclusively."""
         return CPUSet(self._node.state.default)
 
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Iterator[str]:
-        """Take back what containers hold that are no more, and give to those that have come meanwhile.
+        """Release what removed containers hold, and assign CPUs to those that were created meanwhile.
 
-        Who has as many CPUs as it asks for, and nobody else any of them, keeps them: whatever has become of
-        the state file, it has been given them before.
+        A container that has as many CPUs as it requests, none of them used by another, keeps them: they were
+        assigned to it before, even if the state file is lost.
         """
         self._there = {each.id: each for each in containers}
         for key, container in list(self._held.items()):
@@ -81,7 +81,7 @@ class AllocatedPlaces:
         self._save()
 
     def _adopt(self, containers: Sequence[RuntimeContainer]) -> Iterator[str]:
-        """Leave CPUs to those that run on CPUs of their own, in a node that knows nothing of it."""
+        """Keep the exclusive CPUs of running containers that the node's state does not contain."""
         policy = self._node.policy
         assert policy is not None, "a policy gives CPUs away"
         free, claimed, wanted = CPUSet(policy.allocatable & self._node.state.default), CPUSet(), CPUSet()
@@ -119,7 +119,7 @@ class AllocatedPlaces:
         yield f"{container.full_name} already runs on CPUs {has}, and keeps them exclusively{why}"
 
     def arrive(self, container: RuntimeContainer) -> Iterator[str]:
-        """Give a container that comes what it is due, if it is there."""
+        """Assign CPUs to a new container, if they are available."""
         before = self._node
         yield from self._give(container)
         if self._node is not before:
@@ -141,15 +141,15 @@ class AllocatedPlaces:
         yield f"{container.full_name} gets no exclusive CPUs and runs in the shared pool: {why}"
 
     def leave(self, container: RuntimeContainer) -> None:
-        """Take back what a container holds."""
+        """Release what a container holds."""
         self._let_go([container])
 
     def pod_gone(self, sandbox: str) -> None:
-        """Take back what a pod's containers hold."""
+        """Release what a pod's containers hold."""
         self._let_go([each for each in self._there.values() if each.pod.id == sandbox])
 
     def _let_go(self, containers: Sequence[RuntimeContainer]) -> None:
-        """Take back what containers hold, and save that once."""
+        """Release what containers hold, and save once."""
         held = [each for each in containers if self._held.get(_key(each)) == each.id]
         for each in containers:
             self._there.pop(each.id, None)

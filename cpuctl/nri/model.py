@@ -1,4 +1,4 @@
-"""What a plugin hears of pods and containers, and what it says of their CPUs and memory nodes."""
+"""What a plugin receives about pods and containers, and its answers about their CPUs and memory nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Event(IntEnum):
-    """What a plugin may be told of, by the number that the protocol gives it."""
+    """The events of the protocol, by number."""
 
     RUN_POD_SANDBOX = 1
     STOP_POD_SANDBOX = 2
@@ -37,28 +37,28 @@ HEARD = (
     Event.STOP_CONTAINER,
     Event.REMOVE_CONTAINER,
 )
-"""What a plugin for CPUs wants to be told."""
+"""The events that a plugin for CPUs subscribes to."""
 
 SHARES = 1024
-"""What a whole CPU stands for in a container's shares."""
+"""The shares of a container for one CPU."""
 
 STOPPED = 4
 """The state of a container that has ended."""
 
 
 class Setting(NamedTuple):
-    """CPUs and memory nodes, in the list format; empty is what is left as it is."""
+    """CPUs and memory nodes, in the list format; empty if unchanged."""
 
     cpus: str = ""
     mems: str = ""
 
     def over(self, other: Setting) -> Setting:
-        """Return what is in force where this is said of what had *other*."""
+        """Return the settings that result if these are applied over *other*."""
         return Setting(self.cpus or other.cpus, self.mems or other.mems)
 
     @property
     def cpu_set(self) -> CPUSet:
-        """The CPUs as a set, empty for what is none."""
+        """The CPUs as a set; empty if the list is invalid."""
         try:
             return CPUSet.parse(self.cpus)
         except ValueError:
@@ -76,7 +76,7 @@ class Sandbox(NamedTuple):
 
 
 class RuntimeContainer(NamedTuple):
-    """A container as the runtime describes it; what it does not say is None, ``memory`` is in bytes."""
+    """A container as the runtime describes it; missing values are None, ``memory`` is in bytes."""
 
     id: str
     name: str
@@ -95,16 +95,16 @@ class RuntimeContainer(NamedTuple):
 
 
 class Update(NamedTuple):
-    """What is to become of a container that runs."""
+    """The new settings of a running container."""
 
     container: RuntimeContainer
     setting: Setting
 
 
 class Answer(NamedTuple):
-    """What a plugin says: of the container that comes (None: nothing), and of others.
+    """A plugin's answer: for the new container (None: no change), and for others.
 
-    ``own`` says whether the CPUs of the one that comes are its own. ``notes`` are for the log.
+    ``own`` says whether the new container's CPUs are exclusive. ``notes`` are for the log.
     """
 
     container: RuntimeContainer | None = None
@@ -115,9 +115,9 @@ class Answer(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """Where a container is to run: on CPUs of its own, or in the pool that moves; ``why`` is for the log.
+    """Where a container should run: on exclusive CPUs, or in the pool, which changes; ``why`` is for the log.
 
-    ``cpus`` is None for one that is left alone.
+    ``cpus`` is None for a container that is left unchanged.
     """
 
     cpus: CPUSet | None
@@ -127,31 +127,31 @@ class Assignment(NamedTuple):
 
 
 class Placer(Protocol):
-    """Who decides where containers run: a plan, or a policy."""
+    """What decides where containers run: a plan or a policy."""
 
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Iterable[str]:
-        """Learn which containers there are, the only ones; yield remarks for the log."""
+        """Take the complete list of existing containers; yield notes for the log."""
 
     def arrive(self, container: RuntimeContainer) -> Iterable[str]:
-        """Learn that a container is about to be created; yield remarks for the log."""
+        """Take a container that is about to be created; yield notes for the log."""
 
     def leave(self, container: RuntimeContainer) -> None:
-        """Learn that a container has ended: what it held comes back."""
+        """Take a container that has ended: what it held becomes free."""
 
     def pod_gone(self, sandbox: str) -> None:
-        """Learn that a pod (by its runtime's ID) has ended, with all its containers."""
+        """Take a pod (by its runtime's ID) that has ended, with all its containers."""
 
     def place(self, container: RuntimeContainer) -> Assignment:
-        """Return where a container that is there runs now."""
+        """Return where an existing container runs now."""
 
 
 def sandbox_of(pod: Any) -> Sandbox:  # noqa: ANN401  # a message of protobuf
-    """Read what is told of a pod."""
+    """Read a pod from a message."""
     return Sandbox(pod.id, pod.uid, pod.namespace, pod.name, pod.linux.cgroup_parent)
 
 
 def container_of(container: Any, pod: Sandbox) -> RuntimeContainer:  # noqa: ANN401
-    """Read what is told of a container of a pod."""
+    """Read a container of a pod from a message."""
     resources = container.linux.resources
     cpu = resources.cpu
 

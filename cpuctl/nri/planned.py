@@ -1,8 +1,8 @@
-"""Carrying out a plan: containers run where it says, all others in the pool that is left.
+"""Carrying out a plan: containers run where it places them, all others in the remaining pool.
 
-The pool is as ``plan -o nri`` has it: with the first container of a pod it loses all that the pod is to have.
-What a container has of its own comes back when it ends, but for what containers of its pod that are still to
-come share with it.
+The pool is as ``plan -o nri`` has it: with the first container of a pod, it loses all CPUs of the pod. A
+container's exclusive CPUs become free when it ends, except those that it shares with containers of its pod
+that are still to come.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PlannedPlaces:
 
     @property
     def pool(self) -> CPUSet:
-        """What is nobody's own now."""
+        """The CPUs that are not assigned exclusively."""
         # Every container is asked about at every event: pods are gone through once for all of them.
         if self._pool is None:
             held = (_own(pod, due) for pod, due in self._due.values())
@@ -68,7 +68,7 @@ class PlannedPlaces:
         return self._pool
 
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Iterator[str]:
-        """Take these for the containers that there are."""
+        """Take these as the existing containers."""
         self._pool = None
         self._there.clear()
         self._due.clear()

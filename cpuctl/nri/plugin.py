@@ -1,4 +1,4 @@
-"""The plugin: registers, hears of containers, and answers in time or lets them pass.
+"""The plugin: registers, receives events, and answers in time or passes containers through unchanged.
 
 Rule: ``pkg/api/api.proto``, ``pkg/stub`` and ``pkg/adaptation`` of containerd/nri 8ec8b28. The runtime waits
 for one answer at a time, and closes a plugin that is too slow; releases before 0.11 tell most events by
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cpuctl.nri.reconciler import Reconciler
 
 USUAL_TIMEOUT = 2.0
-"""Seconds that a runtime waits where it does not say how long."""
+"""Seconds that a runtime waits, if it does not report its timeout."""
 _SHARE, _LONGEST_TIMEOUT = 0.1, 600.0
 _REGISTERS_WITHIN = 10.0
 _HEARD_MASK = sum(1 << event - 1 for event in HEARD)
@@ -53,10 +53,10 @@ _ANSWERED = {
     Event.UPDATE_CONTAINER: "UpdatesResponse",
     Event.STOP_CONTAINER: "UpdatesResponse",
 }
-"""The events whose answers may change containers; the others are told for information."""
+"""The events whose answers may change containers; the others are only notifications."""
 
 _MUST_BE_READ = ("Configure", "Synchronize")
-"""Calls without which there is nothing to begin with."""
+"""Calls that are required before events."""
 
 
 class Level(IntEnum):
@@ -68,13 +68,13 @@ class Level(IntEnum):
 
 
 class Journal(Protocol):
-    """Who is told what happens."""
+    """The receiver of what happens."""
 
     def say(self, level: Level, text: str) -> None:
         """Take a line of the log."""
 
     def event(self, name: str, answer: Answer, outcome: NRIOutcome) -> None:
-        """Take what was answered to an event, or said without one."""
+        """Take an answer to an event, or an unsolicited request."""
 
 
 class Identity(NamedTuple):
@@ -120,13 +120,13 @@ class Plugin:
         }
 
     def stop(self) -> None:
-        """Leave at the next moment; may be called from anywhere."""
+        """Stop as soon as possible; can be called from any thread."""
         self.stopping = True
         self._wake()
 
     @contextmanager
     def woken_by_signals(self) -> Iterator[None]:
-        """Look around when a signal comes to this process, whichever of its threads the kernel chooses."""
+        """Wake up when a signal arrives, whichever thread of this process the kernel chooses."""
         before = signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
         try:
             yield
@@ -134,7 +134,7 @@ class Plugin:
             signal.set_wakeup_fd(before)
 
     def _wake(self) -> None:
-        """Wake those who wait."""
+        """Wake waiting threads."""
         # It has enough to wake up for; or it has left when a second signal, or a late decision, comes.
         with suppress(OSError):
             self._waker.send(b"\0")
@@ -153,9 +153,9 @@ class Plugin:
             self._drain()
 
     def serve(self, end: socket.socket) -> None:
-        """Serve a runtime until it goes, or until it is time to leave.
+        """Serve a runtime until it disconnects, or until the plugin is stopped.
 
-        Raise EOFError, OSError or FramingError where the connection ends.
+        Raise EOFError, OSError or FramingError if the connection ends.
         """
         self.synchronized, self._unsettled = False, False
         self._collected = [], []

@@ -53,7 +53,7 @@ class MessageType(IntEnum):
 
 
 class FramingError(Exception):
-    """What is sent, or is to be sent, is no frame: what, and why not."""
+    """What is sent, or was to be sent, is not a valid frame; says what, and why not."""
 
 
 class Piece(NamedTuple):
@@ -73,14 +73,14 @@ class Message(NamedTuple):
 
 
 def pack_piece(connection: int, payload: bytes) -> bytes:
-    """Write a piece; raise FramingError for one that no peer would take."""
+    """Write a frame; raise FramingError for one that no peer would accept."""
     if len(payload) > LONGEST_PAYLOAD:
         raise FramingError(f"a payload of {len(payload)} bytes is longer than {LONGEST_PAYLOAD}")
     return _MUX.pack(connection, len(payload)) + payload
 
 
 def pack_message(message: Message) -> bytes:
-    """Write a message; raise FramingError for one that no peer would take."""
+    """Write a message; raise FramingError for one that no peer would accept."""
     if len(message.payload) > LONGEST_MESSAGE:
         raise FramingError(f"a message of {len(message.payload)} bytes is longer than {LONGEST_MESSAGE}")
     header = _MESSAGE.pack(len(message.payload), message.stream, message.type, message.flags)
@@ -88,7 +88,7 @@ def pack_message(message: Message) -> bytes:
 
 
 class PieceReader:
-    """Puts pieces together from what a socket gives, however it is cut."""
+    """Assembles frames from the bytes of a socket, however they are split."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -183,7 +183,7 @@ so are numbers and enumerations.
 
 @cache
 def messages() -> Mapping[str, Any]:
-    """Return the classes of the messages by name; raise UsageError where protobuf is not installed."""
+    """Return the classes of the messages by name; raise UsageError if protobuf is not installed."""
     try:
         return described(_TABLE, "cpuctl.nri")
     except ImportError:
@@ -191,7 +191,7 @@ def messages() -> Mapping[str, Any]:
 
 
 def described(table: str, package: str) -> Mapping[str, Any]:
-    """Make the classes of a table's messages; raise ImportError where protobuf is not installed."""
+    """Make the classes of a table's messages; raise ImportError if protobuf is not installed."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     file = descriptor_pb2.FileDescriptorProto(name=package, package=package, syntax="proto3")
@@ -241,7 +241,7 @@ class Call(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What the runtime answers to a call of ours: ``error`` is empty where it did what was asked."""
+    """The runtime's answer to a call of the plugin: ``error`` is empty if the call succeeded."""
 
     stream: int
     error: str
@@ -249,7 +249,7 @@ class Reply(NamedTuple):
 
 
 class Caller:
-    """The plugin's end of a socket. OSError and FramingError end it: there is no way back."""
+    """The plugin's end of a socket. OSError and FramingError end the connection for good."""
 
     def __init__(self, end: socket.socket) -> None:
         self.end = end
@@ -284,7 +284,7 @@ class Caller:
         return call.stream in self._unanswered
 
     def received(self) -> Iterator[Call | Reply]:
-        """Wait for what comes next, and yield it; raise EOFError where the runtime has gone."""
+        """Wait for the next messages, and yield them; raise EOFError if the runtime has disconnected."""
         data = self.end.recv(_AT_ONCE)
         if not data:
             raise EOFError
@@ -318,7 +318,7 @@ class Caller:
 
 
 def parsed(name: str, payload: bytes) -> Any:  # noqa: ANN401
-    """Read a message; raise FramingError for what is none."""
+    """Read a message; raise FramingError if it is invalid."""
     from google.protobuf.message import DecodeError
 
     try:

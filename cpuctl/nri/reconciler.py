@@ -1,4 +1,4 @@
-"""Which containers there are, where each is to run, and what the runtime is to be told of that.
+"""Which containers exist, where each should run, and which updates the runtime still needs.
 
 What a container has been told counts once the runtime has it (``delivered``): what is lost on the way is
 found again as a difference, and told with the next answer or by itself (``behind``).
@@ -19,7 +19,7 @@ _NOTHING = Setting()
 
 
 class Reconciler:
-    """Keeps containers where a placer wants them; one call comes after the other, never two at once."""
+    """Keeps containers where a placer wants them; calls are made one after another, never concurrently."""
 
     def __init__(self, placer: Placer) -> None:
         self._placer = placer
@@ -28,7 +28,7 @@ class Reconciler:
         self._creating: set[str] = set()
 
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Answer:
-        """Learn all that there is, and say what has to change."""
+        """Take all existing pods and containers, and return the necessary changes."""
         alive = [each for each in containers if not each.ended]
         self._containers = {each.id: each for each in alive}
         self._settings = {each.id: each.setting for each in alive}
@@ -38,7 +38,7 @@ class Reconciler:
         return Answer(updates=updates, notes=(*notes, *_uprooted(alive, updates)))
 
     def create(self, container: RuntimeContainer) -> Answer:
-        """Say where a container that comes is to run, and who has to make room."""
+        """Return where a new container should run, and which others have to give up CPUs."""
         self._containers[container.id] = container
         self._settings[container.id] = container.setting
         self._creating.add(container.id)
@@ -72,25 +72,25 @@ class Reconciler:
         return Answer(updates=updates, notes=notes)
 
     def created(self, container: str) -> None:
-        """Learn that a container is known to the runtime from now on, and can be updated."""
+        """Note that the runtime knows a container from now on, so that it can be updated."""
         self._creating.discard(container)
 
     def stop(self, container: str) -> Answer:
-        """Let a container go, and say who gets what it leaves."""
+        """Remove a container, and return which others get its CPUs."""
         known = self._drop(container)
         if known is not None:
             self._placer.leave(known)
         return Answer(updates=tuple(self._differences()))
 
     def pod_gone(self, sandbox: str) -> Answer:
-        """Let a pod go with all its containers."""
+        """Remove a pod with all its containers."""
         for each in [each.id for each in self._containers.values() if each.pod.id == sandbox]:
             self._drop(each)
         self._placer.pod_gone(sandbox)
         return Answer(updates=tuple(self._differences()))
 
     def behind(self) -> Answer:
-        """Say what the runtime still has to be told of containers that it knows."""
+        """Return the updates that the runtime still needs for containers that it knows."""
         return Answer(updates=tuple(self._differences()))
 
     def confirmed(self, answer: Answer, failed: frozenset[str]) -> Answer:
@@ -104,7 +104,7 @@ class Reconciler:
         return Answer(updates=tuple(each for each in updates if each.container.id not in failed))
 
     def delivered(self, answer: Answer, failed: frozenset[str] = frozenset()) -> None:
-        """Learn that an answer has come to the runtime, and which containers it could not update."""
+        """Note that an answer has reached the runtime, and which containers it could not update."""
         if answer.container is not None and answer.adjust is not None:
             self._remember(answer.container.id, answer.adjust)
         for each in answer.updates:
@@ -135,7 +135,7 @@ class Reconciler:
 
 
 def _uprooted(containers: Sequence[RuntimeContainer], updates: Sequence[Update]) -> Iterator[str]:
-    """Name those that are to leave CPUs which look like their own: this is felt.
+    """Name containers that lose CPUs which appear to be exclusive to them: a noticeable change.
 
     Nobody else was given any of them, or there are as many as the container has shares for.
     """

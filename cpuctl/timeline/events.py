@@ -34,7 +34,7 @@ from cpuctl.timeline.world.world import ContainerState, PodLife, World, cpus_tex
 
 
 def apply_event(world: World, event: Event) -> None:
-    """Let one event happen."""
+    """Carry out one event."""
     match event:
         case Admit():
             create(world, event)
@@ -84,7 +84,7 @@ def _act_on_container(world: World, life: PodLife, event: ContainerEvent) -> Non
 
 
 def _why_not(world: World, life: PodLife, event: ContainerEvent) -> str:
-    """Say what keeps a container from starting or ending, nothing where it does."""
+    """Return what keeps a container from starting or ending; empty if nothing does."""
     one = life.containers[event.container]
     if not event.starts:
         return "" if one.runs else "is not running"
@@ -128,10 +128,10 @@ def _reboot(world: World) -> None:
 
 
 def hotplug_cpus(world: World, event: HotplugEvent) -> None:
-    """Let CPUs go offline or come back.
+    """Take CPUs offline or bring them back online.
 
-    Rule: *Documentation/admin-guide/cgroup-v1/cpusets.rst*: with v1 a group loses what goes offline for good,
-    with v2 only as long as it is away.
+    Rule: *Documentation/admin-guide/cgroup-v1/cpusets.rst*: with v1, a cgroup loses CPUs that go offline for
+    good; with v2, only while they are offline.
     """
     world.online = world.online & ~event.offline | event.online
     for what, cpus in (("now offline", event.offline), ("now online", event.online)):
@@ -145,7 +145,7 @@ def hotplug_cpus(world: World, event: HotplugEvent) -> None:
 
 
 def edit_state_file(world: World, event: StateFileEdit) -> None:
-    """Replace or delete a state file; a kubelet that runs does not look at it."""
+    """Replace or delete a state file; a running kubelet does not read it."""
     if event.file == CPU_FILE:
         world.disk.cpu = event.text
     else:
@@ -155,7 +155,7 @@ def edit_state_file(world: World, event: StateFileEdit) -> None:
 
 
 def patch_state_file(world: World, event: StateFilePatch) -> None:
-    """Change what ``cpu_manager_state`` says."""
+    """Change the content of ``cpu_manager_state``."""
     writer = world.disk.cpu.writer if isinstance(world.disk.cpu, WrittenCPUs) else DEFAULT_READER
     state = world.disk.read_cpu(writer)
     if not isinstance(state, CPUStateFile):
@@ -179,7 +179,7 @@ def patch_state_file(world: World, event: StateFilePatch) -> None:
 
 
 def replace_server(world: World, server: ApiServer) -> None:
-    """Let another API server take over."""
+    """Replace the API server."""
     world.server = replace(server, validates=world.server.validates)
     world.api_server.rules = server_rules(server.gates)
     verb = "accepts" if server.takes_assigned_cpuset else "drops"

@@ -1,9 +1,9 @@
-"""What a kubelet does over and over: its CPU Manager reconciles CPU sets, and pods are synced.
+"""The periodic work of a kubelet: its CPU Manager reconciles CPU sets, and pods are synced.
 
-Rule: kubelet v1.36 ``cpu_manager.go``, ``reconcileState``, and KEP-6122: release what is due, forget who is
-gone, write every CPU set that has changed, in this order. ``SyncPod`` (KEP-1287) whenever there is a reason
-to: weights, status, and in a while the pod's volumes. The resize is complete, and the status tells the new
-resources, once all of its CPU sets are applied and no delay goes on.
+Rule: kubelet v1.36 ``cpu_manager.go``, ``reconcileState``, and KEP-6122: release what is due, forget removed
+containers, write every changed CPU set, in this order. ``SyncPod`` (KEP-1287) whenever there is a reason to:
+weights, status, and later the pod's volumes. The resize is complete, and the status shows the new resources,
+once all of its CPU sets are applied and no delay is pending.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def reconcile(world: World, kubelet: KubeletProcess) -> None:
 
 
 def _release(world: World, kubelet: KubeletProcess) -> None:
-    """Let containers whose delay has passed have what they will have left."""
+    """Reduce containers whose delay has passed to the CPUs that they keep."""
     for key in kubelet.timers.take_due(world.now):
         released = kubelet.node.cpu.settle(*key)
         world.disk.waits.pop(key, None)
@@ -64,7 +64,7 @@ def _release(world: World, kubelet: KubeletProcess) -> None:
 def _settle(
     world: World, kubelet: KubeletProcess, life: PodLife, name: str, container: ContainerLife
 ) -> None:
-    """Write the CPU set of one container, where its runtime was last given another one."""
+    """Write the CPU set of one container, if its runtime was last given another one."""
     key: Key = (life.uid, name)
     wanted = own_or_shared(kubelet, key)
     if not container.runs or wanted == kubelet.last_update.get(key, 0):
@@ -91,7 +91,7 @@ def _settle(
 
 
 def sync_pod(world: World, kubelet: KubeletProcess, uid: str) -> None:
-    """Sync one pod, unless it has gone meanwhile."""
+    """Sync one pod, unless it has been removed meanwhile."""
     life = world.pods.get(uid)
     if life is None or not life.runs or ends(world, kubelet, life):
         return
@@ -108,7 +108,7 @@ def sync_pod(world: World, kubelet: KubeletProcess, uid: str) -> None:
 
 
 def _write_weights(world: World, life: PodLife) -> None:
-    """Let the runtime write ``cpu.weight`` of every container that runs, at once: only CPU sets wait."""
+    """Have the runtime write ``cpu.weight`` of every running container immediately: only CPU sets wait."""
     for container in life.running.allocated.all_containers:
         one, milli = life.containers[container.name], requested_milli(container)
         if one.runs and one.milli != milli:
@@ -120,7 +120,7 @@ def _write_weights(world: World, life: PodLife) -> None:
 
 
 def cpusets_change(kubelet: KubeletProcess, life: PodLife) -> bool:
-    """Return whether a container of a pod waits, or runs on other CPUs than are its own now."""
+    """Return whether a container of a pod waits, or runs on CPUs other than its current ones."""
     assignments = kubelet.node.state.assignments.get(life.uid, {})
     return any(
         kubelet.timers.waits((life.uid, name))
@@ -130,7 +130,7 @@ def cpusets_change(kubelet: KubeletProcess, life: PodLife) -> bool:
 
 
 def sync_volumes(world: World, kubelet: KubeletProcess, uid: str) -> None:
-    """Write a pod's volumes, unless it has gone meanwhile."""
+    """Write a pod's volumes, unless it has been removed meanwhile."""
     life = world.pods.get(uid)
     if life is not None and life.runs:
         write_volumes(world, kubelet, life)

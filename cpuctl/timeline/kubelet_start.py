@@ -1,9 +1,9 @@
 """A kubelet starts: on the machine as it is now, on the files that the last one left, with the pods that run.
 
 Rule: kubelet v1.36, ``cmd/kubelet/app/server.go`` and ``HandlePodAdditions``. KEP-6122 of scale-downs that
-waited: the kubelet sees that a container has more CPUs than its pod asks for, allocates anew, and the whole
-delay starts over. A kubelet that cannot resize exclusive CPUs refuses instead, and the container keeps them
-(scenario 8 of the KEP's tests). With the announced delay of pods a wait outlasts the restart.
+waited: the kubelet sees that a container has more CPUs than its pod requests, allocates again, and the whole
+delay starts over. A kubelet that cannot resize exclusive CPUs rejects the change instead, and the container
+keeps them (scenario 8 of the KEP's tests). With the announced delay of pods a wait outlasts the restart.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from cpuctl.timeline.world.scale_downs import Key
 from cpuctl.timeline.world.world import NotRunning, PodLife, World, kubelet_fails, pod_with_status
 
 KILLED = 137
-"""The exit code of a container whose end nobody has seen."""
+"""The exit code of a container whose end was not observed."""
 _SWITCHED_OFF = (
     "the scale-down delay of pods is disabled (announced for a later kubelet, whose message is unknown)"
 )
 
 
 def start_kubelet(world: World) -> None:
-    """Start the kubelet that is installed; where it does not come up, say why."""
+    """Start the installed kubelet; if it does not start, record why."""
     world.why_down = ""
     setup = world.setup
     if not isinstance(setup.kubelet, Kubelet):
@@ -71,7 +71,7 @@ def start_kubelet(world: World) -> None:
 
 
 def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProcess | NotRunning:
-    """Start the managers on the files; or return what keeps them from starting."""
+    """Start the managers on the state files, or return what keeps them from starting."""
     info = machine_info(world)
     started = replace(kubelet, cgroup_version=world.timeline.cgroup_version)
     node = start_node(info, started, fit=True)
@@ -111,7 +111,7 @@ def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProc
 
 
 def machine_info(world: World) -> MachineInfo:
-    """Return what a kubelet is told of the machine as it is now."""
+    """Return the machine as a kubelet sees it now."""
     source = world.timeline.machine
     offline = source.machine.online.mask & ~world.online
     return kubelet_view(without(source.machine, offline)) if offline else source.info
@@ -127,7 +127,7 @@ def state_reader(gates: FeatureGates) -> StateReader:
 
 
 def _readmit(world: World, kubelet: KubeletProcess) -> None:
-    """Take all pods of the node, the oldest first; those that waited for a kubelet come in their turn."""
+    """Process all pods of the node, oldest first, including those that waited for a kubelet."""
     for life in [life for life in world.pods.values() if life.deleted]:
         world.record(EntryKind.REMOVED, "is removed: the kubelet stops its containers", life)
         forget(world, life)
@@ -228,7 +228,7 @@ def _with_cpus(container: Container, count: int) -> ResourceRequirements:
 def _go_on(
     world: World, kubelet: KubeletProcess, life: PodLife, granted: StoredPod, waits: Mapping[str, SavedWait]
 ) -> None:
-    """Keep pending scale-downs that still make sense; the others start over if they are still wanted.
+    """Keep pending scale-downs that are still valid; the others start again if they are still requested.
 
     Rule: the announced redesign of KEP-6122: another boot, or another size asked for since, means a new wait.
     """

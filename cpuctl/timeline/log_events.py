@@ -19,7 +19,7 @@ from cpuctl.timeline.model import BEST_HINT, hints_text
 
 _MOST_NODES = 64
 MAX_EVENTS = 1_000_000
-"""As many events are kept: a node with hundreds of pods writes thousands in a day."""
+"""The maximum number of events: a node with hundreds of pods writes thousands in a day."""
 
 
 class LogEventKind(Enum):
@@ -93,19 +93,19 @@ _KINDS: Mapping[str, LogEventKind] = {
     "RemoveContainer start": LogEventKind.RELEASED,
     "SyncLoop REMOVE": LogEventKind.GONE,
 }
-"""What lines tell, by message."""
+"""The kinds of events, by message."""
 
 _REJECTIONS = re.compile(
     r"TopologyAffinityError|SMTAlignmentError|UnexpectedAdmissionError|OutOf[\w./-]+|PodLevelResourcesNotSupported"
 )
-"""Reasons of events that come with a rejection: other warnings about pods are of their lives."""
+"""Reasons of events that belong to a rejection: other warnings about pods concern later stages."""
 _PLEG_UID = re.compile(r'"?ID"?:\s*"?([\w-]+)')
 
 
 def read_events(text: str, source: str) -> Iterator[LogEvent]:
-    """Yield what a log tells, in its order; times never go back, as lines of several threads may.
+    """Yield the events of a log, in its order; times never go back, although lines of several threads may.
 
-    Raise InputError for CPUs that are no list, and for more events than anybody can look through.
+    Raise InputError for invalid CPU lists, and for more than the maximum number of events.
     """
     latest, count = 0, 0
     for line in read_log(text):
@@ -164,7 +164,7 @@ _HINTS = re.compile(r'"?(?P<resource>[\w./-]+)"?: ?\[(?P<hints>(?:[^\[\]]*NUMANo
 
 
 def _hints(line: LogLine) -> Mapping[str, str]:
-    """Read topology hints; a resource without any is left out: of two kinds of none the log tells one."""
+    """Read topology hints; resources without hints are left out: the log shows one kind of none."""
     if line.message == "TopologyHints":
         found = _HINTS.finditer(line.fields.get("hints", ""))
         return {each["resource"]: hints_text(_each_hint(each["hints"])) for each in found}

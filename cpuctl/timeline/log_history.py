@@ -1,7 +1,7 @@
-"""What a kubelet's log tells, as moments of a timeline: what came, and what is expected as the log has it.
+"""A kubelet's log as moments of a timeline: what happened, and what is expected according to the log.
 
 An expectation is what the kubelet did; the replay finds what it should have done. Nothing is invented: pods
-without a manifest are left out, and what the log does not tell is not expected.
+without a manifest are left out, and what the log does not contain is not expected.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ SetupOf = Callable[[str, str], KubeletSetup]
 
 _TOPOLOGY = "TopologyAffinityError"
 _MANAGER_START = re.compile(r"start (?:cpu|memory) manager error: ")
-"""What stands before the errors of managers; how other errors are wrapped differs by release."""
+"""The prefix of errors of managers; how other errors are wrapped differs by release."""
 _DECIDES = frozenset(
     {LogEventKind.CONSIDERED, LogEventKind.HINTED, LogEventKind.AGREED, LogEventKind.KEPT, LogEventKind.RAN}
 )
-"""What only a kubelet does that has started."""
+"""Events that only a started kubelet has."""
 
 
 class LoggedHistory(NamedTuple):
-    """A log as a part of a timeline, and what it has not.
+    """A log as a part of a timeline, and what it lacks.
 
     ``left_out`` are the pods without a manifest with the CPUs that they got, ``kept`` those that had CPUs
-    from a state file which the log does not tell, ``unseen`` the pods of manifests that never came.
+    from a state file which the log does not show, ``unseen`` the pods of manifests that never appeared.
     """
 
     setup: KubeletSetup
@@ -72,7 +72,7 @@ class _Admission:
 def history_of(
     events: Iterable[LogEvent], source: str, pods: Mapping[str, TimelinePod], setup_of: SetupOf
 ) -> LoggedHistory | None:
-    """Put the events of a log, with the pods by full name, into moments; None where it tells nothing."""
+    """Put the events of a log, with the pods by full name, into moments; None if it has no usable events."""
     reading = None
     for event in events:
         if reading is None:
@@ -114,7 +114,7 @@ class _Reading:
         }
 
     def take(self, event: LogEvent) -> None:
-        """Add what an event says."""
+        """Add an event."""
         if event.uid and event.pod:
             self.names[event.uid] = event.pod
         if event.kind is LogEventKind.STARTED or (event.process and event.process != self.process):
@@ -152,7 +152,7 @@ class _Reading:
         self.moments.append(Moment(at.at - self.begin, expect=expected, where=self._place(at)))
 
     def _start(self, event: LogEvent) -> None:
-        """Let another process begin; the first one is there from the beginning."""
+        """Begin another kubelet process; the first one exists from the beginning."""
         self._settle()
         self.process = event.process
         self.start_checked = False
@@ -313,7 +313,7 @@ class _Reading:
 
 
 def _comparable(hints: Mapping[str, Mapping[str, str]], pod: TimelinePod) -> dict[str, Expected]:
-    """Leave out hints for devices, of which a replay knows nothing, and what hints with such come to."""
+    """Leave out hints for devices, which a replay does not know, and results that include them."""
     asks = (
         name
         for container in pod.pod.all_containers

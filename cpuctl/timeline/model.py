@@ -1,4 +1,4 @@
-"""What a timeline says: a node, its kubelet, pods, and what happens when. Times are in nanoseconds."""
+"""The content of a timeline: a node, its kubelet, pods, and what happens when. Times are in nanoseconds."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -25,10 +25,10 @@ ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
 
 
 class KubeletSetup(Record):
-    """A kubelet as it is installed: what it is told, or why it cannot load that.
+    """An installed kubelet: its configuration, or why it cannot load it.
 
-    ``preview``: the gate of KEP-5554 brings its allocator, whichever the release. ``grace_of_pods``: the
-    delay comes from the pods' own field, as announced, and a wait outlasts a restart.
+    ``preview``: the gate of KEP-5554 enables its allocator in any release. ``grace_of_pods``: the delay comes
+    from the pods' own field, as announced, and a pending delay continues after a restart.
     """
 
     kubelet: Kubelet | StartRefused | KubeletFault
@@ -48,14 +48,14 @@ class KubeletSetup(Record):
 
 
 class ApiServer(Record):
-    """The API server: its release and gates; ``validates`` is False where pods are taken as they are."""
+    """The API server, its release and gates; without ``validates``, pods are accepted as they are."""
 
     gates: FeatureGates
     validates: bool = True
 
     @property
     def knows_assigned_cpuset(self) -> bool:
-        """Whether its release has ``assigned.cpuset`` at all."""
+        """Whether its release knows ``assigned.cpuset``."""
         return self.gates.stage(ASSIGNED_CPUSET_GATE) is not None
 
     @property
@@ -65,7 +65,7 @@ class ApiServer(Record):
 
 
 BEST_HINT = "best"
-"""What stands for the hint that all come to, among those for resources."""
+"""The key of the merged hint, among those for resources."""
 
 
 def hint_text(nodes: int | None, *, preferred: bool) -> str:
@@ -83,14 +83,14 @@ def hints_text(hints: Iterable[tuple[int | None, bool]]) -> str:
 
 
 class TimelinePod(Record):
-    """A pod of a manifest; ``exposed`` are the containers whose ``assigned.cpuset`` a volume tells."""
+    """A pod of a manifest; ``exposed`` are the containers whose ``assigned.cpuset`` is in a volume."""
 
     pod: Pod
     exposed: frozenset[str] = frozenset()
 
 
 class Admit(Record):
-    """A pod is created on the node, or (``scheduled``) as soon as the scheduler sees room for it there.
+    """A pod is created on the node, or (``scheduled``) as soon as it fits there according to the scheduler.
 
     Its containers run at once, init containers having ended, unless *start* is False.
     """
@@ -101,7 +101,7 @@ class Admit(Record):
 
 
 class Resize(Record):
-    """Containers of a pod are to have other resources: ``PATCH`` of its subresource ``resize``."""
+    """Containers of a pod get other resources: ``PATCH`` of its subresource ``resize``."""
 
     pod: str
     resources: Mapping[str, ResourceRequirements]
@@ -142,7 +142,7 @@ class KubeletAction(StrEnum):
 
 
 class KubeletEvent(Record):
-    """The kubelet stops, or starts with a setup; *takes* is how long it is away in between."""
+    """The kubelet stops, or starts with a setup; *takes* is how long it is stopped in between."""
 
     action: KubeletAction
     setup: KubeletSetup
@@ -163,16 +163,16 @@ class HotplugEvent(Record):
 
 
 class StateFileEdit(Record):
-    """Somebody edits a state file: deletes it (``text`` None), or replaces it."""
+    """A state file is edited: deleted (``text`` None), or replaced."""
 
     file: str
     text: str | None = None
 
 
 class StateFilePatch(Record):
-    """Somebody changes what ``cpu_manager_state`` says, with the right checksum.
+    """The content of ``cpu_manager_state`` is changed, with the correct checksum.
 
-    ``entries`` are CPUs (masks) by the full name of a pod and container, None for an entry that goes.
+    ``entries`` are CPUs (masks) by the full name of a pod and container, None for an entry that is removed.
     """
 
     default: int | None = None
@@ -193,11 +193,11 @@ Event: TypeAlias = (
 )
 
 Expected: TypeAlias = "Mapping[str, Expected] | str | int | bool | None"
-"""What is expected: a part of what ``views`` tells, in the same words."""
+"""What is expected: a part of what ``views`` returns, in the same form."""
 
 
 class Moment(Record):
-    """At a time something happens, or is expected, or both; ``where`` is the place in the file or the log."""
+    """What happens or is expected at a time; ``where`` is the place in the file or the log."""
 
     at: int
     event: Event | None = None
@@ -206,7 +206,7 @@ class Moment(Record):
 
 
 class Timing(Record):
-    """What takes how long.
+    """How long each step takes.
 
     ``volume_sync`` passes from a pod's sync to the new content of its volumes (a kubelet looks every 100 ms:
     ``pkg/kubelet/volumemanager/volume_manager.go``), ``pod_sync`` from a reason to sync a pod until that
@@ -219,20 +219,20 @@ class Timing(Record):
 
 
 class InPlace(Protocol):
-    """A policy that decides in the kubelet's place, to see what would come of it."""
+    """A policy that decides instead of the kubelet, for what-if replays."""
 
     def attach(self, node: "Node", source: MachineSource, kubelet: Kubelet) -> None:
-        """Put it in the kubelet's place on a node."""
+        """Let it decide on a node instead of the kubelet."""
 
 
 class Timeline(Record):
     """A whole timeline; ``moments`` are in order of time. ``running``: a kubelet starts with it.
 
-    ``defers_actual``: a pod's status tells its new resources only when its CPU sets are applied, as
-    KEP-6122 asks; False shows what comes of it otherwise. ``log`` names the log that it is made of.
-    ``dra`` decides on claims of pods, and ``claims`` serves them, None where no pod has any. ``in_place`` is
-    what decides in the place of every kubelet that starts, None for kubelets as there are. ``assumed`` says
-    why another release than the default is taken for the kubelet's, where the timeline names none.
+    ``defers_actual``: a pod's status shows its new resources only when its CPU sets are applied, as KEP-6122
+    requires; False shows what would happen otherwise. ``log`` names the log that it is made of. ``dra``
+    decides on claims of pods, and ``claims`` serves them, None if no pod has any. ``in_place`` is what
+    decides instead of every kubelet that starts, None for real kubelets. ``assumed`` says why a release other
+    than the default is assumed for the kubelet, if the timeline names none.
     """
 
     machine: MachineSource

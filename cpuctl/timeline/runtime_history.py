@@ -1,7 +1,7 @@
-"""What a runtime was asked, as moments of a timeline: pods that came, as far as their containers show them.
+"""A runtime's requests as moments of a timeline: the pods, as far as their containers show them.
 
-A container's shares, quota and memory limit tell what its pod requested, where a kubelet writes that; what it
-writes nowhere stays unknown, and is named. Expected are the CPU sets that the kubelet asked for.
+A container's shares, quota and memory limit show what its pod requested, if the kubelet writes them; requests
+that it does not write stay unknown and are listed. Expected are the CPU sets that the kubelet asked for.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from cpuctl.timeline.model import Admit, ContainerEvent, Event, Expected, Moment
 from cpuctl.timeline.runtime_log import Objects, RuntimeRequest, member, number_of, text_of
 
 _LEAST_SHARES, _MOST_SHARES = shares_of(0), shares_of(256_000)
-"""What a kubelet writes for no request, and for 256 CPUs or more."""
+"""The shares that a kubelet writes for no request, and for 256 CPUs or more."""
 _GUARANTEED_SCORE, _BEST_EFFORT_SCORE = -997, 1000
 _PAGES = {"KB": "Ki", "MB": "Mi", "GB": "Gi"}
 _CALM = 10 * SECOND
-"""The shared pool is compared where no pod comes or goes so close: sandboxes take their time, and so does the
-kubelet's loop."""
+"""The shared pool is compared only if no pod is added or removed within this time: sandboxes and the
+kubelet's loop take time.
+"""
 
 
 class RuntimeHistory(NamedTuple):
-    """A log of requests as a part of a timeline, and what it has not.
+    """A log of requests as a part of a timeline, and what it lacks.
 
     ``pods`` are by full name. As many pods as ``running`` tells were there when the log began, and come with
     the first moments; ``assigned`` are the CPUs that containers had then, by UID and container. ``made`` are
     the pods that no manifest was given for, of these ``taken_as_init`` have containers that had ended before
-    another came, ``without_memory`` requests that nothing tells, and ``capped`` shares that stand for 256
-    CPUs or more. ``unseen`` are manifests whose pod never came.
+    another came, ``without_memory`` requests that nothing shows, and ``capped`` shares that stand for 256
+    CPUs or more. ``unseen`` are manifests whose pod never appeared.
     """
 
     moments: tuple[Moment, ...]
@@ -89,7 +90,7 @@ class _LoggedPod:
 def runtime_history(
     requests: Sequence[RuntimeRequest], source: str, manifests: Mapping[str, TimelinePod]
 ) -> RuntimeHistory | None:
-    """Put requests into moments, with manifests by full name; None where they tell of no pod."""
+    """Put requests into moments, with manifests by full name; None if they concern no pod."""
     reading = _Reading(source)
     for place, request in enumerate(requests):
         reading.take(place, request)

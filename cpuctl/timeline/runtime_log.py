@@ -1,9 +1,8 @@
-"""What the plugin ``logger`` of the Node Resource Interface writes of a runtime's requests, as events.
+"""The log of the Node Resource Interface plugin ``logger``, with a runtime's requests as events.
 
 Rule: ``plugins/logger`` of containerd/nri 8ec8b28: every object of a request is YAML, a line of it in each
 line of the log, behind the request's name. The log is logrus' text: ``time="..." level=info msg="..."``, or
-on a terminal ``INFO   [0012] ...``; what stands before that (``kubectl logs --timestamps``, a journal) is
-passed over.
+on a terminal ``INFO [0012] ...``; any prefix (``kubectl logs --timestamps``, a journal) is ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from cpuctl.messages.log_lines import MOST_CHARACTERS, unquoted
 from cpuctl.records import Record
 
 MAX_REQUESTS = 200_000
-"""As many requests are kept: a busy node has some thousands in a day."""
+"""The maximum number of requests: a busy node has some thousands in a day."""
 _WRITTEN = re.compile(r'(?:^|\s)time="(?P<time>[^"]{1,64})" level=\w+ msg=(?P<said>"(?:[^"\\]|\\.)*+"|\S+)')
 _SHOWN = re.compile(
     r"(?:^|\s|\x1b\[\d+m)INFO\s*(?:\x1b\[0m)?\[(?P<seconds>\d{4,9})\](?:\x1b\[0m)? ?(?P<said>.*)"
@@ -44,14 +43,14 @@ class RuntimeRequest(Record):
 
 
 def is_runtime_log(text: str) -> bool:
-    """Determine by its beginning whether a text is such a log."""
+    """Determine from its beginning whether a text is such a log."""
     return next(read_requests(text[:MOST_CHARACTERS], ""), None) is not None
 
 
 def read_requests(text: str, source: str) -> Iterator[RuntimeRequest]:
     """Yield the requests of a log in their order; times never go back.
 
-    What is cut off before its beginning is left out. Raise InputError for more than anybody looks through.
+    What is cut off before its beginning is left out. Raise InputError for more than the maximum.
     """
     request: RuntimeRequest | None = None
     lines: list[str] | None = None
@@ -119,7 +118,7 @@ class Objects:
     def of(self, request: RuntimeRequest, name: str) -> Value:
         """Return an object of a request, None where it has none.
 
-        Raise InputError for what is no YAML, as where a log is cut off.
+        Raise InputError for invalid YAML, for example in a truncated log.
         """
         text = "\n".join(request.objects.get(name, ()))
         if text.strip() in ("", "null"):

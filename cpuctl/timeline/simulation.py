@@ -1,4 +1,4 @@
-"""A timeline comes to pass: what is due happens in its order, then what the timeline says, then what follows.
+"""The simulation of a timeline: what is due happens first, then events, then what follows from them.
 
 Time is a number: an hour without events takes no longer than a second. At one moment the kubelet's own work
 comes first; each event sees what those before it have done, and each expectation all that takes no time.
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from cpuctl.timeline.report.runtime_calls import RuntimeCalls
 
 MAX_STEPS = 1_000_000
-"""Passes, syncs and the like of a replay: beyond, a timeline asks for something else than it wants."""
+"""The maximum number of passes and syncs of a replay: more are a mistake in the timeline."""
 
 
 class Simulation:
     """A world and what has been found in it so far.
 
     ``checked`` counts expectations, ``settled`` the entries whose consequences have been drawn. ``calls``
-    collects what a plugin of the runtime would answer, where that is wanted.
+    collects what a plugin of the runtime would answer, if requested.
     """
 
     def __init__(self, timeline: Timeline, calls: RuntimeCalls | None = None) -> None:
@@ -50,7 +50,7 @@ class Simulation:
         self._settle()
 
     def play(self, moments: Sequence[Moment], until: int) -> Iterator[int]:
-        """Let moments come to pass, up to a time; yield the time after every step."""
+        """Simulate moments up to a time; yield the time after every step."""
         for moment in moments:
             yield from self._advance(moment.at)
             if moment.event is not None:

@@ -1,9 +1,9 @@
-"""A capture that can be given away: names and ids replaced, everything that decides on CPUs kept.
+"""A capture that can be shared: names and IDs replaced, everything that decides on CPUs kept.
 
-Equal names get equal pseudonyms, which count up in the order of first use, so that nothing leads back from
-one: a digest would keep no secret, since names can be guessed. Of control groups and commands, of which a
-node is full, the names that every node knows stay. Checksums of state files cover the names, so they become
-0, which readers of the older formats take for "not checked".
+Equal names get equal pseudonyms, which count up in the order of first use, so that nothing leads back to the
+original: a digest would not keep a secret, since names can be guessed. Cgroup and command names that every
+node has are kept. Checksums of state files cover the names, so they become 0, which readers of the older
+formats treat as "not checked".
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Pseudonyms:
         self._issued: set[str] = set()
 
     def name(self, kind: str, name: str) -> str:
-        """Return ``kind1``, ``kind2``, ...; nothing stays nothing."""
+        """Return ``kind1``, ``kind2``, ...; an empty name stays empty."""
         return f"{kind}{self._number(kind, name)}" if name else ""
 
     def pod_uid(self, uid: str) -> str:
@@ -60,7 +60,7 @@ class Pseudonyms:
         return self._issue(text.replace("-", "_") if "_" in uid else text)
 
     def identifier(self, text: str) -> str:
-        """Return a container id (64 digits) for one, a pod's UID for everything else."""
+        """Return a container ID (64 digits) for a container ID, a pod's UID for everything else."""
         if _CONTAINER_ID.fullmatch(text):
             return self._issue(f"{self._number('container id', text):064x}")
         return self.pod_uid(text)
@@ -104,7 +104,7 @@ _KNOWN_KERNEL_THREADS = re.compile(
 
 
 class AnonymousNames:
-    """What names become; well-known ones stay, so that a capture can still be understood."""
+    """The replacements of names; well-known names are kept, so that a capture can still be understood."""
 
     def __init__(self) -> None:
         self.pseudonyms = Pseudonyms()
@@ -119,7 +119,7 @@ class AnonymousNames:
         return "/".join(self._component(name) for name in path.split("/"))
 
     def file(self, path: str) -> str:
-        """Replace what a file's path says beyond the kernel's own names."""
+        """Replace the parts of a file's path that are not the kernel's own names."""
         if path.startswith(f"{CONTAINER_LOGS}/"):
             return self._log(path.removeprefix(f"{CONTAINER_LOGS}/"))
         if in_downward_api_volume(path):
@@ -182,7 +182,7 @@ _NAMES = {
 }
 """What a member names, alone, in a list, or in lists by something that may be known."""
 _SECRETS = frozenset({"allocresp", "resourcehandles"})
-"""What plugins and drivers have said: nobody knows what is in it, and no decision depends on it."""
+"""Data of plugins and drivers: its content is unknown, and no decision depends on it."""
 _CONTAINERS = "ContainerResources"
 _NESTED_TEXT = "data"
 _CHECKSUM = "checksum"
@@ -191,7 +191,7 @@ _CHECKSUM = "checksum"
 def anonymous_state(text: str, pseudonyms: Pseudonyms) -> str:
     """Replace pod UIDs, container ids and container names.
 
-    Raise ValueError where the text is no JSON: what its names are cannot be told then.
+    Raise ValueError if the text is not JSON, because its names cannot be found then.
     """
     try:
         value = _replaced(json.loads(text), pseudonyms)
@@ -322,7 +322,7 @@ def _content(path: str, content: Content, names: AnonymousNames) -> Content:
 
 
 def _settings(text: str, names: AnonymousNames) -> str:
-    """Replace names of units, and leave out of which file it is where people choose its name."""
+    """Replace names of units, and leave out file names that are chosen by users."""
     found = (CpuSetting(**json.loads(line)) for line in text.splitlines())
     return setting_lines(
         tuple(

@@ -33,7 +33,7 @@ class Capture(NamedTuple):
 def make_capture(collected: Collected, *, cpuctl: str, recorded_at: str = "") -> Capture:
     """Describe what was collected; the same input gives the same capture.
 
-    *cpuctl* is the version that records, *recorded_at* the time where it is wanted.
+    *cpuctl* is the version that records, *recorded_at* the time, if requested.
     """
     files = {**collected.members, PROCESSES: process_lines(collected.processes)}
     members = sorted(files.items())

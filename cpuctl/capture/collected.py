@@ -1,4 +1,4 @@
-"""What is recorded of a node, before it becomes an archive, as frozen values; how long the work goes on."""
+"""What is recorded of a node, before it becomes an archive, as frozen values; also the progress."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called often, with what is being recorded and how much of how much is done (0 of 0: not known)."""
+"""Called often, with what is being recorded and how much of the total is done (0 of 0: unknown)."""
 
 
 def no_progress(_area: str, _done: int, _total: int) -> None:
@@ -30,14 +30,14 @@ Content: TypeAlias = "str | Link | None"
 
 
 class Unreadable(Record):
-    """A file that is there and could not be recorded, and why."""
+    """A file that exists but could not be recorded, and why."""
 
     path: str
     reason: str
 
 
 class Area(NamedTuple):
-    """One part of a capture: how many entries it has, what they describe, what the reader must know."""
+    """One part of a capture: how many entries it has, what they describe, and notes for the reader."""
 
     name: "AreaName"
     entries: int
@@ -46,7 +46,7 @@ class Area(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """A thread and where it may run; a list is None where the kernel names none."""
+    """A thread and where it may run; a list is None if the kernel reports none."""
 
     tid: int
     comm: str
@@ -59,8 +59,8 @@ class Process(NamedTuple):
 
     ``user`` is its real user id. ``nested`` says that it lives in a PID namespace of its own, so that the
     paths on its command line may be those of another file tree. ``started`` are clock ticks from boot to its
-    start. ``fixed``: the kernel lets nobody move it to other CPUs. ``memory`` are bytes of its own by NUMA
-    node, None where nobody looked.
+    start. ``fixed``: the kernel does not allow moving it to other CPUs. ``memory`` are its bytes by NUMA
+    node, None if not read.
     """
 
     pid: int
@@ -75,7 +75,7 @@ class Process(NamedTuple):
 
 
 class FileState(StrEnum):
-    """What became of a file that a kubelet reads."""
+    """The result of recording a file that a kubelet reads."""
 
     RECORDED = "recorded"
     ABSENT = "absent"

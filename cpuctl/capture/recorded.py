@@ -17,14 +17,14 @@ _KUBELET_DIRECTORIES = (
     "var/lib/kubelet",
     "var/snap/microk8s",
 )
-"""Without any of these, there is no sign of a kubelet."""
+"""Without any of these, there is no trace of a kubelet."""
 
 
 def recorded_kubelet(tree: Tree, origin: str = "", config_at: str = CONFIG) -> RecordedKubelet:
     """Read what a recording, named *origin*, contains about its kubelet.
 
-    Its configuration stands at *config_at* as far as no flag tells.
-    Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
+    Its configuration is at *config_at* unless a flag says otherwise. Raise InputError, with the place in the
+    manifest, for one that another version of cpuctl wrote, or an invalid one.
     """
     found = _configured(tree, config_at)
     text = tree.read(MANIFEST)
@@ -39,7 +39,7 @@ def recorded_kubelet(tree: Tree, origin: str = "", config_at: str = CONFIG) -> R
 
 
 def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubelet:
-    """Add what the node's own files tell, as of a mounted root: how its kubelet runs, or would."""
+    """Add what the node's own files contain, as under a mounted root: how its kubelet runs, or would run."""
     if found.config is None and not any(map(tree.names, _KUBELET_DIRECTORIES)):
         return found
 
@@ -80,12 +80,12 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
 
 
 def _absent(path: str) -> InputError:
-    """Say that a file is not there; whether the node lacks it, too, a plain tree does not tell."""
+    """Report that a file does not exist; a plain tree does not show whether the node also lacks it."""
     return InputError("no such file: the node does not have it, or it was not recorded", where=path)
 
 
 def _configured(tree: Tree, path: str) -> RecordedKubelet:
-    """Read the configuration; that it cannot be read matters only where no other is named."""
+    """Read the configuration; a failure to read it matters only if no other one is specified."""
     try:
         config = tree.read(path)
     except CpuctlError as error:

@@ -28,8 +28,8 @@ class RecordedDropIns(Record):
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Yield every file's place in the recording and its content.
 
-        Raise InputError where some could not be read when the node was recorded: what holds there is not
-        known.
+        Raise InputError if some could not be read when the node was recorded, because the settings are then
+        unknown.
         """
         if not self.complete:
             raise InputError(

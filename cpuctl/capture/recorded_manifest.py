@@ -18,7 +18,8 @@ from cpuctl.records import replace
 def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: str) -> RecordedKubelet:
     """Add what a manifest says of the kubelet of a recording, called *origin*: nothing where it is not ours.
 
-    Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
+    Raise InputError, with the place in the manifest, for one that another version of cpuctl wrote, or an
+    invalid one.
     """
     manifest = _manifest(text)
     if manifest is None:
@@ -39,7 +40,8 @@ def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: s
 def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
     """Yield what a recording lacks because it could not be read on the node; nothing where no capture is.
 
-    Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
+    Raise InputError, with the place in the manifest, for one that another version of cpuctl wrote, or an
+    invalid one.
     """
     text = tree.read(MANIFEST)
     if text is None or (manifest := _manifest(text)) is None:

@@ -1,9 +1,9 @@
-"""Claims' devices counted as the node's CPUs and memory (KEP-5517), and what pods should ask for beside them.
+"""Claims' devices counted as node CPUs and memory (KEP-5517), and what pods should request besides them.
 
 Rule: alpha, gate DRANodeAllocatableResources: kubernetes pull requests 136725 (1.36: what the scheduler and
 the kubelet's admission count) and 140009 (1.37: cgroups and OOM scores, too), ``dynamicresources`` of both.
-QoS classes do not look at claims. No quota is lifted for CPUs of claims (kubernetes issue 70585).
-What to ask for without the gate: kubernetes-sigs/dra-driver-cpu, ``docs/user/workload-requirements.md``.
+QoS classes do not depend on claims. No quota is lifted for CPUs of claims (kubernetes issue 70585). What to
+request without the gate: kubernetes-sigs/dra-driver-cpu, ``docs/user/workload-requirements.md``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GATE = "DRANodeAllocatableResources"
 
 
 class ClaimRules(NamedTuple):
-    """What the API server and the scheduler know of, by their gates; what they do not is dropped.
+    """The features that the API server and the scheduler have, by their gates; others are dropped.
 
     ``consumable``: devices can be shared, and requests name capacities (DRAConsumableCapacity, KEP-5075);
     ``alternatives``: requests have alternatives (DRAPrioritizedList, KEP-4816); ``counts``: devices may count
@@ -53,7 +53,7 @@ class ClaimRules(NamedTuple):
         )
 
     def counted(self, grants: Iterable[Grant], containers: tuple[str, ...]) -> CountedClaim | None:
-        """Add up what a claim's devices count as; None where they do not. *containers* name the claim."""
+        """Add up what a claim's devices count as; None if they do not count. *containers* name the claim."""
         shares = [(each, share) for each in grants for share in each.device.shares if self._knows(share)]
         if not shares:
             return None
@@ -70,7 +70,7 @@ class ClaimRules(NamedTuple):
         return CountedClaim(containers, amounts, per_pod, per_container)
 
     def objection(self, claim: str, grants: Iterable[Grant], counted: CountedClaim, *, others: bool) -> str:
-        """Return the scheduler's words where it places no pod with a claim that counts; else an empty text.
+        """Return the scheduler's message if it cannot place a pod with a claim that counts; else "".
 
         *others* use the claim already.
         """
@@ -99,7 +99,7 @@ class ClaimRules(NamedTuple):
 
 
 def _amount(grant: Grant, share: NodeShare) -> Quantity | None:
-    """Return what a device counts as by itself; None where it does not."""
+    """Return what a single device counts as; None if it does not count."""
     if share.multiplier is None or not share.capacity:
         return share.multiplier
     consumed = grant.consumed.get(share.capacity)
@@ -110,7 +110,7 @@ def _amount(grant: Grant, share: NodeShare) -> Quantity | None:
 
 
 class Uncovered(NamedTuple):
-    """What a pod's own resources are too small for, in the scheduler's words: how much of how much."""
+    """What a pod's own resources are too small for, in the scheduler's words, with both quantities."""
 
     words: str
     own: Quantity
@@ -151,7 +151,7 @@ def _limit_exceeded(pod: Pod, own: Mapping[str, Quantity]) -> Uncovered | None:
 
 
 class Accounts(NamedTuple):
-    """What a pod comes to with its claims: CPUs in billionths, and cgroup values."""
+    """The total of a pod with its claims: CPUs in billionths, and cgroup values."""
 
     claims: int
     footprint: int
@@ -160,7 +160,7 @@ class Accounts(NamedTuple):
 
 
 def accounts_of(pod: Pod, rules: NodeRules, settings: CgroupSettings) -> Accounts | None:
-    """Work out what a pod comes to, some of whose claims count; None where none counts as CPUs."""
+    """Calculate the total of a pod with claims that count; None if no claim counts as CPUs."""
     counted = [*(each.amounts for each in pod.counted_claims), *(each.per_pod for each in pod.counted_claims)]
     own = sum(each[CPU].nano for each in counted if CPU in each)
     more = sum(
@@ -181,7 +181,7 @@ def accounts_of(pod: Pod, rules: NodeRules, settings: CgroupSettings) -> Account
 
 
 def advice(pod: Pod, cpus: Mapping[str, int], *, counts: bool, raises: bool) -> Iterator[str]:
-    """Yield what is wrong with the CPU that a pod asks for beside claims.
+    """Yield problems of the CPU requests of a pod that also has claims.
 
     *cpus* are the CPUs that the driver gives containers, by their names; they count as the node's by
     themselves (*counts*), and then raise quotas, too (*raises*), or not.
@@ -232,7 +232,7 @@ def _of_limits(container: Container, count: int, *, raises: bool) -> Iterator[st
 
 
 def driver_cpus(claims: Iterable[tuple[tuple[str, ...], int]]) -> dict[str, int]:
-    """Add up CPUs by container: each claim is told with those that name it."""
+    """Add up CPUs by container: each claim comes with the containers that name it."""
     found: dict[str, int] = {}
     for containers, count in claims:
         for name in containers:

@@ -1,9 +1,9 @@
 """Which devices claims get: the scheduler's choice on one node, the first that fits in the order of slices.
 
 Rule: kubernetes ``dynamic-resource-allocation/structured`` at 3d03671. Claims, their requests and the devices
-of a request are tried one after the other, going back where nothing fits. Where not enough devices are left
-that could match, the search goes back at once: the scheduler finds the same, later. It goes through pools in
-no order; here they are in that of their slices.
+of a request are tried one after the other, going back if nothing fits. If too few devices are left that could
+match, the search goes back at once: the scheduler finds the same, later. It goes through pools in random
+order; here they are in the order of their slices.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from cpuctl.phrases import counted
 from cpuctl.quantity import Quantity
 
 MOST_TRIED = 400_000
-"""Devices looked at for the claims of one pod: seconds here. A scheduler gives up, too, after its timeout."""
+"""The maximum number of devices tried for one pod: some seconds. A scheduler also gives up, after its
+timeout.
+"""
 
 
 class Allocated(NamedTuple):
@@ -39,9 +41,10 @@ class Allocated(NamedTuple):
 
 
 class Unsatisfied(NamedTuple):
-    """No choice of devices satisfies all claims: which claim and request cannot be, and why, in numbers.
+    """No choice of devices satisfies all claims: the claim and request that fail, and why, in numbers.
 
-    ``scheduler`` are the scheduler's own words, where it has others than for all that cannot be allocated.
+    ``scheduler`` is the scheduler's own message, if it is more specific than that it cannot allocate all
+    claims.
     """
 
     claim: str
@@ -59,7 +62,7 @@ Allocation = Allocated | Unsatisfied | Undetermined
 
 
 class Books(Copied):
-    """Which devices, and what of those that are shared, is in use by claims."""
+    """Which devices, and which part of shared devices, are in use by claims."""
 
     def __init__(self) -> None:
         self.taken: set[tuple[str, str, str]] = set()
@@ -116,7 +119,7 @@ class _TooManyTriedError(Exception):
 
 
 class _CannotBeError(Exception):
-    """No choice of other devices helps: the scheduler gives up."""
+    """No other choice of devices helps: the scheduler gives up."""
 
     def __init__(self, found: Unsatisfied) -> None:
         super().__init__(found.why)
@@ -138,9 +141,9 @@ class _Need(NamedTuple):
 
 
 def allocate(claims: Sequence[Claim], inventory: Inventory, books: Books, selectors: Selectors) -> Allocation:
-    """Choose devices for all claims of a pod; nothing is booked.
+    """Choose devices for all claims of a pod, without allocating them.
 
-    It is undetermined where a selector is not understood, or something is asked for that is not looked at.
+    It is undetermined if a selector is not understood, or something is requested that is not supported here.
     """
     try:
         needs = [[_needs(claim, each, inventory, selectors) for each in claim.requests] for claim in claims]
@@ -359,7 +362,7 @@ class _Search:
 
 
 class CapacityLeft(NamedTuple):
-    """A capacity of devices of which as much is ``asked``; what is left of it, in billionths.
+    """A capacity of devices, the quantity that is ``asked``, and what is left of it, in billionths.
 
     That is the ``most`` on one device, and what is ``left`` on all of them together, of a ``total``.
     """
@@ -376,7 +379,7 @@ def capacities_left(
 ) -> Iterator[CapacityLeft]:
     """Report what is left of the capacities of these *names*, each of which some device has.
 
-    What a request comes to may differ: without an amount of its own it is a device's default, or all of it.
+    The consumption of a request may differ: without a quantity, it is a device's default, or all of it.
     """
     for name in dict.fromkeys(names):
         alike: dict[Quantity, list[Device]] = {}
@@ -390,7 +393,7 @@ def capacities_left(
 
 
 def _capacities(need: _Need, devices: Sequence[Device], books: Books) -> str:
-    """Say what is asked of each device, and the most that is left on one."""
+    """Describe what is requested from each device, and the most that is left on one."""
     names = (name for device in devices for name in device.capacity)
     shortages = (
         f"{each.name}: {each.asked} requested, at most {number_text(each.most)} left on one device"

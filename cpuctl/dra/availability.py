@@ -1,4 +1,4 @@
-"""How the devices of a node stand to a pod's claims: how many match, how many are free, and who has them."""
+"""The devices of a node for a pod's claims: how many match, how many are free, and which claims hold them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cpuctl.pods.model import Pod
 
 
 class DeviceAvailability(NamedTuple):
-    """The devices of a driver next to one NUMA node (None: it tells none), for one request of a claim.
+    """The devices of a driver next to one NUMA node (None: not reported), for one request of a claim.
 
-    ``matching`` is None where nobody can tell. Free are those that match and that no claim has for itself.
+    ``matching`` is None if it is unknown. Free devices match and are not used exclusively by a claim.
     """
 
     claim: str
@@ -71,7 +71,7 @@ def _of_request(
 
 
 def _matching(claims: NodeClaims, request: DeviceRequest, devices: Sequence[Device]) -> list[Device] | None:
-    """Return the devices that match, None where a selector cannot be evaluated."""
+    """Return the devices that match, None if a selector cannot be evaluated."""
     device_class = claims.inventory.classes.get(request.class_name)
     if device_class is None:
         return None

@@ -1,4 +1,4 @@
-"""The file in which the driver ``dra.cpu`` tells runtimes of prepared claims: a CDI specification, JSON.
+"""The file in which the driver ``dra.cpu`` describes prepared claims to runtimes: a CDI specification, JSON.
 
 Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver/cdi.go``: one device a claim, whose variable
 has its CPUs; the driver itself reads them back when it starts.
@@ -26,7 +26,7 @@ class CDIFile(NamedTuple):
 
 
 def read_cdi(files: Tree | None) -> CDIFile | None:
-    """Read the driver's file; None where there is none. Raise InputError for one that makes no sense."""
+    """Read the driver's file; None if there is none. Raise InputError for an invalid one."""
     found = prepared_claims_file(files.read) if files is not None else None
     if found is None:
         return None
@@ -37,7 +37,7 @@ def read_cdi(files: Tree | None) -> CDIFile | None:
 def decode_cdi(text: str, path: str) -> dict[str, CPUSet]:
     """Read the claims of a specification; an empty file has none, as to the driver.
 
-    Raise InputError with its place for what makes no sense.
+    Raise InputError with its place for invalid content.
     """
     claims: dict[str, CPUSet] = {}
     for document in load_documents(text, path) if text.strip() else ():

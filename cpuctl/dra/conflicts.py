@@ -1,4 +1,4 @@
-"""What goes wrong where the driver ``dra.cpu`` and a kubelet share a node: said before it happens.
+"""Conflicts of the driver ``dra.cpu`` and a kubelet that share a node, reported before they happen.
 
 Rule: kubernetes-sigs/dra-driver-cpu at de98098, README and ``docs/user/configuration.md``.
 """
@@ -16,9 +16,9 @@ from cpuctl.kubelet.reservations import kube_reserved, listed_cpus, system_reser
 
 
 class Conflict(NamedTuple):
-    """What does not go together, by a ``code``, and the kubelet's ``setting`` that has a part in it.
+    """A conflict, with a ``code``, and the kubelet's ``setting`` that is involved.
 
-    ``breaks`` where CPUs are given away twice.
+    ``breaks`` if CPUs are assigned twice.
     """
 
     code: str
@@ -30,9 +30,9 @@ class Conflict(NamedTuple):
 def conflicts(
     machine: DriverMachine, settings: DriverSettings, kubelet: KubeletConfiguration | None
 ) -> Iterator[Conflict]:
-    """Yield what contradicts itself between the two, and what claims of individual CPUs cannot have.
+    """Yield the contradictions between the two, and the limits of claims for individual CPUs.
 
-    The kubelet is None where nobody knows what it is told.
+    The kubelet is None if its configuration is unknown.
     """
     if kubelet is not None:
         yield from static_conflict(kubelet)
@@ -49,7 +49,7 @@ def conflicts(
 
 
 def static_conflict(kubelet: KubeletConfiguration) -> Iterator[Conflict]:
-    """Report a CPU Manager that gives CPUs away, too."""
+    """Report a CPU Manager that also assigns CPUs."""
     if kubelet.cpu_manager_policy == "static":
         yield Conflict(
             "driver-static-policy",
@@ -64,7 +64,7 @@ def static_conflict(kubelet: KubeletConfiguration) -> Iterator[Conflict]:
 def _reservations(
     machine: DriverMachine, settings: DriverSettings, kubelet: KubeletConfiguration
 ) -> Iterator[Conflict]:
-    """Compare what both keep from pods; the kubelet counts CPUs, and with a list says which."""
+    """Compare what both reserve; the kubelet has a number of CPUs, or a list of them."""
     try:
         listed = listed_cpus(kubelet, machine.online)
         amounts = (kube_reserved(kubelet, listed).get("cpu"), system_reserved(kubelet, listed).get("cpu"))

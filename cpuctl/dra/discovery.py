@@ -1,4 +1,4 @@
-"""What the driver ``dra.cpu`` reads of a node beside the topology of its CPUs.
+"""What the driver ``dra.cpu`` reads from a node in addition to the topology of its CPUs.
 
 Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/cpuinfo`` and ``pkg/pcie``.
 """
@@ -20,10 +20,10 @@ _SMT = {"on": True, "off": False, "forceoff": False, "notsupported": False, "not
 
 
 def discover(machine: Machine, files: Tree | None, *, pcie_roots: bool = False) -> DriverMachine:
-    """Return a machine as the driver sees it; raise InputError for a file that makes no sense.
+    """Return a machine as the driver sees it; raise InputError for an invalid file.
 
-    Only a driver that exposes *pcie_roots* reads them, on amd64. Without *files*, where a machine is only
-    described, there are none, and its cores tell about SMT.
+    Only a driver that exposes *pcie_roots* reads them, on amd64. Without *files*, if a machine is only
+    described, there are none, and its cores determine SMT.
     """
     if files is None:
         return DriverMachine.discover(machine)
@@ -38,7 +38,7 @@ def discover(machine: Machine, files: Tree | None, *, pcie_roots: bool = False) 
 
 
 def _cacheless(machine: Machine, files: Tree) -> CPUSet:
-    """Name the CPUs without a directory of caches; none where it is caches that were not recorded."""
+    """Name the CPUs without a directory of caches; none if caches were not recorded."""
     if not machine.caches:
         return CPUSet()
     return CPUSet.of(
@@ -60,5 +60,5 @@ def _pcie_roots(tree: Tree) -> dict[str, CPUSet]:
 
 
 def node_name(files: Tree | None) -> str:
-    """Name the node as a kubelet does without --hostname-override; empty where nothing tells."""
+    """Name the node as a kubelet does without --hostname-override; empty if unknown."""
     return ((files.read("etc/hostname") if files else None) or "").strip().lower()

@@ -1,4 +1,4 @@
-"""The driver ``dra.cpu`` as values: how it is set up, and what it makes of a machine.
+"""The driver ``dra.cpu`` as values: its configuration, and how it divides a machine into devices.
 
 Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/cpuinfo`` and ``internal/driverconfig``.
 """
@@ -37,7 +37,7 @@ class GroupBy(StrEnum):
 
 
 class DriverSettings(NamedTuple):
-    """The driver's configuration, as far as it decides on devices; the defaults are the driver's.
+    """The part of the driver's configuration that determines devices; the defaults are the driver's.
 
     ``reserved`` CPUs are in no slice, and no container of the driver's node runs on them.
     """
@@ -94,7 +94,7 @@ class DriverMachine(_Discovered):
         pcie_roots: Mapping[str, CPUSet] | None = None,
         cacheless: CPUSet = _NONE,
     ) -> DriverMachine:
-        """Label every CPU; *smt_control* is what ``smt/control`` says, None where it says nothing.
+        """Label every CPU; *smt_control* is the content of ``smt/control``, None if there is none.
 
         *cacheless* CPUs have no directory of caches, not even an empty one.
         """
@@ -137,7 +137,7 @@ class DriverMachine(_Discovered):
 
     @cached_property
     def physical_cores(self) -> tuple[tuple[DriverCPU, ...], ...]:
-        """The CPUs of every core, as sockets, clusters and core ids tell cores apart; by lowest CPU."""
+        """The CPUs of every core, as distinguished by socket, cluster and core id; by lowest CPU."""
         cores: dict[tuple[int, int, int], list[DriverCPU]] = defaultdict(list)
         for cpu in self.cpus.values():
             cores[cpu.physical_core].append(cpu)
@@ -145,7 +145,7 @@ class DriverMachine(_Discovered):
 
     @cached_property
     def repeated_core_ids(self) -> tuple[int, ...]:
-        """Core ids that stand for more than one core: the driver takes these cores for one when it picks."""
+        """Core ids that several cores share: the driver treats these cores as one when it picks CPUs."""
         seen: dict[int, int] = defaultdict(int)
         for core in self.physical_cores:
             seen[core[0].core] += 1
@@ -182,7 +182,7 @@ def _driver_cpu(machine: Machine, cpu: CPU) -> DriverCPU:
 
 
 def _core_type(machine: Machine, cpu: int) -> str:
-    """Return the kind of a core; only what the kernel names counts, as ``/sys/devices/cpu_atom/cpus``."""
+    """Return the kind of a core as the kernel reports it, for example in ``/sys/devices/cpu_atom/cpus``."""
     if machine.efficiency_cpus is None:
         return "standard"
     return "e-core" if cpu in machine.efficiency_cpus else "p-core"

@@ -1,4 +1,4 @@
-"""Claims, classes and devices as frozen values (``resource.k8s.io/v1``), as far as they decide."""
+"""Claims, classes and devices as frozen values: the part of ``resource.k8s.io/v1`` that matters here."""
 
 from __future__ import annotations
 
@@ -32,18 +32,17 @@ class RequestPolicy(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """How much of something a device has, and what may be asked of it."""
+    """A capacity of a device, and the quantities that can be requested from it."""
 
     value: Quantity
     policy: RequestPolicy | None = None
 
 
 class NodeShare(NamedTuple):
-    """What of a resource of the node a device counts as (KEP-5517): for each, or for each unit of a capacity.
+    """How much of a node resource a device counts as (KEP-5517): per device, or per unit of a capacity.
 
-    ``multiplier`` is None where only something comes on top: for every pod, for every container that names
-    the claim. ``old``: as 1.36 has it (``nodeAllocatableResourceMappings``); later releases have other
-    members.
+    ``multiplier`` is None if there is only overhead: for every pod, for every container that names the claim.
+    ``old``: as 1.36 has it (``nodeAllocatableResourceMappings``); later releases have other members.
     """
 
     resource: str
@@ -66,7 +65,8 @@ class Device(NamedTuple):
     """One device of a slice; attributes have a domain in their names, capacities are named as published.
 
     ``allows_many`` devices are shared by claims, each of which consumes some capacity. ``unsupported`` names
-    what of the device is not understood here, empty where all is. ``shares`` are what it counts as.
+    the part of the device that is not supported here, empty if there is none. ``shares`` are what it counts
+    as.
     """
 
     driver: str
@@ -87,7 +87,7 @@ class Device(NamedTuple):
 class DeviceRequest(NamedTuple):
     """One request, or one of the alternatives (``firstAvailable``) of a request.
 
-    ``selectors`` are CEL expressions. ``unsupported`` names what of it is not understood here.
+    ``selectors`` are CEL expressions. ``unsupported`` names the part of it that is not supported here.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Result(NamedTuple):
 class Claim(NamedTuple):
     """A ResourceClaim, or what a template makes for a pod; ``str(origin)`` is where it was read.
 
-    ``results`` are the devices that it has been allocated already, None where it has not; ``users`` the UIDs
+    ``results`` are the devices that are already allocated to it, None if there are none; ``users`` the UIDs
     of the pods that it is reserved for. One that was made from a template belongs to a pod (``owner``, its
     UID), which calls it ``pod_claim``.
     """

@@ -1,4 +1,4 @@
-"""Claims on one node: allocated as pods come, prepared as they start, free again when they are gone.
+"""Claims on one node: allocated as pods are scheduled, prepared as they start, freed when they are gone.
 
 Rule: kubernetes ``scheduler/framework/plugins/dynamicresources`` and kubernetes-sigs/dra-driver-cpu at
 de98098, ``pkg/driver``.
@@ -31,8 +31,8 @@ Key = tuple[str, str]
 class ClaimOutcome(NamedTuple):
     """A claim of a pod: its name there and its own, its devices, and the CPUs that the driver gives for them.
 
-    ``containers`` are those that name it, by whichever of the pod's names for it. ``prepared`` is None where
-    the driver has not been asked, or none of the devices is its own.
+    ``containers`` are those that name it, by whichever of the pod's names for it. ``prepared`` is None if the
+    driver has not been called, or if none of the devices belongs to it.
     """
 
     name: str
@@ -49,7 +49,7 @@ class ClaimOutcome(NamedTuple):
 
 
 class PodClaims(NamedTuple):
-    """What comes of a pod's claims; where they are not satisfied, or nobody knows, ``why`` says so.
+    """The result for a pod's claims; if they are not satisfied, or if it is unknown, ``why`` has the reason.
 
     ``problem`` is why the pod does not start although its claims are allocated. ``counted`` are those of its
     claims that count as the node's resources.
@@ -71,7 +71,7 @@ class PodClaims(NamedTuple):
 
     @property
     def unknown(self) -> Undetermined | None:
-        """Why the CPUs of a claim are not known although its devices are; None where they are known."""
+        """Why the CPUs of a claim are unknown although its devices are known; None if they are known."""
         doubts = (each.prepared for each in self.claims)
         return next((each for each in doubts if isinstance(each, Undetermined)), None)
 
@@ -79,7 +79,7 @@ class PodClaims(NamedTuple):
 class _Held(NamedTuple):
     """A claim that is allocated: its devices, the pods that use it (UIDs), and the CPUs if it is prepared.
 
-    ``holder`` says whose it is by then, ``holder_uid`` which pod's, where that is known.
+    ``holder`` names the pod or container that holds it, ``holder_uid`` is the pod's UID, if known.
     """
 
     claim: Claim
@@ -91,11 +91,11 @@ class _Held(NamedTuple):
 
 
 class _UnknownError(Exception):
-    """What becomes of a pod's claims is not known."""
+    """The result for a pod's claims is unknown."""
 
 
 class _ElsewhereError(Exception):
-    """The pod cannot come here, or its claim is never stored."""
+    """The pod cannot run on this node, or its claim is never stored."""
 
     def __init__(self, claim: Claim, request: str, why: str) -> None:
         super().__init__(why)
@@ -103,10 +103,10 @@ class _ElsewhereError(Exception):
 
 
 class NodeClaims(Copied):
-    """The claims of the pods of a node (``name``), and who has what; copies go their own way.
+    """The claims of the pods of a node (``name``), and what they hold; copies are independent.
 
-    ``unknown`` are drivers of whose devices nobody knows whether they are the node's; ``kubelet`` is how the
-    kubelet looks at pods, ``cgroups`` what it is told about cgroups.
+    ``unknown`` are drivers whose devices may or may not be on the node; ``kubelet`` is how the kubelet
+    evaluates pods, ``cgroups`` its cgroup settings.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class NodeClaims(Copied):
         self.untold = ""
 
     def know_drivers(self, drivers: Iterable[str]) -> None:
-        """Take it that all slices of some drivers are told: where none is for the node, it has no device."""
+        """Assume that all slices of some drivers are known: if none is for the node, it has no device."""
         self._drivers |= frozenset(drivers)
 
     def resume(self, pods: Iterable[Pod], cpus_of: Callable[[str], CPUSet | None]) -> None:
@@ -166,12 +166,12 @@ class NodeClaims(Copied):
         self.take_over(pods)
 
     def take_over(self, pods: Iterable[Pod]) -> None:
-        """Let pods that run use the claims that they name."""
+        """Let running pods use the claims that they name."""
         for pod in pods:
             self._take_over(pod)
 
     def learn(self, other: NodeClaims) -> None:
-        """Learn of what *other* knows beside: objects, devices, and what of them is allocated.
+        """Add what *other* knows: objects, devices, and which of them are allocated.
 
         What has been allocated or given back here stays so.
         """
@@ -213,7 +213,7 @@ class NodeClaims(Copied):
             self.pods[pod.uid] = PodClaims(pod, outcomes, counted=counted)
 
     def allocate(self, pod: Pod) -> Pending | Undetermined | None:
-        """Allocate the claims of a pod that comes, or say why that cannot be done, or not be known."""
+        """Allocate the claims of a new pod, or return why that is impossible or unknown."""
         if not pod.resource_claims or (pod.uid in self.pods and self.pods[pod.uid].why is None):
             return None
         if pod.static:
@@ -226,7 +226,7 @@ class NodeClaims(Copied):
         return why
 
     def _of_static_pod(self, pod: Pod) -> Pending | None:
-        """Return what becomes of a pod that no scheduler sees: nobody allocates its claims."""
+        """Return the result for a pod without a scheduler: its claims are not allocated."""
         if not (words := self.kubelet.static_claims):
             problem = "its claims cannot be allocated: the scheduler does not handle static pods"
             self.pods[pod.uid] = PodClaims(pod, problem=problem)
@@ -295,7 +295,7 @@ class NodeClaims(Copied):
         return tuple(each for each in counted if each is not None)
 
     def counted(self, pod: P) -> P:
-        """Return a pod with what its claims count as in its status, where the scheduler has written that."""
+        """Return a pod with what its claims count as in its status, if the scheduler has written that."""
         counted = self.pods[pod.uid].counted if pod.uid in self.pods else pod.counted_claims
         return pod if counted == pod.counted_claims else pod._replace(counted_claims=counted)
 
@@ -304,7 +304,7 @@ class NodeClaims(Copied):
         return any(CPU in each.amounts for each in self.counted(pod).counted_claims)
 
     def accounts(self, pod: P) -> Accounts | None:
-        """Work out what a pod comes to with its claims; None where they do not count."""
+        """Calculate the total of a pod with its claims; None if they do not count."""
         return accounts_of(self.counted(pod), self.kubelet, self.cgroups)
 
     def _book(self, key: Key, held: _Held) -> None:
@@ -313,7 +313,7 @@ class NodeClaims(Copied):
             self.books.book(grant)
 
     def _understood(self, claim: Claim) -> Claim:
-        """Return a claim as an API server stores it that drops what it does not know."""
+        """Return a claim as the API server stores it, without fields that it does not know."""
         if not self.rules.alternatives and (odd := next((r for r in claim.requests if r.alternatives), None)):
             why = (
                 "the API server rejects this claim: firstAvailable is dropped while DRAPrioritizedList "
@@ -344,7 +344,7 @@ class NodeClaims(Copied):
                 )
 
     def prepare(self, pod: Pod) -> None:
-        """Let the driver prepare the claims of a pod that starts, where it has any."""
+        """Let the driver prepare the claims of a pod that starts, if it has any."""
         known = self.pods.get(pod.uid)
         if known is None or known.why is not None or not known.claims:
             return
@@ -353,7 +353,7 @@ class NodeClaims(Copied):
         self.pods[pod.uid] = known._replace(claims=outcomes, problem=next(filter(None, problems), ""))
 
     def _prepared(self, pod: Pod, outcome: ClaimOutcome) -> str:
-        """Prepare one claim; tell what keeps the pod from starting."""
+        """Prepare one claim; return what keeps the pod from starting."""
         held = self.held[outcome.key]
         name = held.claim.full_name
         if not any(grant.device.driver == DRIVER for grant in held.grants):
@@ -377,11 +377,11 @@ class NodeClaims(Copied):
         return ""
 
     def problem(self, uid: str) -> str:
-        """Say why a pod does not start although its claims are allocated; empty where nothing keeps it."""
+        """Return why a pod does not start although its claims are allocated; empty if it starts."""
         return self.pods.get(uid, _NONE).problem
 
     def release(self, uid: str) -> None:
-        """Take back what a pod has that has gone, where no other pod uses it."""
+        """Free the claims of a removed pod that no other pod uses."""
         for key in (each.key for each in self.pods.pop(uid, _NONE).distinct):
             held = self.held[key]
             users = tuple(user for user in held.users if user != uid)
@@ -395,7 +395,7 @@ class NodeClaims(Copied):
             del self.held[key]
 
     def cpus_of(self, uid: str, container: str) -> CPUSet | None:
-        """Return the CPUs of the claims that a container names; None where it has none."""
+        """Return the CPUs of the claims that a container names; None if it names none."""
         mine = [each for each in self.pods.get(uid, _NONE).distinct if container in each.containers]
         return union(each.cpus for each in mine) or None
 
@@ -434,7 +434,7 @@ class NodeClaims(Copied):
             )
 
     def _claim(self, pod: Pod, each: PodClaim) -> tuple[Key, Claim]:
-        """Find a claim of a pod; one made from a template is the pod's own, and may be there already."""
+        """Find a claim of a pod; one made from a template belongs to the pod, and may exist already."""
         if not each.claim and (made := self.objects.made.get((pod.uid, each.name))):
             return _key_of(made), made
         name, kind = (each.claim, "ResourceClaim") if each.claim else (each.template, "ResourceClaimTemplate")
@@ -476,7 +476,7 @@ _NONE = PodClaims(Pod("", ()))
 
 
 def _as_the_scheduler_sees(inventory: Inventory, rules: ClaimRules) -> Inventory:
-    """Return the devices without shared ones where the scheduler has not heard of these."""
+    """Return the devices, without shared ones if the scheduler does not support them."""
     devices = inventory.devices
     if not rules.consumable:
         devices = tuple(each._replace(allows_many=False) for each in devices)

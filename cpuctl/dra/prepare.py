@@ -1,4 +1,4 @@
-"""What the driver ``dra.cpu`` does when a claim is prepared: which CPUs it gives.
+"""What the driver ``dra.cpu`` does when a claim is prepared: which CPUs it assigns.
 
 Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver/dra_hooks.go`` and ``pkg/cpumanager``, a copy
 of the kubelet's packed picker with alignment to uncore caches that knows a core by its id alone: cores of
@@ -35,10 +35,10 @@ class NotPrepared(NamedTuple):
 
 
 class Driver(Copied):
-    """The driver at work: it knows which CPUs claims have.
+    """The running driver: it knows which CPUs claims have.
 
-    With *fixed*, cores are told apart by socket and cluster, too, as they should be. ``untold`` are claims
-    whose CPUs of groups nobody knows, and why: what is picked beside them is open.
+    With *fixed*, cores are also distinguished by socket and cluster, as they should be. ``untold`` are claims
+    of groups whose CPUs are unknown, and why: CPUs that are picked later are uncertain.
     """
 
     def __init__(self, machine: DriverMachine, settings: DriverSettings, *, fixed: bool = False) -> None:
@@ -58,7 +58,7 @@ class Driver(Copied):
     def prepare(
         self, claim: str, grants: Sequence[Grant], configs: Sequence[CPUConfig] = ()
     ) -> Prepared | NotPrepared | Undetermined:
-        """Pick the CPUs of a claim for the devices that it was given, and keep them from others."""
+        """Pick the CPUs of a claim for its devices, and reserve them for the claim."""
         if self.untold:
             other, why = next(iter(self.untold.items()))
             self.untold = {**self.untold, claim: f"it was prepared while the CPUs of {other} were unknown"}
@@ -80,9 +80,9 @@ class Driver(Copied):
         return Prepared(found, found - given)
 
     def resume(self, claim: str, grants: Sequence[Grant], cpus: CPUSet | None) -> Prepared | None:
-        """Take over a claim that has been prepared, with its *cpus* where the driver's own files tell them.
+        """Add a claim that has been prepared, with its *cpus* if the driver's own files have them.
 
-        None where nobody knows its CPUs.
+        None if its CPUs are unknown.
         """
         if cpus is None:
             ours = [each for each in grants if each.device.driver == DRIVER]
@@ -96,7 +96,7 @@ class Driver(Copied):
         return Prepared(cpus)
 
     def unprepare(self, claim: str, cpus: CPUSet) -> None:
-        """Give the CPUs of a claim back, also where nobody knows them."""
+        """Free the CPUs of a claim, even if they are unknown."""
         self.prepared -= cpus
         self.untold = {name: why for name, why in self.untold.items() if name != claim}
 

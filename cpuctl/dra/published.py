@@ -1,7 +1,7 @@
-"""ResourceSlices of the driver ``dra.cpu`` that somebody recorded: its settings, and what is odd of them.
+"""Recorded ResourceSlices of the driver ``dra.cpu``: its settings, and what is unusual about them.
 
-A scheduler goes by what is published, a driver by the machine and its flags: claims get devices of the one,
-and CPUs of the other.
+A scheduler uses what is published, a driver uses the machine and its flags: claims get devices from the
+former, and CPUs from the latter.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _FEW = 5
 
 
 def published_settings(devices: Sequence[Device], online: CPUSet) -> DriverSettings | None:
-    """Return how a driver is set up that publishes these devices; None where their names say nothing.
+    """Return the configuration of a driver that publishes these devices; None if their names do not show it.
 
-    Which CPUs are reserved only individual ones tell: groups have a number of CPUs.
+    Only individual CPUs show which CPUs are reserved: groups have a number of CPUs.
     """
     name = devices[0].name if devices else ""
     found = next((mode for pattern, mode in _MODES.items() if re.fullmatch(pattern, name, re.ASCII)), None)
@@ -48,7 +48,7 @@ def published_settings(devices: Sequence[Device], online: CPUSet) -> DriverSetti
 
 
 def differences(published: Sequence[Device], own: Sequence[Device]) -> Iterator[str]:
-    """Say what is *published* and differs from what a driver would publish of its *own*."""
+    """Return how what is *published* differs from what a driver would publish (*own*)."""
     there, due = ({each.name: each for each in devices} for devices in (published, own))
     if unknown := [name for name in there if name not in due]:
         yield (

@@ -36,8 +36,8 @@ class Slices(NamedTuple):
     """The devices of slices that a node can reach, by driver, in the order of slices.
 
     ``drivers`` are all that publish something, ``passed_over`` the slices of other nodes; ``undecided`` are
-    drivers with slices of which nobody knows whether they are for this node. ``incomplete``
-    pools (``driver/pool``) lack slices, ``invalid`` ones have two devices of one name.
+    drivers with slices that may or may not be for this node. ``incomplete`` pools (``driver/pool``) lack
+    slices, ``invalid`` ones have two devices of one name.
     """
 
     devices: tuple[Device, ...] = ()
@@ -49,7 +49,7 @@ class Slices(NamedTuple):
 
 
 class ClaimObjects(NamedTuple):
-    """What manifests tell of claims: claims and templates by namespace and name, classes by name, slices.
+    """Claims in manifests: claims and templates by namespace and name, classes by name, slices.
 
     ``made`` are the claims that pods have from templates, by the pod's UID and its name for them.
     """
@@ -116,7 +116,7 @@ def _claim(cursor: Cursor, spec: Cursor) -> Claim:
 
 
 def _existing(cursor: Cursor) -> Claim:
-    """Read a claim with what its status tells: the devices that it has, and the pods that use it."""
+    """Read a claim with its status: the devices that it has, and the pods that use it."""
     claim, metadata = _claim(cursor, cursor.required("spec")), cursor.required("metadata")
     made_for = metadata.optional("annotations", Cursor.members, {}).get(_POD_CLAIM)
     claim = claim._replace(
@@ -157,7 +157,7 @@ def _result(cursor: Cursor) -> Result:
 
 
 def _of_class(config: CPUConfig, cursor: Cursor) -> CPUConfig:
-    """Refuse a configuration that comes from a class, as the driver does."""
+    """Reject a configuration from a class, as the driver does."""
     if cursor.optional("source", Cursor.text, "FromClaim") == "FromClaim":
         return config
     return config._replace(problem="opaque config: configuration from DeviceClass is not supported")
@@ -224,7 +224,7 @@ def _is_ours(config: Cursor) -> bool:
 
 
 def _config(cursor: Cursor) -> CPUConfig:
-    """Read the CPUs that a claim names; what the driver refuses of it is its error, no error of the input."""
+    """Read the CPUs that a claim names; what the driver rejects is not an error of the input."""
     requests = cursor.optional("requests", Cursor.texts, ())
     parameters = cursor.required("opaque").required("parameters")
     version = parameters.optional("apiVersion", Cursor.text, "")
@@ -266,15 +266,15 @@ class _Pool:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of its slices are there; one that has none here is nobody's business."""
+        """Whether all of its slices exist; a pool without slices for the node does not matter."""
         return not self.slices or len(self.slices) + self.others == self.count
 
 
 def decode_slices(slices: Iterable[Cursor], node: str) -> Slices:
-    """Read the devices that a node can reach, slices by name; raise InputError for what makes no sense.
+    """Read the devices that a node can reach, slices by name; raise InputError for invalid ones.
 
-    Of a pool only the newest generation counts. Slices for other nodes are passed over; where a selector
-    asks for more of the node than its name, nobody knows (``undecided``).
+    Only the newest generation of a pool is used. Slices for other nodes are ignored; if a selector needs more
+    than the node's name, the result is unknown (``undecided``).
 
     Rule: kubernetes ``dynamic-resource-allocation/structured``, ``pools_incubating.go``.
     """
@@ -328,7 +328,7 @@ def _slice_reaches(spec: Cursor, node: str) -> bool | None:
 
 
 def _reaches(spec: Cursor, node: str) -> bool | None:
-    """Return whether a slice or device is for the node; None where its labels decide, which nobody tells."""
+    """Return whether a slice or device is for the node; None if that depends on labels, which are unknown."""
     name = spec.optional("nodeName", Cursor.text, "")
     if name:
         return name == node

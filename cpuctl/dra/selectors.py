@@ -1,7 +1,7 @@
 """CEL expressions that select devices, evaluated by cel-python (the extra ``cpuctl[dra]``).
 
 Rule: kubernetes ``dynamic-resource-allocation/cel``: a device has driver, attributes and capacity by domain;
-a domain that no attribute has is empty. What the library does not know is no answer: SelectorUnknownError.
+a domain that no attribute has is empty. What the library does not support raises SelectorUnknownError.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install 'cpuctl[dra]'"
 _SIMPLE = re.compile(r"\s*device\.driver\s*==\s*(?:\"([^\"\\]*)\"|'([^'\\]*)')\s*", re.ASCII)
-"""What nearly every DeviceClass says; it needs no library."""
+"""The selector of nearly every DeviceClass; it needs no library."""
 _LONGEST = 10 * 1024
-"""The bytes of the longest expression that an API server stores."""
+"""The maximum length, in bytes, of an expression that an API server stores."""
 _MOST_STEPS = 20_000
 """Steps of an evaluation at most, about: a tenth of a second. API servers have a limit of their own kind."""
 _LIST = 64
@@ -31,7 +31,7 @@ _MISSING_KEY = ("no such key", "no such member in mapping")
 
 
 class SelectorUnknownError(Exception):
-    """It is not known here whether a device matches."""
+    """It is unknown whether a device matches."""
 
 
 class SelectorFailedError(Exception):
@@ -47,14 +47,14 @@ class Selectors:
     def match(self, device: Device, expressions: Iterable[str]) -> bool:
         """Return whether a device matches all expressions, which are tried in order.
 
-        Raise SelectorFailedError where an attribute is missing that is not asked about with ``in`` or has(),
-        SelectorUnknownError where the library is missing or does not know what is written.
+        Raise SelectorFailedError if an attribute is missing that is not tested with ``in`` or has(),
+        SelectorUnknownError if the library is missing or does not support the expression.
         """
         return all(self._program(expression)(device) for expression in expressions)
 
     @staticmethod
     def drivers(expressions: Iterable[str]) -> frozenset[str]:
-        """Name the drivers that expressions ask for by nothing but the name."""
+        """Name the drivers that expressions select by nothing but the name."""
         simple = (_SIMPLE.fullmatch(each) for each in expressions)
         return frozenset(each[1] if each[1] is not None else each[2] for each in simple if each)
 

@@ -48,7 +48,7 @@ def driver_devices(machine: DriverMachine, settings: DriverSettings) -> tuple[Dr
 
 
 def _by_core(machine: DriverMachine, reserved: CPUSet) -> Iterator[DriverCPU]:
-    """Yield CPUs that are not reserved, each followed by its sibling: devices are asked for in this order."""
+    """Yield CPUs that are not reserved, each followed by its sibling: devices are allocated in this order."""
     seen: set[int] = set()
     for number, cpu in machine.cpus.items():
         if number in reserved or number in seen:
@@ -60,7 +60,7 @@ def _by_core(machine: DriverMachine, reserved: CPUSet) -> Iterator[DriverCPU]:
 
 
 def _groups(machine: DriverMachine, settings: DriverSettings) -> Iterator[DriverDevice]:
-    """Yield the groups that have a CPU left; the machine is one even without, and has all online CPUs."""
+    """Yield the groups that have a CPU left; a machine is one even without, with all online CPUs."""
     reserved = settings.reserved
     match settings.group_by:
         case GroupBy.NUMA_NODE:
@@ -132,7 +132,7 @@ def device_object(device: DriverDevice, machine: DriverMachine, settings: Driver
 
 
 def _mapping(settings: DriverSettings, mapping: Mapping[str, str]) -> Object:
-    """Say what of a node's CPUs a device stands for (KEP-5517), where the driver is told to."""
+    """Describe which of a node's CPUs a device counts as (KEP-5517), if the driver is configured to do so."""
     if not settings.node_allocatable_mapping:
         return {}
     return {"nodeAllocatableResources": {"cpu": {"mapping": dict(mapping)}}}

@@ -1,4 +1,4 @@
-"""A new file that is there whole, or not at all."""
+"""A new file that is written completely, or not at all."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pictures and pages of answers, for people: plain data in, text of one self-contained file out."""
+"""Pictures and pages of answers: plain data in, the text of one self-contained file out."""

@@ -23,7 +23,7 @@ def mark_of(place: int) -> str:
 
 
 GUESSED = "a guess by maximum frequency"
-"""Said of performance and efficiency cores that no kernel has named."""
+"""A note on performance and efficiency cores that the kernel does not report."""
 
 WHOLE_POD = "(whole pod)"
 
@@ -34,12 +34,12 @@ def full_name(each: NamespacedName) -> str:
 
 
 def pod_name(owner: Owner) -> str:
-    """Write ``namespace/pod`` where the pod is known, else its UID."""
+    """Write ``namespace/pod`` if the pod is known, else its UID."""
     return owner["podUID"] or "-" if owner["pod"] is None else f"{owner['namespace']}/{owner['pod']}"
 
 
 def pod_of_cpus(holder: CPUHolder) -> str:
-    """Write the pod's name or, of a container that is known by its id only, that id."""
+    """Write the pod's name or, for a container that is known by its ID only, that ID."""
     container_id = holder.get("containerID")
     unknown = holder["pod"] is None and not holder["podUID"]
     return f"container {container_id[:12]}" if container_id and unknown else pod_name(holder)
@@ -67,7 +67,7 @@ def kubelet_text(kubelet: KubeletPolicies) -> str:
 
 
 def shared_sentence(shared: str, reserved: str) -> str:
-    """Say where Burstable and BestEffort containers run: on reserved CPUs, too, but for an option."""
+    """Say where Burstable and BestEffort containers run: also on reserved CPUs, unless an option is set."""
     if not shared:
         return "Burstable and BestEffort containers have no CPUs to run on"
     who = f"Burstable and BestEffort containers run on CPUs {shared}"

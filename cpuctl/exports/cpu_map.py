@@ -1,4 +1,4 @@
-"""A machine as a map of a page: boxes in boxes that flow as wide as the page is, each CPU with its owner.
+"""A machine as a map on a page: nested boxes as wide as the page, each CPU with its owner.
 
 Unlike the picture of a machine it is laid out by the browser, and its CPUs can be pointed at one by one.
 """
@@ -29,11 +29,11 @@ _STRIPES = {
     "lines": "linear-gradient(#000 0 2px, #fff 2px)",
     "bars": "repeating-linear-gradient(90deg, #000 0 1px, #fff 1px 4px)",
 }
-"""What is drawn below the letters of an owner whose colour others have, too: one for each hatching."""
+"""The stripes below the letters of owners that share a colour: one for each hatching."""
 
 
 def map_style() -> str:
-    """Write the rules of the map: what is the same for all, and the colours for light and dark."""
+    """Write the style sheet of the map: common rules, and colours for light and dark."""
     owners = (
         f".o{place} {{ background: {color}; color: {text_on(color)}; }}" for place, color in enumerate(OWNERS)
     )
@@ -114,13 +114,13 @@ def cpu_map(facts: MachineFacts, name: str = "map") -> Markup:
 
 
 def map_legend(facts: MachineFacts) -> Markup:
-    """Explain what a map uses beside the letters of owners, which stand in a table."""
+    """Explain what a map uses in addition to the letters of owners, which are in a table."""
     notes = (element("p", {"class": "muted"}, text(note)) for note in (*notes_of(facts), *facts.notes))
     return joined([_legend(facts), *notes], "\n")
 
 
 class _Drawer(NamedTuple):
-    """What is known of every CPU by its number, and of every owner by its mark."""
+    """What is known about every CPU by its number, and about every owner by its mark."""
 
     cpus: dict[int, CPU]
     owners: dict[str, int]
@@ -181,7 +181,7 @@ def _box(name: str, caption: str, inside: Markup) -> Markup:
 
 
 def _legend(facts: MachineFacts) -> Markup:
-    """Explain what CPUs are that nobody owns; owners stand in the table below."""
+    """Explain CPUs without an owner; owners are in the table below."""
     items = [
         element(
             "li",

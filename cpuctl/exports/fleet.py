@@ -1,4 +1,4 @@
-"""A fleet as a picture: a strip for every node, groups together, what would not start marked."""
+"""A fleet as a picture: a strip for every node, in groups; nodes that would not start are marked."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _GAP = 4.0
 _HEAD, _LINE = 20.0, 16.0
 _FREE = "o4"
 _MOST_NAMED = 400
-"""Nodes whose names are written; of more, strips are small, and tell their names when pointed at."""
+"""The maximum number of nodes with visible names; with more, strips are small and show names on hover."""
 
 
 class _Size(NamedTuple):
-    """How large a strip is, and how much its name takes below it."""
+    """The size of a strip, and of its name below it."""
 
     width: float
     height: float
@@ -52,7 +52,7 @@ _LOOKS: Mapping[str, _Look] = {
 
 
 class PicturedFleet(TypedDict):
-    """What is drawn of the answers about fleets."""
+    """The parts of a fleet's answer that are drawn."""
 
     complete: bool
     groups: list[FleetGroup]
@@ -84,7 +84,7 @@ def fleet_svg(document: PicturedFleet, title: str) -> Markup:
 
 
 class _Block(NamedTuple):
-    """Nodes under a heading, with a line on what makes them odd."""
+    """Nodes under a heading, with a line on how they differ."""
 
     title: str
     line: str
@@ -122,7 +122,7 @@ def _group_text(group: FleetGroup) -> str:
 
 
 def _oddity(group: FleetGroup) -> tuple[str, bool]:
-    """Say what makes a group odd, and whether the pods that were given are placed otherwise there."""
+    """Say how a group differs, and whether the given pods are placed differently there."""
     if group["comparedWith"] is None:
         return "", False
     line = f"differs from {group['comparedWith']} in {few([each['fact'] for each in group['differences']])}"

@@ -1,4 +1,4 @@
-"""What a picture of a machine shows, taken from answers: every CPU, where it is, and whose it is."""
+"""What a picture of a machine shows, from answers: every CPU, its location and its owner."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LONGEST_NAME = 400
 
 
 class CPUUse(StrEnum):
-    """What a CPU is for; ``plain``: nothing is known of owners."""
+    """The use of a CPU; ``plain``: owners are unknown."""
 
     PLAIN = "plain"
     SHARED = "shared"
@@ -52,7 +52,7 @@ class CPUUse(StrEnum):
 class CPU(NamedTuple):
     """A CPU: its row of the answer, what it is for, and the marks of its owners, the first one's above all.
 
-    ``disputed``: more than one has it, or somebody and the shared pool.
+    ``disputed``: it has several owners, or an owner and the shared pool.
     """
 
     row: Row
@@ -67,12 +67,12 @@ class CPU(NamedTuple):
 
     @property
     def claimed_offline(self) -> bool:
-        """Whether the CPU does not run, and somebody or the shared pool has it all the same."""
+        """Whether the CPU is offline although an owner or the shared pool has it."""
         return not self.row["online"] and bool(self.marks or self.row.get("shared"))
 
 
 class CPUOwner(NamedTuple):
-    """Who has CPUs: the letters that stand for it, its name, its CPUs as a list."""
+    """An owner of CPUs: its letters, its name, and its CPUs as a list."""
 
     mark: str
     name: str
@@ -81,7 +81,7 @@ class CPUOwner(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineFacts:
-    """A picture's content: ``lines`` stand below the title, ``captions`` behind the names of NUMA nodes."""
+    """A picture's content: ``lines`` are below the title, ``captions`` after the names of NUMA nodes."""
 
     title: str
     lines: tuple[str, ...]
@@ -100,7 +100,7 @@ class MachineFacts:
 
 
 def flags_of(row: Row) -> tuple[str, ...]:
-    """Return what is special about a CPU, as far as the answer says."""
+    """Return what is special about a CPU according to the answer."""
     isolated = ("isolated",) if row.get("isolated") else ()
     return (*isolated, "efficiency") if row.get("type") == "efficiency" else isolated
 
@@ -152,7 +152,7 @@ def dump_facts(dump: CheckpointDump, reserved: str = "") -> MachineFacts:
 
 
 def _not_running(cpus: Iterable[CPU], absent: str) -> Iterator[str]:
-    """Name the CPUs of a state file that do not run: they keep a kubelet from starting."""
+    """Name the CPUs in a state file that are offline or missing: they keep a kubelet from starting."""
     see = "(see cpuctl checkpoint verify)"
     if offline := CPUSet.of(cpu.number for cpu in cpus if cpu.claimed_offline):
         yield f"offline, but in the state file: {named(offline)} {see}"
@@ -225,7 +225,7 @@ def _sharers(holder: CPUHolder, holders: Sequence[CPUHolder]) -> str:
 
 
 def _captions(cpus: Iterable[CPU], word: str) -> dict[int, str]:
-    """Count for each NUMA node what is not taken."""
+    """Count what is free on each NUMA node."""
     all_of: dict[int, int] = {}
     left: dict[int, int] = {}
     for cpu in cpus:

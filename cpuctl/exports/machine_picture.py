@@ -1,4 +1,4 @@
-"""A machine as a picture: boxes in boxes down to its CPUs, each with its owner's colour and letters.
+"""A machine as a picture: nested boxes down to its CPUs, each with its owner's colour and letters.
 
 Lengths are in the picture's unit, a pixel at its own size.
 """
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 Level = Literal["socket", "node", "l3"]
 LEVELS: Final[tuple[tuple[Level, str], ...]] = (("socket", "Socket"), ("node", "NUMA node"), ("l3", "L3"))
-"""The member of a row that tells the place, and what people call such a place."""
+"""The member of a row with the place, and the name of such a place."""
 
 
 class Core(NamedTuple):
-    """The CPUs of one core, or of which no core is known."""
+    """The CPUs of one core, or those of unknown cores."""
 
     rows: tuple[PlacedCPU, ...]
 
@@ -47,7 +47,7 @@ Nested = Core | TopologyDomain
 
 
 def nested(rows: Iterable[PlacedCPU], level: int = 0) -> Iterator[Nested]:
-    """Sort CPUs into places; where a CPU's place is not known, its cores stand for themselves."""
+    """Sort CPUs into places; if a CPU's place is unknown, its core stands alone."""
     if level == len(LEVELS):
         yield from (Core(tuple(core)) for _, core in _grouped(rows, "core"))
         return
@@ -161,7 +161,7 @@ class _Cells(NamedTuple):
 
 
 def cpu_words(cpu: CPU, names: Mapping[str, str]) -> str:
-    """Say whose a CPU is, what it is for and where it sits; *names* are those of owners by their marks."""
+    """Say which owner and use a CPU has, and where it is; *names* are those of owners by their marks."""
     row = cpu.row
     known = [f"{name} {row[place]}" for place, name in _PLACES if row[place] is not None]
     whose = [f"{mark} {names[mark]}" if names.get(mark) else mark for mark in cpu.marks]
@@ -180,7 +180,7 @@ _USE_WORDS = {
 
 
 def _state(cpu: CPU) -> Iterator[str]:
-    """Report what a CPU is beside somebody's, as far as that is known."""
+    """Report the special properties of a CPU in addition to its owner, if known."""
     if cpu.use in _USE_WORDS:
         yield _USE_WORDS[cpu.use]
     if cpu.claimed_offline:
@@ -191,7 +191,7 @@ _LABELS = {CPUUse.RESERVED: "R", CPUUse.NOBODY: "?", CPUUse.OFFLINE: "off"}
 
 
 def cpu_label(cpu: CPU) -> str:
-    """Write who has a CPU, or what it is, in a letter or two."""
+    """Write the owner of a CPU, or its use, in one or two letters."""
     if cpu.marks:
         return f"{cpu.marks[0]}+" if cpu.disputed else cpu.marks[0]
     return _LABELS.get(cpu.use, "")
@@ -214,7 +214,7 @@ class _Drawer:
     columns: dict[str, int] = field(default_factory=dict)
 
     def drawing(self) -> Drawing:
-        """Lay out all CPUs that run by their places, and the others by themselves; then draw."""
+        """Lay out online CPUs by their places, and the others separately; then draw."""
         rows = [cpu.row for cpu in self.facts.cpus]
         content = tuple(nested(row for row in rows if row["online"]))
         self._choose_columns(content)
@@ -309,7 +309,9 @@ def _padded(content: _Content, inside: Rows[_Content], padding: float, top: floa
 
 
 MOST_OWNERS = 60
-"""More are not in the legend: the letters stand in the table of the answer, and each CPU tells its owner."""
+"""The maximum number of owners in the legend: the table of the answer has all, and each CPU shows its
+owner.
+"""
 
 STATES = {
     CPUUse.SHARED: ("sh", "", "shared pool"),
@@ -317,7 +319,7 @@ STATES = {
     CPUUse.NOBODY: ("no", "?", "neither shared nor exclusive"),
     CPUUse.OFFLINE: ("off", "off", "offline"),
 }
-"""How CPUs are drawn that nobody owns: class, letters, and what that means."""
+"""How CPUs without an owner are drawn: class, letters, and meaning."""
 _FLAGS = {
     "isolated": "a corner: isolated from the scheduler (isolcpus)",
     "efficiency": "a dot: efficiency core",
@@ -362,7 +364,7 @@ def _more_owners(facts: MachineFacts) -> Iterator[str]:
 
 
 def notes_of(facts: MachineFacts) -> Iterator[str]:
-    """Explain the signs beside colours and letters, as far as they are there."""
+    """Explain the signs in addition to colours and letters, if there are any."""
     if any(cpu.row.get("shared") for cpu in facts.cpus if cpu.use is CPUUse.RESERVED):
         yield "R: the reserved CPUs are also part of the shared pool"
     if disputed := [cpu.number for cpu in facts.cpus if cpu.disputed]:
@@ -375,7 +377,7 @@ def notes_of(facts: MachineFacts) -> Iterator[str]:
 
 
 def _description(facts: MachineFacts) -> str:
-    """Say in words what the picture shows."""
+    """Describe in words what the picture shows."""
     states = [
         f"{meaning}: CPUs {cpus}" for use, (_, _, meaning) in STATES.items() if (cpus := facts.having(use))
     ]
@@ -386,12 +388,12 @@ def _description(facts: MachineFacts) -> str:
 T = TypeVar("T")
 
 _EMPTY_COSTS = 2.5
-"""How much worse an arrangement is where all of its last row would be empty."""
+"""The penalty of an arrangement whose last row would be completely empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizedArea(Generic[T]):
-    """Something with a size, and what is inside of it: areas with their places from its corner."""
+    """Something with a size and content: areas with their places, relative to its corner."""
 
     content: T
     width: float

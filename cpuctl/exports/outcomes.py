@@ -1,6 +1,6 @@
-"""What becomes of pods, resizes, starts and state files: one word and one colour each, wherever they stand.
+"""Outcomes of pods, resizes, starts and state files: one word and one colour each, in all output.
 
-A pod is *rejected*, as the kubelet writes into its status ("Pod was rejected"), and by an API server, too; a
+A pod is *rejected*, as the kubelet writes into its status ("Pod was rejected"), or by an API server; a
 kubelet *refuses* files and settings, and does not start.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class StyledWord(NamedTuple):
-    """A word and the style that it is shown in, where colour is possible."""
+    """A word and its style, if colours are available."""
 
     word: str
     style: str = ""
@@ -47,7 +47,7 @@ STATE_FILES_TAKEN: Mapping[str, str] = {
     "NotRead": "not read by this kubelet",
     "PassedOver": "skipped",
 }
-"""What a kubelet does with files that do not keep it from starting."""
+"""How a kubelet treats files that do not keep it from starting."""
 
 
 def is_served(pod: Pod) -> bool:
@@ -57,20 +57,20 @@ def is_served(pod: Pod) -> bool:
 
 
 def what_if_sentence(policy: PolicyInPlace) -> str:
-    """Say that a policy decides which no kubelet has."""
+    """Say that a policy decides that no kubelet has."""
     options = "".join(f",{name}={value}" for name, value in policy["options"].items() if value)
     what = f"What if: policy {policy['name']}{options} chooses CPUs instead of the kubelet"
     return f"{what}; no kubelet does this"
 
 
 def start_word(start: Start, who: str) -> StyledWord:
-    """Say whether *who* comes up, in the colour of the answer."""
+    """Say whether *who* starts, in the colour of the answer."""
     style = {"Started": "green", "Undetermined": "yellow"}.get(start["outcome"], "red")
     return StyledWord(start_sentence(start, who), style)
 
 
 def start_sentence(start: Start, who: str) -> str:
-    """Say whether *who* comes up, and if not, in which stage and in what words it ends."""
+    """Say whether *who* starts and, if not, at which stage it fails and with which error."""
     match start["outcome"]:
         case "Started":
             return f"{who} would start."
@@ -83,12 +83,12 @@ def start_sentence(start: Start, who: str) -> str:
 
 
 def _where(where: str) -> str:
-    """Say in which part of the kubelet, or while it did what."""
+    """Name the part of the kubelet, or what it was doing."""
     return f"{'while' if where[:1].islower() else 'in'} {where}"
 
 
 def failure_text(start: Start) -> str:
-    """Repeat what a kubelet says that does not come up, or why that cannot be said."""
+    """Return the error of a kubelet that does not start, or why it is unknown."""
     match start["outcome"]:
         case "Started":
             return ""
@@ -99,7 +99,7 @@ def failure_text(start: Start) -> str:
 
 
 def rejection_text(pod: Verdict | Refusal) -> str:
-    """Say why a pod is not admitted, in the kubelet's words where there are any."""
+    """Say why a pod is not admitted, in the kubelet's words, if any."""
     match pod["outcome"]:
         case "Rejected":
             return f"{pod['reason']}: {pod['message']}"
@@ -115,12 +115,12 @@ def rejection_text(pod: Verdict | Refusal) -> str:
 
 
 def brief_rejection(pod: Verdict | Refusal) -> str:
-    """Name the reason alone, where a kubelet gives one."""
+    """Return only the reason, if a kubelet gives one."""
     return pod["reason"] if pod["outcome"] == "Rejected" else rejection_text(pod)
 
 
 def pod_counts_text(summary: Summary) -> str:
-    """Write how many pods there are and what becomes of them: ``3 pods: 2 admitted, 1 rejected``."""
+    """Write how many pods there are, and their outcomes: ``3 pods: 2 admitted, 1 rejected``."""
     counts = {
         "Admitted": summary["admitted"],
         "Rejected": summary["rejected"],

@@ -1,4 +1,4 @@
-"""One page in one file: headings, tables, sentences, a picture; nothing that a browser must fetch or run."""
+"""One page in one file: headings, tables, sentences, a picture; nothing for a browser to fetch or run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;",
 
 
 def text(value: str) -> Markup:
-    """Write any text as what it says: characters that XML forbids, or that are unseen, become escapes."""
+    """Escape a text: characters that XML forbids, and invisible ones, become escapes."""
     return Markup(printable(value).translate(_ESCAPES))
 
 
@@ -28,7 +28,7 @@ def element(name: str, attributes: Attributes, *children: Markup) -> Markup:
 
 
 def leaf(name: str, attributes: Attributes) -> Markup:
-    """Write an element that can have no content, in HTML a void one."""
+    """Write an element without content (in HTML, a void element)."""
     return Markup(f"<{name}{_written(attributes)}/>")
 
 
@@ -38,7 +38,7 @@ def joined(parts: Iterable[Markup], between: str = "") -> Markup:
 
 
 def as_bytes(markup: Markup) -> bytes:
-    """Encode a file in ASCII, other characters as references: no encoding of the reader's garbles it."""
+    """Encode a file in ASCII, with references for other characters, so that any assumed encoding works."""
     return markup.encode("ascii", "xmlcharrefreplace")
 
 
@@ -66,9 +66,9 @@ class StyledText(NamedTuple):
     text: str
     tone: Tone = ""
     swatch: str = ""
-    """Classes of a small box that it stands in, where it is the mark of something drawn."""
+    """Classes of the small box around it, if it is the mark of something drawn."""
     link: str = ""
-    """A file beside the page that it leads to."""
+    """A file next to the page that it links to."""
 
 
 class Sentences(NamedTuple):
@@ -100,7 +100,7 @@ class Figure(NamedTuple):
 
 
 _SHORT_LIST = re.compile(r"[0-9][0-9,-]{0,29}")
-"""A list of CPUs that is kept in one line: broken behind a hyphen, it reads like another one."""
+"""A list of CPUs that is kept on one line: broken after a hyphen, it could be misread."""
 
 Part = Sentences | Grid | Figure
 
@@ -119,10 +119,10 @@ MARKS: Mapping[Tone, str] = {
     "bad": "\N{MULTIPLICATION SIGN} ",
     "unknown": "? ",
 }
-"""So that no colour is needed to tell good news from bad."""
+"""Good and bad news can be distinguished without colours."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""Nothing may be fetched or run, whatever the names in the answer are."""
+"""Nothing can be fetched or run, whatever names the answer contains."""
 
 BASE_STYLE = """
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1c1e; --muted: #4a4e54; --line: #c9ced6;
@@ -248,7 +248,7 @@ def _toned(name: str, styled: StyledText, others: str = "") -> Markup:
 
 
 def styled_markup(styled: StyledText) -> Markup:
-    """Write text so that its direction stays its own affair."""
+    """Isolate the direction of a text."""
     if not styled.text:
         return Markup("")
     content = element("bdi", {}, text(f"{MARKS[styled.tone]}{styled.text}"))

@@ -1,7 +1,7 @@
-"""The colours and hatchings of pictures, and the style sheet that has them for paper and for dark screens.
+"""The colours and hatchings of pictures, and their style sheet for paper and for dark screens.
 
-Owners have the colours of Okabe and Ito ("Color Universal Design", 2008), which people tell apart who do not
-see all colours; who sees none goes by letters and hatchings.
+Owners have the colours of Okabe and Ito ("Color Universal Design", 2008), which colour-blind readers can
+distinguish; letters and hatchings work without any colours.
 """
 
 from __future__ import annotations

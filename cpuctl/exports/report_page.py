@@ -1,6 +1,7 @@
 """The page of a report: cards on top, parts that can be folded, a map of CPUs, findings, and a script.
 
-One file that needs no network. Without the script all of it is there, only nothing is lit up or filtered.
+One file that needs no network. Without the script, everything is visible, but nothing is highlighted or
+filtered.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from cpuctl.exports.page import (
 
 
 class Head(NamedTuple):
-    """What stands on top: the title, how all of it stands, facts; ``above`` is the page that leads here."""
+    """The top of the page: the title, the overall state, facts; ``above`` is the page that links here."""
 
     title: str
     verdict: StyledText
@@ -42,7 +43,7 @@ class Head(NamedTuple):
 
 
 class Card(NamedTuple):
-    """How one part of a report stands, in a word and a sentence; ``link`` is where there is more of it."""
+    """The state of one part of a report, in a word and a sentence; ``link`` leads to the details."""
 
     title: str
     status: StyledText
@@ -50,7 +51,7 @@ class Card(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """A finding: its head (how bad, what it is called, about what), what is wrong, and what to do."""
+    """A finding: its head (severity, name, subject), what is wrong, and what to do."""
 
     severity: str
     code: str
@@ -68,7 +69,7 @@ class Facts(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """A part that opens by itself inside of another one; ``pod`` is whose it is."""
+    """A part that can be opened separately inside another one; ``pod`` is the pod that it is about."""
 
     title: StyledText
     parts: tuple[Item, ...]
@@ -76,14 +77,14 @@ class Fold(NamedTuple):
 
 
 class CPUMap(NamedTuple):
-    """The CPUs of a machine, to be pointed at, with rows of owners in the same chapter; *name* is its id."""
+    """The CPUs of a machine, with details on hover, and rows of owners in the same chapter, with its id."""
 
     facts: MachineFacts
     name: str = "map"
 
 
 class Unknowns(NamedTuple):
-    """What is not known, one thing a line."""
+    """What is unknown, one item per line."""
 
     lines: tuple[str, ...]
 
@@ -94,7 +95,7 @@ _HINT = "Hover over a CPU or use the arrow keys; press Enter to show only its po
 
 
 class Chapter(NamedTuple):
-    """A part of the report under its heading; what is ``folded`` is closed until somebody wants it."""
+    """A part of the report under its heading; what is ``folded`` is closed until the reader opens it."""
 
     link: str
     title: str
@@ -173,7 +174,7 @@ code { font: .92em/1.45 'Liberation Mono', 'DejaVu Sans Mono', Menlo, Consolas, 
 
 
 def report_page(head: Head, cards: Sequence[Card], chapters: Sequence[Chapter], alone: str = "pod") -> Markup:
-    """Write the page; the same content gives the same text. *alone* is what can be shown by itself."""
+    """Write the page; the same content gives the same text. *alone* is what can be shown separately."""
     back = element("p", {"class": "up"}, element("a", {"href": head.above}, text("All nodes")))
     top = element(
         "header",
@@ -250,7 +251,7 @@ def _cards(cards: Sequence[Card]) -> Markup:
 
 
 def _marked(words: StyledText) -> Markup:
-    """Write text whose mark alone is coloured: where most of a page is red, nothing stands out."""
+    """Write text with only its mark coloured: if most of a page is red, nothing stands out."""
     mark = element("span", {"class": words.tone}, text(MARKS[words.tone])) if words.tone else Markup("")
     return joined([mark, styled_markup(StyledText(words.text))])
 

@@ -1,4 +1,4 @@
-"""How a report stands, part by part, in a sentence each: the same on a terminal and on the page."""
+"""The state of a report, part by part, in a sentence each: the same on a terminal and on the page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PARTS: Final[Mapping[ReportPart, str]] = {
     "pods": "Pods",
     "timeline": "Timeline",
 }
-"""What people call the parts of a report that can be unknown."""
+"""The names of the parts of a report that can be unknown."""
 
 _STARTS: Final[Mapping[str, str]] = {
     "Started": "the kubelet would start",
@@ -55,7 +55,7 @@ class PlacedFinding(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """How one part stands; ``part`` is its name in the answer, or ``machine``."""
+    """The state of one part; ``part`` is its name in the answer, or ``machine``."""
 
     part: str
     title: str
@@ -63,7 +63,7 @@ class Standing(NamedTuple):
 
 
 def verdict(report: Report) -> StyledText:
-    """Say in one sentence how the node stands: what is wrong first, and never more than is known."""
+    """Describe the node's state in one sentence: what is wrong first, and never more than is known."""
     found, unknown = list(_wrong(report)), report["summary"]["unknown"]
     if found:
         tone = _worst(tone for _, tone in found)
@@ -105,7 +105,7 @@ def _not_known(unknown: int) -> str:
 
 
 def counts_text(counts: FindingCounts, *, with_notes: bool = True) -> str:
-    """Count findings by severity, those that there are."""
+    """Count findings by severity, omitting severities without findings."""
     found = {"error": counts["error"], "warning": counts["warning"]}
     if with_notes:
         found["note"] = counts["note"]
@@ -113,7 +113,7 @@ def counts_text(counts: FindingCounts, *, with_notes: bool = True) -> str:
 
 
 def standings(report: Report) -> Iterator[Standing]:
-    """Say of every part how it stands, in the order of the report."""
+    """Describe the state of every part, in the order of the report."""
     yield Standing("machine", "Machine", _machine(report["machine"]))
     yield _standing(report, "holders", _holders(report.get("holders")))
     yield _standing(report, "configuration", _configuration(report))
@@ -128,7 +128,7 @@ def standings(report: Report) -> Iterator[Standing]:
 
 
 def _standing(report: Report, part: ReportPart, status: StyledText | None) -> Standing:
-    """Say of a part that something of it is not known, unless it has worse to tell."""
+    """Report that something about a part is unknown, unless it has worse problems."""
     unknown = sum(each["part"] == part for each in report["unknown"])
     if status is None:
         why = next((each["what"] for each in report["unknown"] if each["part"] == part), "unknown")
@@ -139,7 +139,7 @@ def _standing(report: Report, part: ReportPart, status: StyledText | None) -> St
 
 
 def machine_text(topology: Topology) -> str:
-    """Say what a machine consists of, as far as that is recorded."""
+    """Say what a machine consists of, if recorded."""
     summary = topology["summary"]
     sizes = {
         "socket": summary["sockets"],
@@ -168,7 +168,7 @@ def _configuration(report: Report) -> StyledText:
 
 
 def _started(start: Start, counts: FindingCounts, *, started: str = "") -> StyledText:
-    """Say whether the kubelet starts, in other words where only a part of what it needs was checked."""
+    """Say whether the kubelet starts, in other words if only a part of what it needs was checked."""
     found = counts_text(counts)
     more = f": {found}" if found else ""
     match start["outcome"]:
@@ -223,7 +223,7 @@ def _replayed(replay: Replay) -> StyledText:
 
 
 def findings_of(report: Report) -> list[PlacedFinding]:
-    """Collect the findings of all parts, the worst first."""
+    """Collect the findings of all parts, most severe first."""
     return sorted(_findings(report), key=lambda each: SEVERITIES.index(each.finding["severity"]))
 
 
@@ -245,7 +245,7 @@ def _findings(report: Report) -> Iterator[PlacedFinding]:
 
 
 def pod_names(report: Report) -> dict[str, str]:
-    """Return what pods are called, by their UIDs, as far as any part tells."""
+    """Return the names of pods by UID, as far as any part has them."""
     names: dict[str, str] = {}
     for container in report["audit"]["containers"] if "audit" in report else ():
         if container["pod"] is not None:

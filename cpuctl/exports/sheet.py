@@ -11,7 +11,7 @@ from cpuctl.exports.palette import hatchings, style_sheet
 from cpuctl.exports.text_width import bounded, fitted, text_width, wrapped
 
 MARGIN = 20.0
-"""What stays free around everything; all lengths are in the picture's unit, a pixel at its own size."""
+"""The margin around everything; all lengths are in the picture's unit, a pixel at its own size."""
 _NARROWEST = 680.0
 _TITLE, _LINE = 20.0, 12.0
 SMALL = 11.0
@@ -53,7 +53,7 @@ class Rectangle(NamedTuple):
 
 
 def text_at(content: str, x: float, y: float, classes: str = "", *, full: str = "") -> Markup:
-    """Write text on its baseline; *full* is what it was before it was shortened."""
+    """Write text on its baseline; *full* is the text before it was shortened."""
     attributes: dict[str, str | float] = {"x": x, "y": y}
     if classes:
         attributes["class"] = classes
@@ -78,7 +78,7 @@ def hatched(area: Rectangle, hatch: str, letters: str = "") -> Markup:
 
 
 class Sheet(NamedTuple):
-    """What stands around a drawing; ``notes`` come behind the legend, ``description`` is read out."""
+    """What surrounds a drawing; ``notes`` follow the legend, ``description`` is for screen readers."""
 
     title: str
     lines: Sequence[str]

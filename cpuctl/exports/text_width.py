@@ -1,4 +1,4 @@
-"""How wide text is, as far as that can be said without its font: never less than in the usual ones."""
+"""The width of text, estimated without its font: never less than in the usual fonts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _USUAL, _CAPITAL, _OTHER_SCRIPT, _FULL = 0.66, 0.79, 0.9, 1.25
 _LATIN_END = "\u0530"
 """Latin, Greek and Cyrillic stand before it."""
 _LONGEST = 1000
-"""More characters of a text are in no picture."""
+"""The maximum number of characters of a text in a picture."""
 BOLD = 1.14
 """How much wider bold text is."""
 
@@ -31,7 +31,7 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
 
 
 def fitted(text: str, width: float, size: float, *, bold: bool = False) -> str:
-    """Return a text that fits: where it is too long, an ellipsis stands for its middle."""
+    """Return a text that fits: if it is too long, an ellipsis replaces its middle."""
     text = bounded(printable(text), _LONGEST)
     if text_width(text, size, bold=bold) <= width:
         return text
@@ -64,7 +64,7 @@ def bounded(text: str, most: int) -> str:
 
 
 def _cut(text: str, kept: int) -> str:
-    """Keep so many characters, the beginning and the end: both tell names of one kind apart."""
+    """Keep this many characters of the beginning and the end: both distinguish names of one kind."""
     tail = kept // 3
     return f"{text[: kept - tail]}{ELLIPSIS}{text[len(text) - tail :]}"
 

@@ -32,7 +32,7 @@ def tick_step(end: int, length: int, least_apart: int) -> int:
 
 
 def tick_text(time: int) -> str:
-    """Write a round time in the unit that reads best: ``0.5s``, ``90s``, ``2m``."""
+    """Write a round time in the most readable unit: ``0.5s``, ``90s``, ``2m``."""
     for unit, name in ((_HOUR, "h"), (_MINUTE, "m")):
         if time and time % unit == 0:
             return f"{time // unit}{name}"
@@ -56,11 +56,11 @@ BAD = frozenset(
         "ContainerWaits",
     }
 )
-"""The kinds of what happens that nobody wants."""
+"""The kinds of unwanted events."""
 
 
 def short(name: str) -> str:
-    """Leave out the namespace that everybody means."""
+    """Leave out the default namespace."""
     return name.removeprefix("default/")
 
 
@@ -276,7 +276,7 @@ def _notes(facts: TimelineFacts) -> Iterator[str]:
 
 
 def _description(facts: TimelineFacts) -> str:
-    """Say in words what the picture shows."""
+    """Describe in words what the picture shows."""
     rows = [
         f"CPUs {row['cpus']}: "
         + ", ".join(
@@ -319,7 +319,7 @@ class Cluster(NamedTuple):
 
     @property
     def bad(self) -> bool:
-        """Whether something among it is what nobody wants."""
+        """Whether it includes an unwanted event."""
         return any(event.bad for event in self.events)
 
 

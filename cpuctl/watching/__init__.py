@@ -1,1 +1,1 @@
-"""Watching a node: noticing cheaply that something has changed, and reporting each change once."""
+"""Watching a node: detecting changes cheaply, and reporting each change once."""

@@ -1,6 +1,6 @@
-"""What has been reported of a node, and what is new: values and moments in, changes out.
+"""What has been reported about a node, and what is new: values and moments in, changes out.
 
-Nothing is read here, and no clock is asked: moments are seconds that the caller counts.
+Nothing is read here, not even a clock: moments are seconds that the caller counts.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from math import inf
 from typing import NamedTuple
 
 LONGEST = 300.0
-"""Seconds that something must be away at most before it is reported to have gone."""
+"""The maximum number of seconds that something must be absent before it is reported as gone."""
 
 _REMEMBERED = 2 * LONGEST
 _MOST_DOUBLINGS = 10
 
 
 class Kind(StrEnum):
-    """What can be so on a node."""
+    """The kinds of conditions of a node."""
 
     FINDING = "finding"
     POD = "pod"
     STATE_FILE = "state file"
     KUBELET = "kubelet"
     GAP = "gap"
-    """Something that checks need, and that is not there."""
+    """Something that checks need, and that is missing."""
 
 
 class Patience(NamedTuple):
-    """How many seconds something must last before its coming, changing or going is reported.
+    """How many seconds something must last before its appearance, change or disappearance is reported.
 
-    ``not_before`` is the first moment at which its coming may be reported.
+    ``not_before`` is the first moment at which its appearance may be reported.
     """
 
     coming: float = 0.0
@@ -44,9 +44,9 @@ Identity = tuple[Kind, tuple[str, ...]]
 
 
 class Thing(NamedTuple):
-    """Something that is so on a node: another one where the key differs, changed where the detail does.
+    """A condition of a node: a different one if the key differs, changed if the detail differs.
 
-    ``value`` is what is reported of it.
+    ``value`` is what is reported about it.
     """
 
     kind: Kind
@@ -57,12 +57,12 @@ class Thing(NamedTuple):
 
     @property
     def identity(self) -> Identity:
-        """What it is known by."""
+        """Its identity."""
         return self.kind, self.key
 
 
 class How(StrEnum):
-    """What has become of a thing."""
+    """What happened to a thing."""
 
     CAME = "came"
     CHANGED = "changed"
@@ -70,7 +70,7 @@ class How(StrEnum):
 
 
 class Change(NamedTuple):
-    """A change to report; ``before`` is what was reported last, None of what comes."""
+    """A change to report; ``before`` is what was reported last, None for a new thing."""
 
     how: How
     thing: Thing
@@ -88,14 +88,14 @@ class _Said:
 
 
 class _Return(NamedTuple):
-    """How often something has come back, and when it was last seen to be away."""
+    """How often something has come back, and when it was last absent."""
 
     times: int
     away: float
 
 
 class Ledger:
-    """Reports every change once, when it has lasted; ever more rarely what comes and goes all the time."""
+    """Reports every change once, when it has lasted; recurring changes are reported ever more rarely."""
 
     def __init__(self) -> None:
         self._said: dict[Identity, _Said] = {}
@@ -114,11 +114,11 @@ class Ledger:
         return min(self._due, default=inf)
 
     def begin(self, things: Iterable[Thing]) -> None:
-        """Take things for known, without reporting them."""
+        """Treat things as known, without reporting them."""
         self._said.update({each.identity: _Said(each) for each in things})
 
     def see(self, things: Iterable[Thing], now: float) -> tuple[Change, ...]:
-        """Compare what is so now with what was reported; of things with one identity, the first counts."""
+        """Compare the current things with those reported; of equal identities, the first is used."""
         here: dict[Identity, Thing] = {}
         for thing in things:
             here.setdefault(thing.identity, thing)

@@ -1,7 +1,7 @@
-"""When a node that is watched is looked at as a whole: soon after a change, and not all the time.
+"""When a watched node is audited as a whole: soon after a change, but not all the time.
 
-A look costs what an audit costs. After a change the node is left alone for a moment, as changes come in
-bursts; and of one CPU, looks may take a small share in the long run, whatever happens on the node.
+A look costs what an audit costs. After a change, the next look waits for a moment, because changes come in
+bursts; and in the long run, looks may use only a small share of one CPU, whatever happens on the node.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ QUIET = 0.5
 """Seconds without a change after which the node is looked at."""
 
 NO_LATER = 3.0
-"""Seconds after the first change at which it is looked at, although changes go on."""
+"""Seconds after the first change at which it is looked at even if changes continue."""
 
 BURST = 10
 """Looks that may follow each other before the share counts."""
@@ -36,12 +36,12 @@ class Pace:
         self._counted: float | None = None
 
     def noticed(self, now: float) -> None:
-        """Take notice of a change."""
+        """Note a change."""
         self._first = now if self._first is None else self._first
         self._last = now
 
     def looked(self, now: float, cost: float) -> None:
-        """Take notice of a look that has ended, and of the CPU time in seconds that it took."""
+        """Note a look that has ended, and the CPU time in seconds that it took."""
         self._refill(now)
         self._limit = max(self._limit, BURST * cost)
         if self._counted is None:

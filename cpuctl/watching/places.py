@@ -1,4 +1,4 @@
-"""Which directories of a node the kernel is asked about, and which of its notices matter."""
+"""Which directories of a node are watched through the kernel, and which of its events matter."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _NOT_THERE = (FileNotFoundError, NotADirectoryError)
 class Followed(NamedTuple):
     """Paths on a node, without a slash before them, whose changes the kernel is to report.
 
-    Of *files* changes of themselves; of *directories* whatever comes and goes; of *groups* what somebody
-    writes into them, and the groups that come and go right below; of *above* whether the kubelet's groups do.
+    Of *files* changes of themselves; of *directories* whatever comes and goes; of *groups* what is written
+    into them, and the groups that are created and removed directly below; of *above* whether the kubelet's
+    groups do.
     """
 
     files: tuple[str, ...] = ()
@@ -32,7 +33,7 @@ class Followed(NamedTuple):
 
 
 def followed_groups(snapshot: NodeSnapshot) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name the kubelet's groups down to containers, in the hierarchies that count, and what is above them."""
+    """Name the kubelet's groups down to containers, in the relevant hierarchies, and what is above them."""
     mounts = _mounts(snapshot)
     groups = [group.path for group in snapshot.groups.values() if group.role.level is not Level.BELOW]
     above = dict.fromkeys([path.rpartition("/")[0] for path in _tops(snapshot)] or [""])
@@ -49,7 +50,7 @@ def topmost_groups(snapshot: NodeSnapshot) -> tuple[GroupPlace, ...]:
 
 
 def _mounts(snapshot: NodeSnapshot) -> tuple[str, ...]:
-    """Name where the hierarchies that count are mounted."""
+    """Name where the relevant hierarchies are mounted."""
     at = snapshot.hierarchies
     return tuple(dict.fromkeys(filter(None, (at.cpuset, at.cpu)))) if at else ()
 
@@ -70,7 +71,7 @@ class Places:
         self._groups: set[str] = set()
         self._above: set[str] = set()
         self.problem = ""
-        """Why the kernel does not report everything; empty where it does."""
+        """Why the kernel does not report everything; empty if it does."""
 
     def follow(self, followed: Followed) -> bool:
         """Ask for notices of these paths, and no others; return whether there are more than before."""
@@ -87,18 +88,18 @@ class Places:
         return self._notices is not None and not self._notices.directories <= before
 
     def fileno(self) -> int | None:
-        """Return the descriptor that can be read when there is a notice, None where there is none."""
+        """Return the descriptor that can be read when there is a notice, None if there is none."""
         return self._notices.fileno() if self._notices else None
 
     def read(self) -> bool:
-        """Take the notices that are there; return whether an audit may find something else after them."""
+        """Read the pending notices; return whether an audit may find something different after them."""
         matter = False
         for notice in self._notices.read() if self._notices else ():
             matter = self._matters(notice) or matter
         return matter
 
     def close(self) -> None:
-        """Let go of what the kernel keeps."""
+        """Release the kernel's resources."""
         if self._notices:
             self._notices.close()
             self._notices = None
@@ -173,7 +174,7 @@ class Notice(NamedTuple):
 
 
 class Notices:
-    """An inotify instance; raise OSError where the kernel makes none, or takes no more directories."""
+    """An inotify instance; raise OSError if the kernel creates none, or accepts no more directories."""
 
     def __init__(self) -> None:
         # None is this process with all that it has loaded, its C library for one.
@@ -186,7 +187,7 @@ class Notices:
         return self._handle
 
     def add(self, directory: str) -> None:
-        """Watch a directory; repeated calls do no harm."""
+        """Watch a directory; repeated calls have no further effect."""
         number = self._checked(self._library.inotify_add_watch(self._handle, os.fsencode(directory), _WANTED))
         self._paths[number] = directory
 
@@ -203,7 +204,7 @@ class Notices:
             self._library.inotify_rm_watch(self._handle, number)
 
     def read(self) -> Iterator[Notice]:
-        """Take the notices that are there, without waiting for any."""
+        """Read the pending notices, without waiting for any."""
         while True:
             try:
                 data = os.read(self._handle, _ROOM)

@@ -1,9 +1,9 @@
-"""A cheap look at what the kernel does not report: where threads may run, interrupts come to, files.
+"""A cheap look at what the kernel does not report: where threads may run, where interrupts go, files.
 
-A sample is no audit. It is made to be the same as the one before where an audit would find the same, at a
-tenth of its cost or less: of the host's threads counts only which groups have some that may run on exclusive
-CPUs, of interrupts only those that come to such CPUs or may. Files: *proc(5)*; ``sched_getaffinity(2)``,
-which asks for much less than ``/proc/PID/status`` says.
+A sample is not an audit. It is the same as the one before if an audit would find the same, at a tenth of its
+cost or less: of the host's threads counts only which groups have some that may run on exclusive CPUs, of
+interrupts only those that come to such CPUs or may. Files: *proc(5)*; ``sched_getaffinity(2)``, which asks
+for much less than ``/proc/PID/status`` says.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ GROUP_FILES = (
     "cpuset.cpus", "cpuset.mems", "cpuset.cpus.partition", "cpuset.cpus.exclusive",
     "cpu.max", "cpu.cfs_quota_us",
 )  # fmt: skip
-"""What somebody may write into a control group that an audit looks at."""
+"""The files of a cgroup that can be written and that an audit checks."""
 _EFFECTIVE = (
     "cpuset.cpus.effective", "cpuset.mems.effective", "cpuset.effective_cpus", "cpuset.effective_mems",
 )  # fmt: skip
 _NOTED = PROGRAMS | AGENT_PROGRAMS | {"irqbalance"}
-"""Programs of which each start is noticed, wherever they may run."""
+"""Programs of which every start is noticed, whichever CPUs they may run on."""
 _KERNEL_THREAD, _NO_SETAFFINITY = 0x0020_0000, 0x0400_0000
 _FLAGS = 6
 """Place of a process's flags behind its name in /proc/PID/stat."""
@@ -87,7 +87,7 @@ class Interest(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What of a process stays as it is for as long as it lives."""
+    """The properties of a process that stay the same for its lifetime."""
 
     comm: str
     kernel: bool

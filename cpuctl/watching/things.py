@@ -1,8 +1,8 @@
-"""What is so on a node, as far as somebody who watches it wants to hear of changes.
+"""The conditions of a node whose changes a watch reports.
 
-A kubelet at work breaks its own promises for a moment: it writes its state first, moves containers with the
-next pass of ``reconcileState`` (kubelet v1.36, within ``cpuManagerReconcilePeriod``), and takes back what a
-pod held that has gone with a later one. What may come of that alone is reported when it outlasts such a pass.
+A running kubelet breaks its own guarantees for a moment: it writes its state first, moves containers with the
+next pass of ``reconcileState`` (kubelet v1.36, within ``cpuManagerReconcilePeriod``), and releases the CPUs
+of a removed pod with a later one. What this alone can cause is reported if it lasts longer than such a pass.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cpuctl.state_names import CPU_FILE
 from cpuctl.watching.ledger import Kind, Patience, Thing
 
 HALF_WRITTEN = 2.0
-"""Seconds that a state file may be unusable, or not there, before that counts: somebody may be writing it."""
+"""Seconds that a state file may be unusable or missing before that is reported: it may be being written."""
 
 _FILE_CODES = frozenset({"state-unusable", "state-missing", "devices-unusable", "claims-unusable"})
 _AFTER_STATE = frozenset(
@@ -52,14 +52,14 @@ _AFTER_PODS = frozenset(
 )
 """What may be on its way after a pod or a container has come, ended or gone."""
 _AMOUNTS = frozenset({"huge-pages-differ", "huge-pages-taken", "interrupts-came", "memory-spill"})
-"""Codes whose ``detected`` is an amount, which is another one each time."""
+"""Codes whose ``detected`` is a quantity, which differs each time."""
 
 
 class Timing(NamedTuple):
-    """What patience goes by, in seconds.
+    """The basis of waiting times, in seconds.
 
-    *settle* is how long things must last that may come and go, *period* is the kubelet's, and *written* the
-    moment at which its state was written last.
+    *settle* is how long transient things must last, *period* is the kubelet's, and *written* the moment at
+    which its state was written last.
     """
 
     settle: float
@@ -70,7 +70,7 @@ class Timing(NamedTuple):
 class WatchedPod(Record):
     """A pod that has a control group, with the exclusive CPUs of its containers.
 
-    ``pool`` are the CPUs that all other containers share, None where nobody knows or under the policy none.
+    ``pool`` are the CPUs that all other containers share, None if unknown or with the policy none.
     """
 
     uid: str
@@ -85,7 +85,7 @@ class WatchedPod(Record):
 
 
 class WatchedFile(Record):
-    """A state file; ``sha256`` is the checksum of its text, ``pool`` the shared pool where it has one."""
+    """A state file; ``sha256`` is the checksum of its text, ``pool`` the shared pool, if it has one."""
 
     path: str
     sha256: str
@@ -93,7 +93,7 @@ class WatchedFile(Record):
 
 
 def finding_things(findings: Iterable[Finding], timing: Timing) -> Iterator[Thing]:
-    """Make things of what was found: it is the same as long as it has the same code and is about the same."""
+    """Make things from findings: a finding is the same as long as its code and subject are the same."""
     for finding in findings:
         subject, owner, path = finding.place
         detected = "" if finding.code in _AMOUNTS else finding.detected
@@ -118,7 +118,7 @@ def _patience(code: str, timing: Timing) -> Patience:
 
 
 def pod_things(snapshot: NodeSnapshot, timing: Timing) -> Iterator[Thing]:
-    """Make things of the pods that have a control group; one without a name may get one in a moment."""
+    """Make things from the pods that have a cgroup; one without a name may get one soon."""
     for uid in sorted(snapshot.uids):
         entries = snapshot.state.entries.get(uid, {})
         pod = WatchedPod(uid, snapshot.pod_name(uid), entries, snapshot.shared_pool)
@@ -127,7 +127,7 @@ def pod_things(snapshot: NodeSnapshot, timing: Timing) -> Iterator[Thing]:
 
 
 def file_things(snapshot: NodeSnapshot, checksums: Mapping[str, str]) -> Iterator[Thing]:
-    """Make things of the state files, by path with their *checksums*."""
+    """Make things from the state files, by path with their *checksums*."""
     cpu = snapshot.state.cpu
     for path, sha256 in checksums.items():
         pool = cpu.default_cpu_set if cpu is not None and path.endswith(f"/{CPU_FILE}") else None
@@ -137,13 +137,13 @@ def file_things(snapshot: NodeSnapshot, checksums: Mapping[str, str]) -> Iterato
 
 
 def kubelet_things(pids: Iterable[int], timing: Timing) -> Iterator[Thing]:
-    """Make one thing of the kubelet's processes: while it restarts there is none for a moment."""
+    """Make one thing from the kubelet's processes: during a restart, there is none for a moment."""
     if running := tuple(sorted(pids)):
         yield Thing(Kind.KUBELET, (), running, running, Patience(going=timing.settle))
 
 
 def gap_things(gaps: Iterable[Unchecked], timing: Timing) -> Iterator[Thing]:
-    """Make things of what is not there to be checked."""
+    """Make things from missing inputs of checks."""
     lasting = Patience(coming=timing.settle, going=timing.settle)
     for gap in gaps:
         yield Thing(Kind.GAP, (gap.missing,), gap.checks, gap, lasting)

@@ -154,7 +154,7 @@ class LargestPod(TypedDict):
     cpus: Count
     """Number of exclusive CPUs of the largest container that fits after the moves."""
     now: Count
-    """The same without any move."""
+    """The same number without any move."""
     proven: bool
     """Whether it is proven that nothing larger is possible."""
 

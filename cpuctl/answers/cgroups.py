@@ -178,9 +178,9 @@ class PlannedGroup(TypedDict):
     process: OldestProcess | None
     """The container's oldest process; null if none was found."""
     cpus: Change | None
-    """cpuset.cpus"""
+    """The change of cpuset.cpus; null if there is none."""
     mems: Change | None
-    """cpuset.mems"""
+    """The change of cpuset.mems; null if there is none."""
 
 
 class OldestProcess(TypedDict):

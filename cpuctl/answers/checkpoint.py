@@ -274,7 +274,7 @@ class ClaimHolders(TypedDict):
 
 class LoadedKubelet(TypedDict, total=False):
     kubelet: ReadingKubelet
-    """Absent if it cannot load its configuration."""
+    """Absent if the kubelet cannot load its configuration."""
 
 
 class CheckpointChange(LoadedKubelet, NextPart):
@@ -418,7 +418,7 @@ class FormatReader(TypedDict):
     kubelet: str
     outcome: Literal["reads", "readsPartly", "refuses"]
     error: str
-    """The kubelet's text."""
+    """The kubelet's own error message."""
     lost: list[str]
     """The members that the kubelet ignores."""
 

@@ -225,7 +225,7 @@ class ExclusiveContainer(_Placed, PolicyChoice):
     alignment: Alignment
     aligned: Aligned
     steps: list[Step]
-    """Which rule of the picker took which CPUs."""
+    """Which rule of the CPU allocation took which CPUs."""
 
 
 @final

@@ -68,7 +68,7 @@ class Decision(TypedDict):
         "inputLacks",
         "unknown",
     ]
-    """The rule that decided."""
+    """The rule that determined the decision."""
     container: str | None
     """Null for the pod as a whole."""
     provider: str | None
@@ -144,7 +144,7 @@ class Round(TypedDict):
     """Null for the pod as a whole."""
     offers: list[ProviderOffer]
     merged: Merged | None
-    """null if the kubelet fails here."""
+    """Null if the kubelet fails here."""
 
 
 class ShareCounts(TypedDict):

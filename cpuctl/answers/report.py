@@ -97,7 +97,7 @@ class FleetReportSummary(TypedDict):
     odd: Count
     """Nodes outside the largest group."""
     unknown: Count
-    """Nodes with something unknown."""
+    """Nodes about which something is unknown."""
     unreadable: Count
 
 

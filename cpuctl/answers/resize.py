@@ -146,7 +146,7 @@ class ResizedCPUs(TypedDict):
     givenUpAfter: str | None
     """The minimum time for which it keeps the CPUs that it loses (KEP-6122)."""
     steps: list[Step]
-    """The rules of the picker that chose the CPUs."""
+    """The rules of the CPU allocation that chose the CPUs."""
 
 
 class ResizedContainer(TypedDict):

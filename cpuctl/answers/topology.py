@@ -184,7 +184,7 @@ class CPU(PlacedCPU):
 class Marks(TypedDict):
     shared: bool
     marks: list[str]
-    """One for each pod that holds the CPU."""
+    """One mark for each pod that holds the CPU."""
 
 
 class HeldCPU(PlacedCPU, Marks):

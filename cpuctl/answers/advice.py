@@ -89,6 +89,7 @@ class Search(TypedDict):
     tried: Count
     """Settings that were run on the engine, including the current ones."""
     budget: Count
+    """Maximum number of settings to try."""
     ended: Literal["all", "budget", "stopped"]
     """Why the search ended: all settings were tried, the budget was used up, or it was interrupted."""
 
@@ -140,6 +141,7 @@ class MoveSearch(TypedDict):
     tried: Count
     """Number of evictions and admissions that were run on the engine."""
     budget: Count
+    """Maximum number of evictions and admissions to try."""
     ended: Literal["all", "budget", "stopped"]
     """Why it ended: everything relevant was tried, the budget was used up, or it was interrupted."""
 

@@ -237,6 +237,8 @@ class MemoryChange(ChangedHolder):
 
 
 class TableChange(TypedDict):
+    """A value in bytes or, without a resource, the number of assignments or the group of a NUMA node."""
+
     numaNode: int
     resource: str | None
     field: str
@@ -379,6 +381,8 @@ class MemoryDrift(TypedDict):
 
 
 class DriftChange(TypedDict):
+    """A value in bytes, except for assignments, which is a number."""
+
     numaNode: int
     resource: str | None
     field: Literal["total", "systemReserved", "allocatable", "assignments"]

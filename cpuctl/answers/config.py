@@ -267,10 +267,12 @@ class ChosenMemory(TypedDict):
     systemReserved: Amount
     evictionHard: Amount
     numaNodes: list[NodeMemory]
-    """In bytes; hugePages and allocatable are null if huge pages are not recorded."""
+    """hugePages and allocatable are null if huge pages are not recorded."""
 
 
 class NodeMemory(TypedDict):
+    """The memory of a NUMA node in bytes."""
+
     numaNode: int
     total: Count
     hugePages: Count | None

@@ -278,6 +278,8 @@ class Pod(Verdict, PodCPUs, ClaimsPart, DownwardPart, Evictions):
 
 
 class TableEntry(TypedDict):
+    """One kind of memory of a NUMA node, in bytes."""
+
     resource: str
     total: Count
     systemReserved: Count

@@ -140,6 +140,7 @@ class NumaNode(TypedDict):
     hugepages: HugePages
     freeHugepages: HugePages
     distances: list[Count]
+    """Relative distances to the NUMA nodes, in their order; 10 is the node itself."""
 
 
 class Socket(TypedDict):
@@ -174,6 +175,7 @@ class CPU(PlacedCPU):
     isolated: bool
     nohzFull: bool
     capacity: int | None
+    """The kernel's cpu_capacity: 1024 for the strongest CPUs."""
     maxKHz: int | None
     minKHz: int | None
     l1d: int | None

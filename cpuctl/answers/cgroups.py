@@ -51,7 +51,7 @@ class GroupFile(TypedDict):
     actual: str | None
     """The file's content; null if there is no such file."""
     expected: list[str]
-    """The contents that are expected, any of them; empty if unknown."""
+    """The expected contents, any one of which is correct; empty if unknown."""
     differs: bool
 
 

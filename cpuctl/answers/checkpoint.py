@@ -331,7 +331,7 @@ class FoundInFiles(TypedDict):
     summary: FindingCounts
     """How many findings there are of each severity."""
     findings: list[StateFinding]
-    """An error keeps the kubelet from starting; the kubelet does not notice a warning."""
+    """An error keeps the kubelet from starting; a warning is about what it does not detect."""
 
 
 class Proof(FoundInFiles):

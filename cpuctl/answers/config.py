@@ -258,7 +258,7 @@ class ChosenCPUs(TypedDict):
     inSplitCaches: str
     """Reserved CPUs whose L3 cache is shared with CPUs for pods."""
     performanceCPUs: str
-    """CPUs of performance cores that are reserved in spite of --keep-p-cores."""
+    """CPUs of performance cores that are reserved despite --keep-p-cores."""
 
 
 class ChosenMemory(TypedDict):

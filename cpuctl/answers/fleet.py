@@ -471,7 +471,7 @@ class DiffedNode(TypedDict):
     """Its name in both collections; if several share it, the path within the collection."""
     outcome: DiffOutcome
     before: str | None
-    """The value of -m for the node in this collection; null if it is not in there."""
+    """The value of -m for the node in the earlier collection; null if it is not in it."""
     after: str | None
     error: str
     """Why a recording cannot be used; empty if both can be."""

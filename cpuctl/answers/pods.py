@@ -295,7 +295,7 @@ class LintedObject(TypedDict):
 
 
 class Finding(Graded, Found):
-    """An error is rejected, a warning is without its apparent effect, a note is worth knowing.
+    """An error is rejected, a warning marks an unexpected effect, a note is worth knowing.
 
     The message is that of the component that rejects the object.
     """

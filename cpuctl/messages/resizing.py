@@ -18,7 +18,7 @@ RESIZING = (
         meaning="with a static policy the kubelet does not resize Guaranteed pods: their CPUs or memory are "
         "fixed",
         fix="recreate the pod with the new size, or enable the feature gate "
-        "InPlacePodVerticalScalingExclusiveCPUs or InPlacePodVerticalScalingExclusiveMemory where the "
+        "InPlacePodVerticalScalingExclusiveCPUs or InPlacePodVerticalScalingExclusiveMemory if the "
         "release has it",
         commands=(_RESIZE,),
     ),
@@ -33,7 +33,7 @@ RESIZING = (
         ),
         meaning="the new size exceeds the node's total capacity for pods: the resize is infeasible, not "
         "deferred",
-        fix="ask for less",
+        fix="request less",
         commands=(_RESIZE,),
     ),
     Message(

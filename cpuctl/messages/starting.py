@@ -252,7 +252,7 @@ STARTING = (
             Text("cannot discover NUMA topology: {cause:rest}"),
         ),
         meaning="the kubelet cannot read the machine's CPUs or NUMA nodes from sysfs",
-        commands=("cpuctl topology show", "cpuctl capture -o node.tar.xz"),
+        commands=("cpuctl topology show", "cpuctl capture node.tar.xz"),
     ),
     Message(
         code="cpu-list",

@@ -110,7 +110,7 @@ class AllocatedPlaces:
         if not isinstance(verdict, Admitted):
             why = f", although the policy would not allow it: {_reason(verdict)}"
         elif container.setting.mems not in ("", _mems(trial, pod.uid, container.name)):
-            why = f", with its memory on nodes {container.setting.mems}"
+            why = f", with its memory on NUMA nodes {container.setting.mems}"
         if why:
             # What runs is not moved for the sake of rules under which it did not come.
             trial = known

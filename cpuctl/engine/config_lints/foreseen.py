@@ -126,10 +126,9 @@ def _isolated(subject: LintSubject, cpus: CPUSet) -> str:
 def _at_the_end(subject: LintSubject, above: Ceiling) -> str:
     """Say what comes of CPUs that a group does not have: v1 refuses to write them, v2 leaves them out."""
     if subject.cgroup_version == 1:
-        return "containers that are assigned those fail with 'permission denied'"
+        return "containers that get these CPUs fail with 'permission denied'"
     return (
-        f"containers that are assigned those run on the remaining CPUs, or on all of {above.cpus} if none "
-        "remain"
+        f"containers that get these CPUs run on the remaining CPUs, or on all of {above.cpus} if none remain"
     )
 
 

@@ -115,7 +115,7 @@ def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
             "pool-empty",
             _FILE,
             "the shared pool is empty: with strict-cpu-reservation the kubelet can cause this itself, and "
-            "then rejects its own file after the next restart (kubernetes issue 141196)",
+            "then does not start with its own file again (kubernetes issue 141196)",
             expected="at least one CPU",
             detected="none",
             fix=REMOVE_ONE,

@@ -86,7 +86,7 @@ CASES = [
             cpu_error(
                 code="pool-empty",
                 message="the shared pool is empty: with strict-cpu-reservation the kubelet can cause this "
-                "itself, and then rejects its own file after the next restart (kubernetes issue 141196)",
+                "itself, and then does not start with its own file again (kubernetes issue 141196)",
                 expected="at least one CPU",
                 detected="none",
                 fix=f"remove a pod that has exclusive CPUs from the node, then {REPAIR} --pods FILE",

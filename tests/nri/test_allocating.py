@@ -204,7 +204,8 @@ def test_without_its_state_it_leaves_memory_where_it_is(play: Play, places: Plac
     (event,) = scene.heard.told(1)
     assert event[1].notes == (
         "default/near/main already runs on CPUs 1-2, and keeps them exclusively",
-        "default/far/main already runs on CPUs 5-6, and keeps them exclusively, with its memory on NUMA nodes 0",
+        "default/far/main already runs on CPUs 5-6, and keeps them exclusively, with its memory on NUMA nodes "
+        "0",
     )
 
 

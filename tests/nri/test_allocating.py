@@ -202,11 +202,10 @@ def test_without_its_state_it_leaves_memory_where_it_is(play: Play, places: Plac
     scene = play(places(kubelet=KubeletInputs(config=str(config), version="1.36")), runtime)
     assert [(each.cpus, each.mems) for each in runtime.containers.values()] == [("1-2", "0"), ("5-6", "0")]
     (event,) = scene.heard.told(1)
-    assert event[1].notes == (
-        "default/near/main already runs on CPUs 1-2, and keeps them exclusively",
-        "default/far/main already runs on CPUs 5-6, and keeps them exclusively, with its memory on NUMA nodes "
-        "0",
-    )
+    near, far = event[1].notes
+    assert near == "default/near/main already runs on CPUs 1-2, and keeps them exclusively"
+    kept = "default/far/main already runs on CPUs 5-6, and keeps them exclusively"
+    assert far == f"{kept}, with its memory on NUMA nodes 0"
 
 
 def test_another_policy_chooses(play: Play, places: Places) -> None:

@@ -307,12 +307,13 @@ RootOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
+NODE_STATE = "The kubelet's state files. Default: the node's own."
 NodeStateOption = Annotated[
     str,
     typer.Option(
         option_names.STATE,
         metavar="STATE",
-        help="The kubelet's state files. Default: the node's own.",
+        help=NODE_STATE,
         rich_help_panel=INPUT,
     ),
 ]

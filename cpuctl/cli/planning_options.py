@@ -6,6 +6,7 @@ import typer
 
 from cpuctl.cli.kubelet_options import KubeletCommand
 from cpuctl.cli.options import (
+    NODE_STATE,
     AssumeDevicesOption,
     DevicesOption,
     DriverArgsOption,
@@ -52,6 +53,17 @@ class ExplainingCommand(PlanningCommand):
     """A command that is told of the past, too."""
 
     lacks = frozenset()
+
+
+class ReportingCommand(PlanningCommand):
+    """A command about a node as it is: state files are the node's own, whatever configures its kubelet."""
+
+    def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(name, params=params, **settings)
+        options: list[Any] = self.params
+        for each in options:
+            if each.name == "state":
+                each.help = NODE_STATE
 
 
 class ResizingCommand(PlanningCommand):

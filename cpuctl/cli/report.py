@@ -18,7 +18,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit, note
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.pictures import HTML, Pictures
-from cpuctl.cli.planning_options import PlanningCommand, planning_inputs
+from cpuctl.cli.planning_options import ReportingCommand, planning_inputs
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.publishing import node_name
 from cpuctl.cli.subjects import Subject, about
@@ -76,7 +76,7 @@ TimelineOption = Annotated[
 ]
 
 
-@app.command(name="report", help=HELP, cls=about(Subject.MACHINE, PlanningCommand))
+@app.command(name="report", help=HELP, cls=about(Subject.MACHINE, ReportingCommand))
 def report(
     context: typer.Context,
     pod_resources: PodResourcesOption = "",

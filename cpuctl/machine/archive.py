@@ -243,6 +243,15 @@ def archive_errors(where: str) -> Iterator[None]:
         ) from error
 
 
+def first_unpacked(path: Path) -> bytes:
+    """Return the first bytes of what a file holds, compressed or not; as many as can be unpacked."""
+    try:
+        with path.open("rb") as packed:
+            return next(iter(unpacked_pieces(packed)), b"")
+    except (OSError, EOFError, ValueError, InputError):
+        return b""
+
+
 def archive_members(packed: IO[bytes]) -> TarMembers:
     """Return the members of an archive, unpacked lazily."""
     return TarMembers(ByteStream(unpacked_pieces(packed)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,8 @@ _ACCEPTED = (
 _MAX_PRINTED_BYTES = 64 << 20
 _GATHERINFO = (b"cpuDetails:", b"driverConfig:", b"layoutVersion:", b"toolVersion:")
 """How a report of ``dracpu gatherinfo`` begins; which member comes first is nobody's promise."""
+_OBJECT = re.compile(rb'^[\s{]*"?(?:apiVersion|kind)"?:', re.MULTILINE)
+_UNPACKERS = {".bz2": "bzcat", ".xz": "xzcat", ".zst": "zstdcat"}
 _CONFIGURATION = b"kubelet.config.k8s.io/"
 """The API group of files that are easily named in place of a machine."""
 
@@ -92,7 +95,27 @@ def _from_file(name: str, node: str) -> MachineSource:
 
         hint = f"use it as an option: cpuctl config check --kubelet-config {quote(name)}"
         raise InputError(NO_MACHINE, where=name, hint=hint)
-    return _from_archive(path, node)
+    try:
+        return _from_archive(path, node)
+    except InputError as error:
+        raise _no_archive(path, error) from None
+
+
+def _no_archive(path: Path, error: InputError) -> InputError:
+    """Return the error for what is no archive; manifests and compressed configurations are recognised."""
+    from shlex import quote
+
+    from cpuctl.machine.archive import first_unpacked
+
+    content, name = first_unpacked(path), str(path)
+    if b"\0" in content or not _OBJECT.search(content):
+        return error
+    if _CONFIGURATION in content:
+        unpack = _UNPACKERS.get(path.suffix, "zcat")
+        hint = f"decompress it: {unpack} {quote(name)} | cpuctl config check --kubelet-config -"
+        return InputError("is a compressed kubelet configuration, not a machine", where=name, hint=hint)
+    hint = f"if it is a manifest: cpuctl plan -f {quote(name)}"
+    return InputError("is a Kubernetes object, not a machine", where=name, hint=hint)
 
 
 def begins_gatherinfo(head: bytes) -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -67,6 +68,9 @@ def test_the_live_host_agrees_with_the_scheduler() -> None:
         ("empty", "no sys/ in this directory"),
         ("pipe", "is neither a file nor a directory"),
         ("text", "cannot be read as an archive: it is not a tar archive"),
+        ("config.yaml.gz", "is a compressed kubelet configuration, not a machine"),
+        ("large.yaml.gz", "is a compressed kubelet configuration, not a machine"),
+        ("pod.yaml", "is a Kubernetes object, not a machine"),
         ("list.json", "expected cAdvisor's machine information, found a list"),
         ("broken.json", "not JSON"),
     ],
@@ -76,6 +80,10 @@ def test_a_wrong_path_is_answered_with_what_is_accepted(name: str, want: str, tm
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "text").write_text("hello\n" * 1000)
     (tmp_path / "list.json").write_text("[1]")
+    config = b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+    (tmp_path / "config.yaml.gz").write_bytes(gzip.compress(config))
+    (tmp_path / "large.yaml.gz").write_bytes(gzip.compress(config + b"# x\n" * 1000))
+    (tmp_path / "pod.yaml").write_text("# a pod\napiVersion: v1\nkind: Pod\n")
     (tmp_path / "broken.json").write_text('{"topology": ')
     with pytest.raises(InputError) as error:
         read_machine(str(tmp_path / name))

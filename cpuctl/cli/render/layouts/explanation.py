@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table, next_line
-from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, next_step, pods_table
+from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, next_step, pods_tables
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.resources import devices_table
 from cpuctl.cli.render.tables.start import start_block
@@ -46,7 +46,7 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
         return
     yield _verdict(document)
     if any("alignment" in container for container in _containers(document)):
-        yield pods_table([_shown(document)], wide=True)
+        yield from pods_tables([_shown(document)], wide=True)
     yield from _claims(document, wide=wide)
     yield from _weighed(document)
     if document["rounds"]:

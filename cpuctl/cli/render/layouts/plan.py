@@ -13,6 +13,7 @@ from cpuctl.cli.render.tables.resources import (
     device_cells,
     device_columns,
     devices_table,
+    granted_table,
     memory_cells,
     memory_columns,
     memory_table,
@@ -59,7 +60,7 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"], driver="driver" in document))
     if document["pods"]:
-        yield pods_table(document["pods"], wide=wide, masks=True)
+        yield from pods_tables(document["pods"], wide=wide, masks=True)
     yield from claims_blocks(document["pods"], wide=wide)
     remarks = notes(document["warnings"], document["pods"])
     if lines := (*remarks, *_policy_fix(document)):
@@ -132,10 +133,17 @@ def node_lines(node: Node, kubelet: KubeletPolicies, *, driver: bool = False) ->
         yield what_if_sentence(kubelet["policy"])
 
 
-def pods_table(pods: Sequence[Pod], *, wide: bool, masks: bool = False) -> Table:
+def pods_tables(pods: Sequence[Pod], *, wide: bool, masks: bool = False) -> Iterator[Table]:
+    """Show pods as ``pods_table`` does, but devices in a table of their own: a row for all is too long."""
+    yield pods_table(pods, wide=wide, masks=masks, devices=False)
+    if (granted := granted_table(pods)).rows:
+        yield granted
+
+
+def pods_table(pods: Sequence[Pod], *, wide: bool, masks: bool = False, devices: bool = True) -> Table:
     """Show one row a container; wide adds its kind and how its CPUs were chosen, and with *masks* those."""
-    columns = ["POD", "CONTAINER", "CPUS", *_ALIGNMENTS.values()]
-    columns += [*memory_columns(pods), *device_columns(pods)]
+    columns = ["POD", "CONTAINER", "CPUS", *_ALIGNMENTS.values(), *memory_columns(pods)]
+    columns += device_columns(pods) if devices else ()
     columns += ["KIND", "QOS", *(["MASK"] if masks else []), "HOW"] if wide else []
     rows = [
         tuple(cells.get(column, Cell("")) for column in columns)

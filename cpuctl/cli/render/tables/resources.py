@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.render.blocks import Cell, Column, Table
+from cpuctl.exports.answer_text import full_name
 from cpuctl.phrases import byte_text
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Block, Container, Device, DevicesLeft, MemoryTable, Pod
 
-_DEVICE_COLUMNS = ("DEVICES", "NEAR")
+_DEVICE_COLUMNS = ("DEVICES", "ALIGNED")
 """What a container gets, and whether one NUMA node is next to all of it and has its CPUs."""
 
 _NO_NODE = "none"
@@ -30,8 +31,35 @@ def device_cells(container: Container) -> dict[str, Cell]:
         return {}
     cells = {"DEVICES": Cell(", ".join(_grant_text(grant) for grant in container["devices"]))}
     if "devicesAligned" in container:
-        cells["NEAR"] = Cell("yes") if container["devicesAligned"] else Cell("no", "yellow")
+        cells["ALIGNED"] = _aligned(container)
     return cells
+
+
+def granted_table(pods: Iterable[Pod]) -> Table:
+    """Show the devices of every container by their NUMA nodes; no rows where none has any."""
+    names = ("POD", "CONTAINER", "RESOURCE", "DEVICES", "NODE", "ALIGNED")
+    columns = (Column(name, "right" if name in ("DEVICES", "NODE") else "left") for name in names)
+    return Table(tuple(columns), tuple(row for pod in pods for row in _granted_rows(pod)))
+
+
+def _granted_rows(pod: Pod) -> Iterator[tuple[Cell, ...]]:
+    name = full_name(pod)
+    for container in pod["containers"]:
+        if "devices" not in container:
+            continue
+        first, aligned = container["name"], _aligned(container)
+        for grant in container["devices"]:
+            for nodes, count in grant["numaNodes"].items():
+                place = "-" if nodes == _NO_NODE else nodes
+                cells = (Cell(name), Cell(first), Cell(grant["resource"]), Cell(str(count)), Cell(place))
+                yield (*cells, aligned)
+                name, first, aligned = "", "", Cell("")
+
+
+def _aligned(container: Container) -> Cell:
+    if "devicesAligned" not in container:
+        return Cell("")
+    return Cell("yes") if container["devicesAligned"] else Cell("no", "yellow")
 
 
 def _grant_text(grant: Device) -> str:

@@ -755,7 +755,7 @@ _cpuctl_run() {
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; a single value sets both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
-                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: those of a recording (-m), unless --kubelet-config is given; otherwise an empty node.]:STATE:_files' \
+                '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
                 '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[Free, healthy devices of device plugins, by resource and NUMA node (see cpuctl schema devices), or the answers of the pod resources API (GetAllocatableResources, List).]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \

@@ -148,7 +148,7 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
         explanation = _explanation(inputs, asked, style, pods_needed=not inputs.pods)
     named = {
         "NODE": [] if inputs.machine == "live" else [inputs.machine],
-        "CONFIG": [kubelet.config or ""],
+        **({} if kubelet.config is None else {"CONFIG": [kubelet.config]}),
         "PODS": inputs.filenames,
         "RUNNING": [inputs.pods],
     }

@@ -39,6 +39,22 @@ def test_another_releases_text_is_said_to_be_one(cpuctl: Cpuctl) -> None:
     assert "1.29 and later: not printed by kubelet 1.28" in answer.out
 
 
+def test_a_command_is_ready_to_be_filled_in_and_says_with_what(cpuctl: Cpuctl) -> None:
+    """A recording has its node's configuration: another one is named only where it was given."""
+    answer = cpuctl("explain", "--message", SMT)
+    assert "cpuctl explain POD -f PODS -m NODE\n" in answer.out
+    assert "\nPODS: the pod's manifest; NODE: a recording (cpuctl capture). " in answer.out
+
+
+@pytest.mark.parametrize("words", [("",), ("-",)], ids=["empty", "stdin"])
+def test_nothing_to_explain_is_said(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    answer = cpuctl("explain", "--message", *words, stdin=b"")
+    assert (answer.code, answer.out) == (
+        3,
+        "There is no message to explain: expected a line of an event, a status or a log.\n",
+    )
+
+
 def test_nothing_known_is_a_no(cpuctl: Cpuctl) -> None:
     assert cpuctl("explain", "--message", "hello").code == 3
     assert cpuctl("explain", "--message", "hello", "--exit-zero").code == 0

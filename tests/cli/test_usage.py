@@ -22,6 +22,8 @@ CONFIG = "fixtures/kubelet/static.yaml"
             "no such option: --kubelet-version",
             "use --from 1.36",
         ),
+        ("config versions 1.37", "unexpected argument: 1.37", "use --to 1.37"),
+        ("config versions v1.37.2", "unexpected argument: v1.37.2", "use --to v1.37.2"),
         ("config versions --kubelet-version", "no such option: --kubelet-version", "use --from"),
         (
             "plan --cpu-maneger X",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -56,7 +58,12 @@ def _message(
 
 
 def _command(template: str, recognized: Recognized, placeholders: Mapping[str, str]) -> str:
-    """Fill the pod in, and what the user gave: a pod without manifests is only a name."""
+    """Fill the pod in, and what the user gave: a pod without manifests is only a name.
+
+    A node has its configuration, which another one takes the place of only where the user gave one.
+    """
+    if "CONFIG" not in placeholders:
+        template = template.replace(f"-m NODE {option_names.KUBELET_CONFIG} CONFIG", "-m NODE")
     pod = shlex.quote(recognized.pod) if recognized.pod else "POD"
     arguments = template.replace("{pod}", pod).split(" ")
     return " ".join(placeholders.get(word) or word for word in arguments)

@@ -1,5 +1,7 @@
 """``cpuctl config versions``: what another release of the kubelet changes for a configuration."""
 
+import re
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,12 +27,15 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.subjects import Subject, about
+from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 app = command_group()
+
+_VERSION = re.compile(r"v?1\.[0-9]+(\.[0-9]+)?")
 
 HELP = """Check an upgrade: what changes for this configuration.
 
@@ -120,6 +125,8 @@ def versions(
         verb = ("config", "check", *((option_names.STATE, file_argument(state)) if state else ()))
         return kubelet_command(verb, machine, replace(kubelet, version=version), memory)
 
+    if _VERSION.fullmatch(machine) and not Path(machine).exists():
+        raise UsageError(f"unexpected argument: {machine}", hint=f"use --to {machine}")
     source = with_memory(load_machine(machine, sources), memory, sources)
     coming = load_pods(filename, template, sources, needed=False)
     comparison = compare_on(source, VersionsInputs(kubelet, to_version, state, pods, coming), sources)

@@ -21,15 +21,29 @@ _ELSEWHERE = (
 """What to type where nothing is recognized."""
 
 
+_NAMES = "PODS: the pod's manifest; NODE: a recording (cpuctl capture). On the node itself, omit -m NODE."
+
+
 def blocks(document: Messages, *, wide: bool) -> Iterator[Block]:
     """Lay out messages, each under its line; wide shows the values in them, too."""
     release = document["release"]
     for each in document["messages"]:
         rows = tuple((Cell(label), cell) for label, cell in _facts(each, release, wide=wide))
         yield Table((Column("MESSAGE"), Column(each["text"])), rows)
-    yield Lines.of(_summary(document), *(() if document["messages"] else _ELSEWHERE))
+    yield Lines.of(*_closing(document))
     if document["explanation"] is not None:
         yield from explanation.blocks(document["explanation"], wide=wide)
+
+
+def _closing(document: Messages) -> Iterator[str]:
+    if not document["lines"]:
+        yield "There is no message to explain: expected a line of an event, a status or a log."
+        return
+    yield _summary(document)
+    if not document["messages"]:
+        yield from _ELSEWHERE
+    elif any(" -m NODE" in command for each in document["messages"] for command in each["commands"]):
+        yield _NAMES
 
 
 def _facts(each: FoundMessage, release: str | None, *, wide: bool) -> Iterator[tuple[str, Cell]]:

@@ -376,7 +376,11 @@ def _unknown(text: str, pods: Sequence[StoredPod]) -> UsageError:
 
     names = list(dict.fromkeys(pod.full_name for pod in pods))
     otherwise = f"known pods: {few_names(names)}" if names else ""
-    hint = did_you_mean(text, (*names, *(pod.name for pod in pods)), otherwise)
+    replicas = [each for each in names if each.startswith(f"{text}-") or f"/{text}-" in each]
+    if replicas:
+        hint = f"did you mean {'one of ' if replicas[1:] else ''}{few_names(replicas)}?"
+    else:
+        hint = did_you_mean(text, (*names, *(pod.name for pod in pods)), otherwise)
     return UsageError(f"there is no pod {text!r}", where=_WHERE, hint=hint)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl import option_names
 from cpuctl.capture.collected import no_progress
 from cpuctl.cgroups.names import Level, ancestors
 from cpuctl.cgroups.owners import Owner
@@ -92,11 +94,10 @@ class RunningNode:
             if self._allowed:
                 self.keep_off()
         window = self._sampler.take()
-        where = f"{self._root}/proc/stat"
         if not self._sampler.has_cpu_counters:
-            raise InputError("no counters available: this is a copy of a node's files", where=where)
+            raise self._copy("no counters available")
         if window is not None and window.cpus.before == window.cpus.after:
-            raise InputError("the counters do not change: this is a copy of a node's files", where=where)
+            raise self._copy("the counters do not change")
         return window
 
     def _with_fresh_cpus(self) -> LiveNode:
@@ -129,6 +130,12 @@ class RunningNode:
     def close(self) -> None:
         """Close what is open."""
         self._files.close()
+
+    def _copy(self, what: str) -> InputError:
+        """Make the error for files that no kernel changes."""
+        hint = f"use cpuctl audit {option_names.ROOT} {shlex.quote(self._root)}" if self._root else ""
+        message = f"{what}: this is a copy of a node's files"
+        return InputError(message, where=f"{self._root}/proc/stat", hint=hint)
 
     def _discover(self) -> TopNode:
         from cpuctl.audit.reading import take_group_snapshot

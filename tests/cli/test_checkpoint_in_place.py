@@ -521,6 +521,6 @@ def test_a_recording_is_not_said_to_be_written_in_place(tmp_path: Path, cpuctl: 
     recording = "fixtures/nodes/v2-2-numa/node.tar.xz"
     words = ("checkpoint", "repair", recording, "--kubelet-version", "1.36", "-q")
     shown = cpuctl(*words).out.splitlines()
-    assert shown[-1] == "Nothing was written; use --write-state DIR to write elsewhere."
+    assert shown[-1] == "Nothing was written; use --write-state DIR to write new files."
     assert cpuctl(*words, "--yes").code == 2
     assert cpuctl(*words, "--write-state", str(tmp_path / "repaired")).code == 0

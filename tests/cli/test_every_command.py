@@ -96,6 +96,7 @@ def test_a_recording_is_taken_for_its_state_files(
         return
     if path == "top":
         assert "this is a copy of a node's files" in result.err
+        assert "hint: use cpuctl audit --root " in result.err
         return
     assert result.code in (0, 3), result
     sources = json.loads(result.out)["sources"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering.plan.plan_answer import placed_containers, round_answer
 from cpuctl.audit.commands import delete_pod
+from cpuctl.engine.explain.explanation import known_name
 from cpuctl.engine.explain.searches.changes import (
     Amount,
     Change,
@@ -124,7 +125,7 @@ def _change_text(change: Change) -> str:
         case SettingChange():
             return f'set {change.setting}: {change.option}: "{change.after}" (now "{change.before}")'
         case Removal(pods=pods):
-            return f"remove {' and '.join(pod.full_name for pod in pods)}"
+            return f"remove {' and '.join(map(known_name, pods))}"
         case EarlierPosition(overtaken=overtaken):
             more = f" and {len(overtaken) - 1} more" if len(overtaken) > 1 else ""
             return f"admit it before {overtaken[0].full_name}{more}"

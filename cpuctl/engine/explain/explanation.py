@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from cpuctl.engine.explain.searches.searches import Search
 
 
+_UID_LENGTH = 32
+"""The length of a UID at least: static pods have one without dashes."""
+
+
 class NodeShare(Record):
     """The CPUs (masks) of one NUMA node; what is neither reserved nor free is held by containers."""
 
@@ -66,6 +70,11 @@ def node_shares(node: Node, pod: StoredPod) -> tuple[NodeShare, ...]:
     )
 
 
+def known_name(pod: StoredPod) -> str:
+    """Return the full name; of a pod that only state files tell of, its UID: its namespace is unknown."""
+    return pod.uid if pod.name == pod.uid and len(pod.uid) >= _UID_LENGTH else pod.full_name
+
+
 def holders(node: Node, pod: StoredPod, names: Mapping[str, str] = MappingProxyType({})) -> Iterator[Holder]:
     """Yield the other pods that hold CPUs or memory, in the order of their lowest CPU.
 
@@ -76,7 +85,7 @@ def holders(node: Node, pod: StoredPod, names: Mapping[str, str] = MappingProxyT
     cpus = {uid: cpu.held_by(uid) for uid in sorted(uids - {pod.uid})}
     for uid, mask in sorted(cpus.items(), key=lambda each: each[1] & -each[1]):
         other = node.active.get(uid)
-        name = other.full_name if other else names.get(uid, uid)
+        name = known_name(other) if other else names.get(uid, uid)
         yield Holder(uid=uid, name=name, cpus=mask, memory=_memory_held(node, uid), running=other is not None)
 
 

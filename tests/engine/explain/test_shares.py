@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.explain.explanation import Holder, NodeShare, holders, node_shares
+from cpuctl.engine.explain.explanation import Holder, NodeShare, holders, known_name, node_shares
 from cpuctl.engine.node import Node
 from tests.engine.explain.scenarios import (
     GIB,
@@ -81,6 +83,12 @@ def held_node() -> Node:
     }
     node.memory.state.pod_blocks = {"divided": (block(4 * GIB, 0),), "whole": (block(7, 0, 1),)}
     return node
+
+
+@pytest.mark.parametrize("uid", ["11111111-1111-4111-8111-111111111111", "0123456789abcdef0123456789abcdef"])
+def test_a_pod_that_only_state_files_tell_of_has_no_namespace(uid: str) -> None:
+    assert known_name(named(uid, whole(1))) == uid
+    assert known_name(named("high", whole(1))) == "default/high"
 
 
 def test_holders_come_in_the_order_of_their_lowest_cpu() -> None:

@@ -105,8 +105,9 @@ def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
     elif document["outcome"] == "Changed":
         recorded = {entry["value"] for entry in document["sources"].values() if entry["from"] == "capture"}
         in_place = all(file["source"] and file["source"] not in recorded for file in document["files"])
-        ways = "--yes to write in place, or --write-state DIR" if in_place else "--write-state DIR"
-        yield Cell(f"Nothing was written; use {ways} to write elsewhere.")
+        directory = "--write-state DIR to write "
+        ways = f"--yes to write in place, or {directory}elsewhere" if in_place else f"{directory}new files"
+        yield Cell(f"Nothing was written; use {ways}.")
     elif document["outcome"] == "Refused":
         yield Cell("Nothing was written.")
     else:

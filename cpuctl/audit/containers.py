@@ -253,7 +253,11 @@ def _spilled(observed: ObservedContainer, allowed: CPUSet) -> Iterator[Finding]:
         message=f"{spilled >> 20} of its {sum(amounts.values()) >> 20} MiB of memory are on "
         f"{named(nodes, 'NUMA node')}",
         expected=f"node {allowed}",
-        detected=", ".join(f"node {node}: {size >> 20} MiB" for node, size in sorted(amounts.items())),
+        detected=", ".join(
+            f"node {node}: {size >> 20 or 'less than 1'} MiB"
+            for node, size in sorted(amounts.items())
+            if size
+        ),
         fix=for_each(pids, f"migratepages {{}} {nodes} {allowed}"),
     )
 

@@ -169,6 +169,12 @@ def claimed_cpus(pod: Pod, container: str) -> str:
 
 def _pod_rows(pod: Pod, *, reached: bool) -> Iterator[dict[str, Cell]]:
     name = Cell(full_name(pod))
+    word, style = PODS[pod["outcome"]]
+    outcome = Cell(word if reached else "not reached", style)
+    if _holds_nothing(pod):
+        names = [each["name"] for each in pod["containers"]]
+        yield {"POD": name, "CONTAINER": Cell(pod.get("container") or few(names)), "CPUS": outcome}
+        return
     for container in pod["containers"]:
         yield {
             "POD": name,
@@ -180,9 +186,13 @@ def _pod_rows(pod: Pod, *, reached: bool) -> Iterator[dict[str, Cell]]:
         }
         name = Cell("")
     if pod["outcome"] != "Admitted":
-        word, style = PODS[pod["outcome"]]
-        outcome = Cell(word if reached else "not reached", style)
         yield {"POD": name, "CONTAINER": Cell(pod.get("container", "")), "CPUS": outcome}
+
+
+def _holds_nothing(pod: Pod) -> bool:
+    """Return whether a pod is turned away before its containers are looked at, and has no claims."""
+    given = any("cpus" in container for container in pod["containers"])
+    return bool(pod["outcome"] != "Admitted" and pod["containers"] and not given and "claims" not in pod)
 
 
 def _claimed(pod: Pod, container: str) -> dict[str, Cell]:

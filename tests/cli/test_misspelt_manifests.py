@@ -78,6 +78,7 @@ def test_a_pods_name_in_place_of_a_manifest(verb: str, name: str, words: str, cp
 
 def test_a_missing_manifest_is_not_taken_for_a_pod(cpuctl: Cpuctl) -> None:
     assert "hint" not in cpuctl("plan", "-f", "no-such.yaml").err
+    assert "hint" not in cpuctl("plan", *NODE, "-T", "web=1/1", "--pods", "missing").err
 
 
 _MANIFEST = "specify its manifest: kubectl get pod {} | cpuctl explain {} --include-completed -f -"

@@ -27,15 +27,18 @@ class ManifestFile(Record):
         """The file's name for messages."""
         return source_name(self.name)
 
-    def read(self) -> bytes:
-        """Return the whole content; raise InputError or NodeAccessError where that is not possible."""
+    def read(self, *, of_pods: bool = True) -> bytes:
+        """Return the whole content; raise InputError or NodeAccessError where that is not possible.
+
+        *of_pods* is True where a pod's name may be meant by the name of a file that does not exist.
+        """
         if self.listed:
             return read_member(self.name)
         try:
             return read_input(self.name)
         except InputError as error:
             named = _POD_NAME.fullmatch(self.name)
-            if error.message != MISSING or not named:
+            if error.message != MISSING or not named or not of_pods:
                 raise
             namespace = f"-n {named['namespace']} " if named["namespace"] else ""
             command = f"kubectl get pod {namespace}{named['name']} -o yaml"
@@ -70,7 +73,7 @@ def read_manifests(names: Sequence[str], *, empty: bool = False) -> Manifests:
     """
     parts, allowance = [], Allowance()
     for file in find_manifest_files(names):
-        part = decode_manifests(file.read(), file.source, allowance)
+        part = decode_manifests(file.read(of_pods=not empty), file.source, allowance)
         nothing = empty and not part.skipped
         governing = part.limit_ranges or part.quotas or part.kubevirt or part.dra
         if not (part.pods or governing or file.listed or nothing):

@@ -66,7 +66,7 @@ def _complete() -> None:
 
 
 def _tells_version() -> bool:
-    """Write the version; where nobody takes it, the command line's own option explains the failure."""
+    """Write the version; if that fails, the command line's own option explains the failure."""
     from cpuctl import __version__
 
     try:

@@ -1,4 +1,4 @@
-"""The public names of ``import cpuctl``, told on ``docs/library.md``: what is not here is private.
+"""The public names of ``import cpuctl``, described in ``docs/library.md``: what is not here is private.
 
 A machine, a configuration and pods are read; a node is made of the first two; it is asked to admit pods, to
 remove, resize and restart, and why. Answers carry, as ``answer``, what commands print with ``-o json``, in
@@ -76,7 +76,7 @@ class Machine:
 
 
 class Configuration:
-    """What a kubelet is told; ``version`` is its release, ``warnings`` what it would only warn of."""
+    """The settings of a kubelet; ``version`` is its release, ``warnings`` what it would only warn about."""
 
     def __init__(self, loaded: LoadedKubelet, inputs: KubeletInputs, sources: Sources) -> None:
         self._loaded = loaded
@@ -193,7 +193,7 @@ def read_configuration(
     feature_gates: str = "",
     version: str = "",
 ) -> Configuration:
-    """Read what a kubelet is told: its configuration file, flags (*arguments*) and feature gates on top.
+    """Read a kubelet's settings: its configuration file, with flags (*arguments*) and feature gates on top.
 
     Without a *name* it is that of the *machine*, where it was recorded with one, else a kubelet's defaults.
     *version* is its release, ``1.36`` or ``1.36.2``. Raise NotStartedError for a configuration that a kubelet

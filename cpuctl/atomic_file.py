@@ -60,7 +60,7 @@ def _attributes(handle: str) -> dict[str, bytes]:
         raise
     found = {}
     for name in names:
-        with suppress(PermissionError):  # who may not read it cannot keep it, and is told by the writing
+        with suppress(PermissionError):  # it cannot be kept if it cannot be read: writing reports that
             if not _OF_ITS_CONTENT.fullmatch(name):
                 found[name] = os.getxattr(handle, name)
     return found
@@ -76,7 +76,7 @@ def written_beside(
     mode: int = PRIVATE,
     directory: int | None = None,
 ) -> Iterator[Path]:
-    """Write a file beside *path* for the caller to move there; what is not moved away is removed.
+    """Write a file next to *path* for the caller to move there; it is removed if it is not moved.
 
     It gets mode, owner and extended attributes of *like*, or else its writer and *mode*. Without
     *keep_owner*, a user who may not give files away keeps it. *directory* is the descriptor of the directory,
@@ -142,14 +142,14 @@ def _made(name: str, directory: int) -> tuple[int, str]:
         handle = os.open(hidden, _NEW, PRIVATE, dir_fd=directory)
         with suppress(OSError):  # not every file system has locks
             fcntl.flock(handle, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):  # somebody has taken it for a dead one's
+        with suppress(FileNotFoundError):  # another run took it for a leftover
             if os.path.samestat(os.fstat(handle), os.stat(hidden, dir_fd=directory, follow_symlinks=False)):
                 return handle, hidden
         os.close(handle)
 
 
 def _clean(name: str, directory: int) -> None:
-    """Remove what runs that were killed have left beside a file; what others' still write is locked."""
+    """Remove what killed runs have left next to a file; what other runs still write is locked."""
     hidden = re.compile(re.escape(_stem(name)) + "[0-9a-f]{8}")
     for each in filter(hidden.fullmatch, os.listdir(directory)):  # a descriptor has no path
         with suppress(OSError):

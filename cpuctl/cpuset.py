@@ -163,7 +163,7 @@ def _integer(text: str) -> int:
     if not _INTEGER.fullmatch(text):
         shown = "".join(_GO_ESCAPES.get(char, char) for char in text)
         raise GoError(f'strconv.Atoi: parsing "{shown}": invalid syntax')
-    # int() refuses very long digit strings with a text of its own, so length decides first.
+    # int() refuses very long digit strings with its own message, so length decides first.
     digits, sign = text.lstrip("+-").lstrip("0") or "0", -1 if text.startswith("-") else 1
     if len(digits) > 19 or not -(1 << 63) <= (number := sign * int(digits)) < 1 << 63:
         raise GoError(f'strconv.Atoi: parsing "{text}": value out of range')

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Severity(Enum):
     """How bad it is; the worst is the greatest, and comes first.
 
-    An error is what somebody refuses, or a promise of the kubelet that is broken; a warning is what does not
+    An error is what some component rejects, or a broken guarantee of the kubelet; a warning is what does not
     mean what it seems to mean, or can do harm later; a note is worth knowing.
     """
 
@@ -53,8 +53,8 @@ class Diagnostic(Record, Generic[PlaceT_co]):
 
     ``code`` is its stable name in answers. ``expected``, ``detected`` and ``fix`` may be empty, the last is a
     shell command or what an administrator does. The text of a place is empty where there is none to name.
-    ``rejected_by`` is told where it is not always the kubelet that rejects what is wrong, and ``note`` what a
-    message in somebody else's words leaves open.
+    ``rejected_by`` is given if not only the kubelet rejects what is wrong, and ``note`` says what a
+    message in another program's words leaves open.
     """
 
     severity: Severity

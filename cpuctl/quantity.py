@@ -40,7 +40,7 @@ _WRONG_SUFFIX = "unable to parse quantity's suffix"
 _GRAMMAR = re.compile(r"([+-]?)(0*+)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[+-]?[0-9]*+)")
 _EXPONENT = r"[eE]([+-]?)([0-9]++)"
 
-_LONGEST_VERBATIM = 5 * MAX_PLACES  # what is longer only adds zeros, millions of them if somebody means ill
+_LONGEST_VERBATIM = 5 * MAX_PLACES  # what is longer only adds zeros, millions of them in hostile input
 _SHORT_DIGITS = 18
 _NANO, _MILLI = -9, -3
 

@@ -1,7 +1,7 @@
 """Access to files below a root directory. Only this module resolves links there, as chroot would.
 
 An absolute link starts at the root. Each path component is opened relative to its parent's descriptor without
-following links, so nobody can swap in another file on the way. Paths that leave the root and link loops
+following links, so no other file can be swapped in on the way. Paths that leave the root and link loops
 are refused; only regular files are opened. Below ``/`` the kernel resolves paths, as it does
 for the kubelet. (Python has no ``openat2``, which could do the same in one call.)
 """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.AdvisedSettings:
-    """Describe settings to choose from, beside those that the kubelet has."""
+    """Describe settings to choose from, in addition to the current ones."""
     command = "" if advice.proposed else _next(planning, advice)
     following: NextPart = {"next": command} if command else {}
     return {
@@ -180,7 +180,7 @@ def unstarted_document(start: NotStartedOutcome, header: UnstartedHeader) -> ans
 
 
 def _name(step: Step, found: Moves | LargestMoves) -> str:
-    """Name a pod; one that nobody has asked for has no name."""
+    """Name a pod; one that was not given has no name."""
     nameless = found.moves.pod.uid if isinstance(found, LargestMoves) and found.moves else None
     return "" if step.pod.uid == nameless else step.pod.full_name
 

@@ -1,6 +1,6 @@
 """The answers about control groups as plain documents (schemas: ``cgroupsshow``, ``-plan`` and ``-apply``).
 
-What an audit proposes, and what is written, is imported where it is asked for: showing groups takes neither.
+Modules for audit proposals and for writing are imported only when needed: showing groups needs neither.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def _accounting(accounts: Accounts) -> answers.ClaimAccounting:
 
 
 def _advice(pod: PodClaims, claims: NodeClaims) -> Iterator[str]:
-    """Yield what is wrong with the CPU that a pod asks for beside its claims."""
+    """Yield what is wrong with the CPU that a pod requests in addition to its claims."""
     cpus = driver_cpus((each.containers, len(each.cpus)) for each in pod.distinct)
     counts, raises = claims.counts_cpus(pod.pod), claims.kubelet.writes_claims
     yield from advice(pod.pod, cpus, counts=counts, raises=raises)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def kubelet_view(machine: Machine, info: MachineInfo) -> KubeletView | Unseen:
     """Count and number as the kubelet does, or give its error where it would refuse the machine.
 
-    Where nothing is recorded that it goes by, the error says so.
+    If what it uses is not recorded, the error says so.
     """
     if not info.cores_known:
         return {"error": CORES_UNKNOWN}

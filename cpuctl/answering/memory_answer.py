@@ -72,7 +72,7 @@ def huge_page_warnings(node: Node) -> Iterator[PlanWarning]:
     """Say which promised huge pages pods outside of the Memory Manager's books could take."""
     if node.memory.policy is None:
         return
-    # Most machines have none, and then nobody is asked what he wants.
+    # Most machines have none; then there is no choice to offer.
     if not any(_promises_pages(each) for each in node.memory.state.tables.values()):
         return
 

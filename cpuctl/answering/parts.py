@@ -48,7 +48,7 @@ def _state_status(state: KubeletState) -> Literal["read", "missing", "closed", "
 
 
 def owner_answer(owner: Owner) -> NamedOwner:
-    """Return whose a group is; names that nobody knows are null."""
+    """Return the owner of a group; unknown names are null."""
     return {
         "namespace": owner.namespace or None,
         "pod": owner.pod or None,

@@ -1,4 +1,4 @@
-"""The answer of ``cpuctl report``: one node, asked by all checks, and told as one document."""
+"""The answer of ``cpuctl report``: the results of all checks of one node, in one document."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 MOST_EXPLAINED = 20
-"""Pods that are explained: each is tried with many changes, and more alike tell nothing new."""
+"""How many pods are explained: each is tried with many changes, and more of them add little."""
 
 _NO_CONFIGURATION = "the kubelet's configuration: not in the recording, so defaults are assumed"
 _NO_CONFIGURATION_HERE = "the kubelet's configuration: {} does not exist, so defaults are assumed"
@@ -54,9 +54,9 @@ _NAMELESS = "names of pods with CPUs or memory: neither in the recording nor in 
 
 
 class ReportInputs(Record):
-    """Which node is reported on, by what name, and what is asked beside that.
+    """Which node is reported on, under which name, and what else is requested.
 
-    ``planning`` has the node, what its kubelet is told, who runs there, and the pods that are to come;
+    ``planning`` has the node, its kubelet's settings, the running pods, and the pods to place;
     ``timeline`` is a file that is replayed, ``pod_resources`` where the kubelet is asked. ``now`` is the
     time, for a node that is live (RFC 3339). ``coming`` and ``listed`` are pods that have been read already:
     those to come, and those that run there.
@@ -72,7 +72,7 @@ class ReportInputs(Record):
 
 
 def report_document(inputs: ReportInputs, sources: Sources, progress: Progress) -> answers.Report:
-    """Ask a node everything; what its recording lacks is told as unknown, and never taken for clean.
+    """Check everything about a node; what its recording lacks is reported as unknown, never as clean.
 
     Raise CpuctlError for a machine that cannot be read, and for files that are named and cannot be used.
     """
@@ -107,7 +107,7 @@ def _refuse_stdin(inputs: ReportInputs) -> None:
 
 
 class _Reporter:
-    """Asks one node after another question; what cannot be told is collected in ``unknown``."""
+    """Runs one check of a node after another; what cannot be determined is collected in ``unknown``."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class _Reporter:
 
     @contextmanager
     def _own(self, part: answers.ReportPart) -> Iterator[None]:
-        """Let what the node itself lacks be unknown; files that somebody has named are that one's error."""
+        """Report what the node itself lacks as unknown; files that the user named remain errors."""
         try:
             yield
         except CpuctlError as error:

@@ -74,7 +74,7 @@ _REFUSED = ("Deferred", "Infeasible", "Forbidden")
 def resize_document(
     resizes: Resizes, header: PlanningHeader, fix_for: FixFor, capacity: str = ""
 ) -> answers.DecidedResize:
-    """Describe every decision in the order asked for, and the node afterwards.
+    """Describe every decision in the requested order, and the node afterwards.
 
     *capacity* is the command that says what else fits on the node, if there is one.
     """

@@ -239,7 +239,7 @@ _NOTHING: answers.Shares = {
 def _shares(before: CPUTimes, after: CPUTimes, seconds: float) -> answers.Shares | None:
     """Return what a CPU has spent its time on; None where no time has passed for it.
 
-    Idle time is exact wherever ticks stop while a CPU idles (``get_idle_time`` in *fs/proc/stat.c*); the rest
+    Idle time is exact if ticks stop while a CPU idles (``get_idle_time`` in *fs/proc/stat.c*); the rest
     is counted by ticks, which see little of threads that sleep again before the next one. So what is not idle
     is busy, and ticks say only on what, as the kernel itself splits the times of processes
     (``cputime_adjust``). Idle time may go back by a tick.

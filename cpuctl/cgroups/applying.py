@@ -4,7 +4,7 @@ What is changed is a value at a time, in the order that is given (``writes``); w
 a failure is put back in the opposite order.
 
 A kubelet compares with what it wrote last, not with what is there, so it may rewrite a value much later: two
-of its reconcile periods are waited for, and a value that somebody has rewritten is never fought over.
+of its reconcile periods are waited for, and a value that another process has rewritten is left alone.
 Rule: ``reconcileState`` in kubelet v1.36 ``cm/cpumanager/cpu_manager.go``.
 """
 
@@ -331,7 +331,7 @@ def carry_out(changes: Sequence[ValueChange], applier: Applier, guard: Guard, se
 
 
 class _Watch:
-    """Looks at what was written for as long as somebody may rewrite it."""
+    """Watches what was written for as long as it may be rewritten."""
 
     def __init__(self, applied: Applied, applier: Applier, guard: Guard) -> None:
         self.last = _last((*guard.kept, *(entry.change for entry in applied.touched)))

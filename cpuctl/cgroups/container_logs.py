@@ -1,4 +1,4 @@
-"""Who a container is, told by the kubelet's link to its log: ``POD_NAMESPACE_CONTAINER-ID.log``.
+"""Which container it is, according to the kubelet's link to its log: ``POD_NAMESPACE_CONTAINER-ID.log``.
 
 Rule: ``LogSymlink`` of kubernetes ``pkg/kubelet/kuberuntime/legacy.go``. No part but the id can hold what
 separates it from the next: names are DNS labels and subdomains.

@@ -28,7 +28,7 @@ class RunningContainer(NamedTuple):
 class DesiredGroup(NamedTuple):
     """What a container's cgroup should have; None is left unchanged.
 
-    ``exclusive``: nobody else may have these CPUs. ``shared``: they are the shared pool, with whatever
+    ``exclusive``: no other container may have these CPUs. ``shared``: they are the shared pool, with whatever
     reserved CPUs are in it.
     """
 
@@ -115,7 +115,7 @@ def by_reference(
 ) -> DesiredState:
     """Give the named containers the CPUs named; those of whom the state *held* CPUs hold these instead.
 
-    Raise LookupError with the first name that nobody here has.
+    Raise LookupError with the first name that no container has.
     """
     groups = []
     for place, cpus in references.items():

@@ -3,7 +3,7 @@
 Rule: *Documentation/admin-guide/cgroup-v2.rst*: a value is one ``write()``, in place; nothing is renamed.
 
 The lock is on the hierarchy itself, so that every view of it shares the lock; a file below ``/run`` would not
-do: a container with the host's control groups has a ``/run`` of its own.
+do: a container with the host's control groups has its own ``/run``.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class MemoryValues(Record):
     """A group's memory bounds in bytes; None where there is none, or no such file.
 
     ``known``: the group has such files. ``hugepages`` are limits by page size, both in bytes;
-    ``hugepages_used`` has only the sizes of which something is told.
+    ``hugepages_used`` has only the sizes with known values.
     """
 
     known: bool = True

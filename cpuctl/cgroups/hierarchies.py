@@ -74,7 +74,7 @@ def mount_points(names: Sequence[str]) -> Iterator[str]:
         return
     joined = {part for name in names if "," in name for part in name.split(",")}
     for name in names:
-        # `cpu` beside `cpu,cpuacct` is a link to it.
+        # `cpu` next to `cpu,cpuacct` is a link to it.
         if name == UNIFIED or (name not in joined and not CONTROLLERS.isdisjoint(name.split(","))):
             yield f"{CGROUPS}/{name}"
 

@@ -31,7 +31,7 @@ class ContainerRole(StrEnum):
 
 
 class NameSource(StrEnum):
-    """What told a container's name."""
+    """The source of a container's name."""
 
     STATUS = "status"
     LOG = "log"

@@ -40,7 +40,7 @@ class Write(NamedTuple):
 def order_writes(now: Mapping[str, CPUSet], desired: Mapping[str, CPUSet]) -> list[Write]:
     """Order the writes that lead from the sets as they are *now* to those *desired*.
 
-    *now* has every group that has CPUs of its own, containers and groups above them, by path; a group above
+    *now* has every group with its own CPU list, containers and groups above them, by path; a group above
     that cannot hold what is wanted below it grows, unless it is in *desired* itself. Raise ValueError for a
     wanted set that is empty, and for one that reaches beyond a wanted set above it.
     """
@@ -178,7 +178,7 @@ def plan_writes(
 
 
 def _require_lists(groups: Mapping[str, Cgroup], desired: Iterable[DesiredGroup]) -> None:
-    """Refuse groups above which nobody has turned the controller on: on v2 such a group has no lists."""
+    """Refuse groups above which the controller is not enabled: on v2 such a group has no lists."""
     for one in desired:
         group = groups.get(one.path)
         if group and ((one.cpus and group.cpuset.cpus is None) or (one.mems and group.cpuset.mems is None)):

@@ -1,7 +1,7 @@
 """``dra_manager_state``: which resource claims the DRA manager has prepared for which pods.
 
 Read only with the gate DynamicResourceAllocation. 1.27 knows no resource handles, 1.28 adds them, 1.30 more
-of them; all three with a checksum over the values as Go holds them. 1.31 begins anew: a string of JSON and
+of them; all three with a checksum over the values as Go holds them. 1.31 starts over: a string of JSON and
 its CRC. No release converts what another wrote. Rule: kubernetes ``pkg/kubelet/cm/dra/state``.
 """
 

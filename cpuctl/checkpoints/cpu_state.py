@@ -112,7 +112,7 @@ V3_FROM_1_37 = Format(
 )
 """V3 where it is an older format: its checksum is accepted under both names."""
 V4 = envelope(V2_REPLACED, _V4_DATA, _LEGACY, "cpu")
-"""V2 for older kubelets and beside it all there is, baselines too (kubernetes pull request 139102)."""
+"""V2 for older kubelets and next to it the full content, with baselines (kubernetes pull request 139102)."""
 
 
 MAX_BITS = 64 << 23

@@ -118,7 +118,7 @@ BY_NODE, FLAT = DeviceFormat(_data(_BY_NODE)), DeviceFormat(_data(_TEXTS))
 
 
 def format_of(found: Json) -> DeviceFormat:
-    """Distinguish the forms: only where somebody has devices do they differ."""
+    """Distinguish the forms: they differ only if some container has devices."""
     data = _member(found, "data")
     entries = _member(data, _ENTRIES.lower())
     for entry in entries if isinstance(entries, list) else ():

@@ -98,7 +98,7 @@ def decoded_text(struct: Struct, text: str, *, names_keys: bool = True) -> Loade
 
 
 class Envelope(Record):
-    """A format that holds an older one, and its own content beside it: JSON in a string with a checksum.
+    """A format that holds an older one next to its own content: JSON in a string with a checksum.
 
     ``manager`` is what its errors call the manager.
     """
@@ -109,7 +109,7 @@ class Envelope(Record):
     manager: str
 
     def load(self, found: Json, reader: StateReader) -> Loaded:
-        """Load ``data``; the older document beside it is not looked at."""
+        """Load ``data``; the older document next to it is ignored."""
         outer = decoded(self.struct, found, names_keys=reader.names_keys)
         if outer.error:
             return self._failed(outer, outer.error, "")
@@ -139,7 +139,7 @@ class Envelope(Record):
 
 
 def envelope(old: Format, data: Struct, name: str, manager: str) -> Envelope:
-    """Make the format that holds *old* beside *data*."""
+    """Make the format that holds *old* next to *data*."""
     struct = Struct(f"state.{name}", (*old.struct.fields, _DATA, _DATA_CHECKSUM))
     return Envelope(old=old, struct=struct, data=data, manager=manager)
 

@@ -49,11 +49,11 @@ class Inspection(Record):
     """A state file.
 
     ``file_name`` is the name that such content belongs under, ``format`` ``V1`` to ``V4``; both are empty
-    where the text is no state file. ``problem`` says what is wrong beside the checksums; ``state`` is then
+    if the text is not a state file. ``problem`` says what is wrong besides the checksums; ``state`` is then
     None. ``container_ids``: V1's CPUs by container id, for which a state has no room.
     ``embedded_differs``: the older document that the newest formats carry for older kubelets does not say
     what the file says. ``resummed`` is the file with the right checksum, where the content is to be
-    kept as it is whoever reads it: empty for the files that releases convert.
+    kept unchanged by every reader: empty for the files that releases convert.
     """
 
     file_name: 'StateFileName | Literal[""]' = ""

@@ -89,7 +89,7 @@ V2 = Format(struct=Struct(f"state.{_LEGACY}", _V2_FIELDS), hashed_as=(_LEGACY,))
 V2_FROM_1_37 = Format(struct=Struct("state.MemoryManagerCheckpointV2", _V2_FIELDS), hashed_as=(_LEGACY,))
 """V2 where it is an older format: its checksum is accepted under the name it had."""
 V3 = envelope(V1_REPLACED, _V3_DATA, _LEGACY, "memory")
-"""V1 for older kubelets and beside it all there is (kubernetes pull request 139626)."""
+"""V1 for older kubelets and next to it the full content (kubernetes pull request 139626)."""
 
 
 MAX_NODE = (1 << 16) - 1

@@ -26,7 +26,7 @@ _WORD = (1 << 64) - 1
 
 
 class _QuantityType(Record):
-    """A quantity, which has a reader of its own."""
+    """A quantity, which has its own reader."""
 
     name: str = "resource.Quantity"
 

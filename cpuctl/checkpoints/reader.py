@@ -34,7 +34,7 @@ def other_policy(configured: str, found: str) -> str:
 
 
 class ContainerName(NamedTuple):
-    """The names that a container goes by in state files."""
+    """The names that identify a container in state files."""
 
     pod_uid: str
     container: str

@@ -2,7 +2,7 @@
 
 The lock keeps other cpuctl away, not the kubelet: it must not run, as it would write its own state over this.
 A run that changes several files holds their directories from the first read to the last check, and reaches
-the files by the directories' descriptors, wherever a name leads meanwhile.
+the files by the directories' descriptors, even if a name leads elsewhere by then.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class RunLock:
 
 
 class NotSyncedError(NodeAccessError):
-    """The new file is there, the old one is *backup*, and nobody knows whether they are on the disk."""
+    """The new file is there, the old one is *backup*, but it is unknown whether they are on the disk."""
 
     exit_code = NotRestoredError.exit_code
     backup: Path | None = None
@@ -106,7 +106,7 @@ def _read(name: str, directory: int | None, where: str) -> bytes:
 
 
 def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | None = None) -> Path:
-    """Put *new* in the place of *old*, which stays as a backup beside it; return the backup's path.
+    """Replace *old* with *new* and keep *old* as a backup next to it; return the backup's path.
 
     Mode, owner and extended attributes are kept. A kill at any point leaves the old file or the new one, with
     the backup in place before the new one is. Raise NodeAccessError where the file is not *old* any more,

@@ -78,7 +78,7 @@ _CPU_FIELD = "cpuManagerPolicyOptions"
 
 
 class CPUPolicyOptions(Record):
-    """The options of the static CPU policy, all off unless asked for; the delay is in nanoseconds."""
+    """The options of the static CPU policy, all off by default; the delay is in nanoseconds."""
 
     full_pcpus_only: bool = False
     distribute_cpus_across_numa: bool = False
@@ -211,7 +211,7 @@ _TOPOLOGY_FIELD = "topologyManagerPolicyOptions"
 
 
 class TopologyOptions(Record):
-    """The options of the topology manager, at their defaults unless asked for."""
+    """The options of the Topology Manager, with their defaults."""
 
     prefer_closest_numa_nodes: bool = False
     max_allowable_numa_nodes: int = DEFAULT_MAX_NODES

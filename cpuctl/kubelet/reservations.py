@@ -368,7 +368,7 @@ def countable(number: int) -> Quantity:
 def _check_totals(totals: Mapping[str, Quantity], reserved: Mapping[str, Quantity]) -> None:
     counted = {name for name in reserved if name == "memory" or name.startswith("hugepages-")}
     for name in sorted(totals.keys() | counted):
-        # The kubelet adds both to a zero of its own, which changes how they print.
+        # The kubelet adds both to its own zero, which changes how they print.
         total, wanted = _ZERO + totals.get(name, _ZERO), _ZERO + reserved.get(name, _ZERO)
         if total != wanted:
             amounts = f"the total amount {quoted(str(total))} of type {quoted(name)} is not equal to"

@@ -15,7 +15,7 @@ RELEASES = f"1.{OLDEST} to 1.{NEWEST}"
 LAST_PATCHES: Mapping[int, int] = {
     27: 16, 28: 15, 29: 14, 30: 14, 31: 14, 32: 13, 33: 13, 34: 9, 35: 6, 36: 3,
 }  # fmt: skip
-"""The last patch release of each minor that is known: the one that is meant where nobody names one."""
+"""The last known patch release of each minor: the one that is meant if none is named."""
 
 
 class KubeletVersion(NamedTuple):

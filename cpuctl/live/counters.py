@@ -20,7 +20,7 @@ _SPARE = 64
 """Descriptors that are left to everything else of the process."""
 _CHUNK = 1 << 16
 TICKS = 100
-"""What the kernel counts a second in ``stat`` files (USER_HZ, the same wherever kubelets run)."""
+"""What the kernel counts a second in ``stat`` files (USER_HZ, the same on all platforms of the kubelet)."""
 _MOST_BYTES = 32 << 20
 
 

@@ -1,6 +1,6 @@
 """Counters of a node at two moments: what is read how often, and what stays open in between.
 
-Every source has moments of its own: files that grow with the machine (interrupts, run queues) and threads
+Every source is read at its own times: files that grow with the machine (interrupts, run queues) and threads
 of containers that have hundreds are read less often, and their difference is that of a longer time.
 """
 

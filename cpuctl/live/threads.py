@@ -24,7 +24,7 @@ _KERNEL_THREAD = 0x0020_0000
 
 
 class ThreadCounts(NamedTuple):
-    """Of one thread: nanoseconds of waiting for a CPU, and how often it changed CPUs; None: not told."""
+    """Of one thread: nanoseconds of waiting for a CPU, and how often it changed CPUs; None: not known."""
 
     delay: int | None
     migrations: int | None
@@ -59,7 +59,7 @@ def group_threads(files: CounterFiles, directories: Iterable[str], version: int)
 class ForeignThread(NamedTuple):
     """A thread that was seen on a CPU that is exclusive to another container.
 
-    ``ran`` are the seconds of CPU time that it has had, wherever, of the last ``seconds``.
+    ``ran`` are the seconds of CPU time that it has had, on any CPU, in the last ``seconds``.
     """
 
     tid: int
@@ -75,7 +75,7 @@ class ForeignThread(NamedTuple):
 class _ThreadState:
     """A thread as it was when it was last looked at; ``ran`` are nanoseconds of CPU time, None before that.
 
-    ``at`` is when that was, or else the last moment at which it was not there; None where nobody knows.
+    ``at`` is when that was, or else the last moment at which it was not there; None if unknown.
     """
 
     __slots__ = ("at", "pid", "ran", "suspect_until")

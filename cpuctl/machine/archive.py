@@ -2,7 +2,7 @@
 
 An archive is untrusted input: nothing is written to disk, links lead to members of the archive only, only
 what lies below ``sys/`` and ``proc/`` and the kubelet's files are kept, and size, number and compression of
-the members are limited while they stream by. The compression is told by the first bytes, not by the file's
+the members are limited while they stream by. The compression is detected by the first bytes, not the file's
 name; what would unpack without end is stopped early.
 """
 

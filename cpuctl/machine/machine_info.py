@@ -49,7 +49,7 @@ class MachineInfo(Record):
 
     ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None where it is not known;
     ``memory_bytes`` is 0 where it is not, and ``hugepages_known`` False where those of some node are not.
-    ``caches_known`` is False where it is not known which CPUs share caches: none told is not none there,
+    ``caches_known`` is False if it is not known which CPUs share caches: none reported is not none there,
     ``cores_known`` where of no CPU both core and package are.
     """
 

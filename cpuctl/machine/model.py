@@ -38,7 +38,7 @@ class CPU(NamedTuple):
     """One online logical CPU and the ids the kernel gives it; None where nothing was recorded.
 
     ``core_id``, ``die_id`` and ``cluster_id`` are unique only inside their parent, if at all: cores
-    are told apart by ``siblings``. ``package_id`` is -1 where the kernel does not know the socket;
+    are distinguished by ``siblings``. ``package_id`` is -1 if the kernel does not know the socket;
     ``package_cpus`` are the CPUs it puts into the same package. ``capacity`` is relative to the strongest
     CPU's, which is 1024 (*Documentation/scheduler/sched-capacity.rst*).
     """
@@ -95,7 +95,7 @@ def distinct_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
 
 
 class CoreKinds(Record):
-    """The CPUs of performance and of efficiency cores; both empty if all are alike or not distinguishable.
+    """The CPUs of performance and of efficiency cores; both empty if all are equal or not distinguishable.
 
     ``guessed`` where maximum frequencies tell, because the kernel names no kinds.
     """
@@ -111,7 +111,7 @@ class NumaNode(Record):
     ``hugepages`` counts pages by page size in KiB, those in ``surplus_hugepages`` among them, which go away
     with their user. ``distances`` are relative (10 to the node itself) and
     follow the order of the machine's nodes, as the kernel's ``distance`` file does. ``directory_cpus`` is
-    None unless the node's directory holds other CPUs than the node's list says: a kubelet goes by the
+    None unless the node's directory holds other CPUs than the node's list says: a kubelet uses the
     directory.
     """
 

@@ -1,6 +1,6 @@
-"""Where a recording keeps what is not the kernel's, relative to its root, beside ``sys`` and ``proc``.
+"""Where a recording keeps what is not the kernel's, relative to its root, next to ``sys`` and ``proc``.
 
-The kubelet's files have these places in every capture, wherever the recorded kubelet has them.
+The kubelet's files have these places in every capture, regardless of their places on the node.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RECORD_AGAIN: Final = "record the node again: sudo cpuctl capture FILE"
 """What to do where a recording holds what no node has."""
 PROCESSES = "processes.jsonl"
 CPU_SETTINGS = "cpu-settings.jsonl"
-"""What systemd's files say of CPUs; without it nobody has looked at them."""
+"""What systemd's files say about CPUs; without it they were not recorded."""
 CONFIG = "var/lib/kubelet/config.yaml"
 OPENSHIFT_CONFIG = "etc/kubernetes/kubelet.conf"
 DROP_INS = "etc/kubernetes/kubelet.conf.d"

@@ -34,7 +34,7 @@ _ACCEPTED = (
 )
 _MAX_PRINTED_BYTES = 64 << 20
 _GATHERINFO = (b"cpuDetails:", b"driverConfig:", b"layoutVersion:", b"toolVersion:")
-"""How a report of ``dracpu gatherinfo`` begins; which member comes first is nobody's promise."""
+"""How a report of ``dracpu gatherinfo`` begins; which member comes first is not guaranteed."""
 _OBJECT = re.compile(rb'^[\s{]*"?(?:apiVersion|kind)"?:', re.MULTILINE)
 _UNPACKERS = {".bz2": "bzcat", ".xz": "xzcat", ".zst": "zstdcat"}
 _CONFIGURATION = b"kubelet.config.k8s.io/"
@@ -45,7 +45,7 @@ class MachineSource(Record):
     """A machine as its kernel describes it and as a kubelet sees it; ``origin`` names the source.
 
     ``files`` is the tree it was read from, where it was one: a recording may hold more than the machine.
-    ``gathered`` is what a support archive tells beside its files, None where it is none.
+    ``gathered`` is what a support archive says in addition to its files, None if it is not one.
     ``content`` says what another tool's output tells, where it was such.
     """
 
@@ -169,7 +169,7 @@ def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
 
 
 def _read_collected(tree: Tree, origin: str) -> MachineSource:
-    """Read a tree that somebody collected, perhaps by a tool that is known."""
+    """Read a collected tree, perhaps by a known tool."""
     if SOS_COMMANDS not in tree.names(""):
         return read_machine_tree(tree, origin)
 

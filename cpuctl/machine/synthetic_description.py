@@ -99,7 +99,7 @@ class Layout(Record):
 
 
 def regular_layout(figures: Figures, arrangement: Arrangement, *, l3_groups: int) -> Layout:
-    """Divide the cores evenly into sockets, NUMA nodes and *l3_groups* (in all), those of every kind alike.
+    """Divide the cores evenly into sockets, NUMA nodes and *l3_groups* (in all), each kind of core evenly.
 
     Raise ValueError where the figures do not divide.
     """

@@ -3,7 +3,7 @@
 Filter: NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit. Score, with the weights
 of the default profile: NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, TaintToleration,
 NodeAffinity, PodTopologySpread (``model.py``), DynamicResources (what claims come to on a node is worked
-out by whoever serves them). Rule: ``pkg/scheduler/framework/plugins`` of 1.36.
+out by the program that serves them). Rule: ``pkg/scheduler/framework/plugins`` of 1.36.
 
 Not looked at are affinity to other pods, spread as pods themselves want it, host ports, images and volumes.
 A scheduler that scores only some of the nodes, as it does from 100 nodes on, or draws lots among

@@ -101,12 +101,12 @@ class NodeTopology(NamedTuple):
 
     @property
     def fingerprint(self) -> str | None:
-        """The fingerprint of the pods that the amounts were worked out with, None where none is told."""
+        """The fingerprint of the pods that the quantities were computed from, None if there is none."""
         return self.attribute(FINGERPRINT_ATTRIBUTE) or dict(self.annotations).get(FINGERPRINT_ANNOTATION)
 
     @property
     def fingerprint_method(self) -> FingerprintMethod:
-        """Which pods the fingerprint covers; all of them where nothing else is told."""
+        """Which pods the fingerprint covers; all of them by default."""
         exclusive = self.attribute(METHOD_ATTRIBUTE) == FingerprintMethod.EXCLUSIVE
         return FingerprintMethod.EXCLUSIVE if exclusive else FingerprintMethod.ALL
 

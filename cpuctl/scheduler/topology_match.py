@@ -23,7 +23,7 @@ from cpuctl.scheduler.node_topology import NUMA_ZONE, NodeTopology, numa_id_of, 
 NANO = 10**9
 _BEST = 100
 _FARTHEST = 255
-"""The distance of zones whose cost is not told."""
+"""The distance of zones whose cost is not given."""
 _MOST_ZONES = 64
 _MOST_COMBINED = 200_000
 """Combinations of NUMA nodes that are tried at most; 16 of them have no more than 12,870 of one size."""
@@ -44,7 +44,7 @@ class Strategy(StrEnum):
 
 
 class Scoring(NamedTuple):
-    """A strategy, and the weights of resources; one that is not told weighs 1."""
+    """A strategy, and the weights of resources; the default weight is 1."""
 
     strategy: Strategy = Strategy.LEAST_ALLOCATED
     weights: tuple[tuple[str, int], ...] = ()
@@ -325,7 +325,7 @@ def fewest_zones(requests: Nanos, zones: Sequence[NumaZone]) -> FewestZones | No
         if not fits:
             continue
         nearest = shortest_distance(zones, combinations(range(len(zones)), count), count)
-        # Of those as near as none others the first counts, whatever is told beyond the farthest distance.
+        # Of the nearest ones the first is used, even if distances beyond the farthest are given.
         best = min(fits, key=lambda chosen: _distance(zones, chosen))
         distance = _distance(zones, best)
         if distance >= (_FARTHEST + 1) * count**2:
@@ -405,5 +405,5 @@ def _affine(name: str) -> bool:
 
 
 def _counted(name: str) -> bool:
-    """Return whether a scheduler counts a resource of a Node, beside those that it always knows."""
+    """Return whether a scheduler counts a resource of a Node, apart from those that it always knows."""
     return "/" in name or name.startswith(("hugepages-", "attachable-volumes-"))

@@ -14,7 +14,7 @@ from typing import Any
 Check = Callable[[Any], bool]
 
 MOST = (1 << 53) - 1
-"""The greatest number: whole ones beyond cannot be told apart where they are floats (RFC 8259, section 6)."""
+"""The greatest number: larger integers cannot be distinguished if they are floats (RFC 8259, section 6)."""
 
 _EXPLAINING = {"$schema", "$id", "$defs", "title", "description"}
 _TYPES: Mapping[str, type] = {"string": str, "boolean": bool, "null": type(None)}

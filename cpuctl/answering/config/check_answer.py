@@ -241,7 +241,7 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     read = _list_of(loaded) if (_RESERVED,) in own else ""
     leave = read or (f"leave out {', '.join(_written(loaded, path) for path in own)}" if own else "")
     missing = [path[0] for path in paths if path not in own]
-    # What is off beside another setting is mended with that.
+    # What is wrong because of another setting is fixed with that one.
     others = [UNSET.get(name, "" if own else f"set {name}") for name in missing]
     return "; ".join(filter(None, dict.fromkeys((leave, *others))))
 

@@ -29,7 +29,7 @@ def unloaded_header(sources: InputSources) -> Header:
 
 
 def unread_inputs(sources: Sources, files: str) -> list[str]:
-    """Name what decides a start and nobody looked at here: unknown flags, and *files* of the node."""
+    """Name what decides a start but was not checked here: unknown flags, and *files* of the node."""
     flags = sources.get(UNKNOWN_FLAGS)
     return [*([f"unknown flags, {flags['value']}"] if flags else []), *([files] if files else [])]
 

@@ -149,6 +149,6 @@ def amount(quantity: Quantity | None) -> Amount | None:
 
 
 def known_amount(quantity: Quantity) -> Amount:
-    """Write an amount as the kubelet prints it, with its number: milli-CPUs are told as fractions."""
+    """Write a quantity as the kubelet prints it, with its number: milli-CPUs become fractions."""
     whole, rest = divmod(quantity.nano, 10**9)
     return {"quantity": str(quantity), "number": quantity.nano / 10**9 if rest else whole}

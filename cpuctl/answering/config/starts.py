@@ -107,7 +107,7 @@ def settings_to_fix(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
 
 
 def fix_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -> list[SettingToFix]:
-    """Say where each setting stands; one that nobody has set is to be added."""
+    """Say where each setting is set; one that is not set must be added."""
     answer: list[SettingToFix] = []
     for path in paths:
         origin = loaded.origin(*path)

@@ -59,7 +59,7 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
 
 
 def _next(planning: Planning, explained: Explained) -> NextPart:
-    """Name the command that asks again with devices that nobody described, or lints what breaks rules."""
+    """Name the command that repeats the question with the missing devices, or lints what breaks rules."""
     if isinstance(explained.admission.verdict, Forbidden):
         command = lint_command(planning.inputs)
         return {"next": command} if command else {}

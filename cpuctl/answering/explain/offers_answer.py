@@ -28,7 +28,7 @@ def offers_answer(hint_round: HintRound) -> list[answers.Offer]:
 
 
 def _hints(hints: HintList | None) -> answers.OfferedHints:
-    """Return the preferred sets of NUMA nodes: none where no set at all will do, null where none are told."""
+    """Return the preferred sets of NUMA nodes: none if no set is possible, null if none are reported."""
     if hints is None:
         return {"standing": "no preference", "preferred": None}
     if not hints:

@@ -77,7 +77,7 @@ def fragmentation_answer(fragmentation: Fragmentation | None) -> answers.Fragmen
 
 
 def repetition_answer(repetition: Repetition, asked: int | Literal["max"]) -> answers.Repeat:
-    """Return how many copies of all pods fit, of as many as were asked for (or ``max``)."""
+    """Return how many copies of all pods fit, of the requested number (or ``max``)."""
     stop = repetition.stop
     return {
         "asked": asked,

@@ -77,7 +77,7 @@ def _key(match: NRIMatch) -> tuple[str, str, str]:
 
 
 def _comment(*paragraphs: str) -> str:
-    """Write paragraphs, each on lines of its own."""
+    """Write paragraphs, each on its own lines."""
     wrapped = (wrap(each, 98, break_long_words=False, break_on_hyphens=False) for each in paragraphs)
     return "".join(f"# {line}\n" for lines in wrapped for line in lines)
 
@@ -117,7 +117,7 @@ def memory_qos(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa
 
 
 def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
-    """Write a BalloonsPolicy with a balloon for every container with CPUs of its own, close to these."""
+    """Write a BalloonsPolicy with a balloon for every container with exclusive CPUs, close to these."""
     own = [each for each in containers if each.own and not each.runs]
     fits = [each for each in own if len(f"container.{each.name}") <= _LONGEST_NAME]
     annotations: dict[tuple[str, str], dict[str, str]] = {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PlannedSide(NamedTuple):
-    """One side: what is told of it alone, and its pods with their verdicts, by UID."""
+    """One side: what is reported for it alone, and its pods with their verdicts, by UID."""
 
     answer: answers.Side
     pods: Mapping[str, Pod]

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.configuration import NotStartedOutcome
 
 MOST_SETS = 100
-"""Of the sets that a policy looked at, so many are told."""
+"""How many of the sets that a policy considered are reported."""
 _TAKEN = (
     "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet considers a "
     "core free although it is not (kubernetes issue 124066)"
@@ -205,7 +205,7 @@ def pod_answer(node: Node, admission: Admission) -> answers.Pod:
 
 
 def _containers(topology: CPUTopology, admission: Admission) -> Iterator[answers.Container]:
-    """Describe what containers get; what a pod that is not admitted held for a moment nobody has."""
+    """Describe what containers get; what a rejected pod held for a moment is free again."""
     if isinstance(admission.verdict, Admitted):
         yield from placed_containers(topology, admission)
         return

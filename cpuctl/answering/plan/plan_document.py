@@ -103,7 +103,7 @@ def planned_document(
 
 
 def _next(planning: Planning, plan: Plan, node: Node) -> answers.FollowingPart:
-    """Name the command for pods that ask for what nobody described, break rules, or get no CPUs by policy."""
+    """Name the command for pods that request unknown resources, break rules, or get no CPUs by policy."""
     from cpuctl.pods.model import QosClass
 
     command = ""

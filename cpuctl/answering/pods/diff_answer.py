@@ -19,7 +19,7 @@ _UNPROTECTED = ("memory.min", "memory.low")
 
 
 class _Item(NamedTuple):
-    """One thing that a pod comes to; items are the same where ``value`` is, whatever is told of it."""
+    """One result for a pod; items are the same if ``value`` is, whatever else is reported about them."""
 
     area: answers.Area
     name: str

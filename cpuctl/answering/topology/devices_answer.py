@@ -63,7 +63,7 @@ def _left(provider: DeviceProvider, resource: str) -> Iterator[DevicesLeft]:
 
 
 def device_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
-    """Warn of pods whose devices a kubelet might take elsewhere: what comes after rests on one choice."""
+    """Warn of pods whose devices a kubelet might take elsewhere: what follows depends on one choice."""
     for admission in admissions:
         resources = {
             grant.resource: None

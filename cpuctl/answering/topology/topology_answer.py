@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def topology_document(
     machine: Machine, sources: Sources, kubelet: answers.KubeletView | answers.Unseen
 ) -> answers.Topology:
-    """Describe a machine as its kernel sees it, with the kubelet's counts beside it."""
+    """Describe a machine as its kernel sees it, with the kubelet's counts."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Topology",
@@ -189,7 +189,7 @@ def pci_document(devices: Iterable[PCIDevice]) -> PCIDevices:
 
 
 _MOST_MARKS = 3
-"""More pods that hold one CPU are not told: a broken file may have thousands."""
+"""The most pods reported for one CPU: a broken file may have thousands."""
 
 
 def map_answer(machine: Machine, cpus: HeldCPUs) -> HeldMap:

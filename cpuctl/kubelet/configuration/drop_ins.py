@@ -61,7 +61,7 @@ WALK = "failed to walk through kubelet dropin directory"
 
 
 class DropInSource(Protocol):
-    """A directory of drop-in files, wherever it is kept."""
+    """A directory of drop-in files, on a disk or in a recording."""
 
     @property
     def name(self) -> str:

@@ -43,8 +43,8 @@ class ConfigSources(Record):
     """What a kubelet is started with: the main file's text and name, its drop-ins, its flags.
 
     ``beside`` is the directory that relative paths of the main file belong to, if not the file's own.
-    ``places`` is another text whose lines are told instead of the main file's.
-    ``ignores_unknown_gates``: as the kubelet of a distribution does that has gates of its own in the map.
+    ``places`` is another text whose lines are reported instead of the main file's.
+    ``ignores_unknown_gates``: as the kubelet of a distribution does that has its own gates in the map.
     """
 
     main: tuple[str | bytes, str] | None = None

@@ -1,6 +1,6 @@
 """Names that remember their line through all conversions.
 
-A tool's file is read to a configuration that nobody has written; what is wrong with it is to be mended in the
+A tool's file is read as a configuration that exists in no file; what is wrong with it must be fixed in the
 tool's own file.
 """
 

@@ -97,7 +97,7 @@ class VersionChanges(NamedTuple):
 
 
 class ChangeSubject(NamedTuple):
-    """A configuration, the gates it sets in files and flags, the fields that somebody has set, the flags."""
+    """A configuration, the gates it sets in files and flags, the fields that are set, the flags."""
 
     config: KubeletConfiguration
     gates: Mapping[str, bool] = {}

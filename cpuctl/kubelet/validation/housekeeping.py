@@ -1,4 +1,4 @@
-"""Rules for what a kubelet does beside its pods' resources: images, taints, shutdown, restarts and logs.
+"""Rules for what a kubelet does apart from pods' resources: images, taints, shutdown, restarts and logs.
 
 Rule: ``pkg/kubelet/apis/config/validation``, 1.27 to 1.36; for images ``pkg/kubelet/images/pullmanager``,
 too, 1.33 to 1.36, with the references of ``github.com/distribution/reference``.

@@ -1,4 +1,4 @@
-"""A rule of the kubelet's validation: a row that checks, documents and compares releases alike."""
+"""A rule of the kubelet's validation: a row from which releases are checked, documented and compared."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias

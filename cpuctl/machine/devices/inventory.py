@@ -1,7 +1,7 @@
 """The devices that device plugins have on a node, described or not, as frozen values.
 
 A device lies next to one NUMA node, next to several, or the plugin does not say. Devices of one resource
-next to the same nodes are alike for a kubelet, so they are counted, not listed.
+next to the same nodes are equivalent for a kubelet, so they are counted, not listed.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class HeldDevices:
 class DeviceGroup:
     """The devices of a resource next to the same NUMA nodes; no nodes where the plugin names none.
 
-    ``free`` are healthy and in nobody's use. What is in use without a holder in ``held`` belongs to pods
-    that nobody named. Raise ValueError where the counts contradict each other.
+    ``free`` are healthy and unused. What is in use without a holder in ``held`` belongs to pods
+    that were not named. Raise ValueError if the counts contradict each other.
     """
 
     numa_nodes: CPUSet

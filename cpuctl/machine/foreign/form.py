@@ -1,7 +1,7 @@
 """What the output of other tools contains about a machine, and what is assumed otherwise.
 
 The table is what ``cpuctl topology show`` names as missing, and what tests go by that read one machine in two
-forms. A file may tell less than its form can: a column or a section was not asked for.
+forms. A file may contain less than its form can: a column or a section was not requested.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _PART_OF: Final = {
 class FormContent(NamedTuple):
     """What one file contains: its format and the facts in it.
 
-    ``assumed`` says what is taken for true in place of others, ``remarks`` where what is told is not exact.
+    ``assumed`` says what is assumed in place of others, ``remarks`` what is not exact.
     """
 
     form: MachineFormat

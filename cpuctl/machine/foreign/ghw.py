@@ -134,7 +134,7 @@ def _usable(area: Cursor) -> int | None:
 
 
 def _pages(amounts: Cursor, counter: str) -> dict[int, int]:
-    """Count pages by page size, which is told in bytes, in KiB."""
+    """Count pages by page size in KiB, which is given in bytes."""
     pages = {}
     for size, amount in amounts.members().items():
         if not (size.isascii() and size.isdecimal() and len(size) < 19):

@@ -362,7 +362,7 @@ class _Builder:
             self._open[-1].text += text
 
     def _doctype(self, _name: str, _system: str | None, _public: str | None, declares: int) -> None:
-        # hwloc names a DTD, which nobody fetches; one that stands in the text could change what it says.
+        # hwloc names a DTD, which is not fetched; one within the text could change what it says.
         if declares:
             self._refuse("declares its own document type, which is not supported")
 

@@ -1,6 +1,6 @@
 """A machine as hwloc's XML of version 2, which lstopo and programs of hwloc 2 and 3 read.
 
-hwloc nests all that has CPUs: what contradicts that, or has no object of its own, is left out and said. I/O
+hwloc nests all that has CPUs: what contradicts that, or has no own object, is left out and reported. I/O
 devices are not among what is known of a machine here.
 """
 

@@ -175,7 +175,7 @@ class _Frame(NamedTuple):
 def call(path: str, method: str, message: bytes = b"", *, seconds: float = _SECONDS) -> bytes:
     """Call the server at the socket *path*, and return its response message.
 
-    Raise NodeAccessError where the socket is closed to us, InputError where nobody listens or what is
+    Raise NodeAccessError if access to the socket is denied, InputError if nothing listens or what is
     answered is no gRPC, too large, too late or a refusal.
     """
     try:

@@ -1,4 +1,4 @@
-"""The live kubelet's answers, asked for over its socket: protobuf, as far as these messages need it.
+"""The live kubelet's answers, requested over its socket: protobuf, as far as these messages need it.
 
 Rule: ``k8s.io/kubelet/pkg/apis/podresources/v1/api.proto`` and protobuf's encoding. Fields that are not known
 are passed over, as every reader of protobuf does: later releases add some.
@@ -169,7 +169,7 @@ _MOST_ALONE = 8
 def ask_kubelet(path: str, expected: Collection[str] = ()) -> PodResources:
     """Ask for what pods hold, and what they could; an answer that does not come leaves its problem.
 
-    Some of the *expected* pods, by full name, that the kubelet does not list are asked for one by one.
+    Some of the *expected* pods, by full name, that the kubelet does not list are requested one by one.
     """
     problems: list[str] = []
     pods = _asked(path, "List", decode_list, problems)

@@ -46,7 +46,7 @@ class RuntimeNames(NamedTuple):
 
 
 def runtime_names(tree: Tree) -> RuntimeNames:
-    """Read what the runtime calls pods and containers; output that is none is told of, and passed over.
+    """Read what the runtime calls pods and containers; other output is reported and skipped.
 
     crictl prints an error in its place where a container was gone by then.
     """

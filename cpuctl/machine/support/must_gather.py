@@ -5,7 +5,7 @@ Source: ``openshift/must-gather``, ``collection-scripts/gather_ppc``, which writ
 and inspects Nodes and MachineConfigs. One directory a run, and one a gathering image, stand above. A node's
 annotation names its rendered MachineConfig, which holds the files and units that the node was given.
 
-An archive of a whole cluster is large, packed or not: only the files that are asked for are read.
+An archive of a whole cluster is large, packed or not: only the requested files are read.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class UnpackedFiles:
         names: list[str] = []
         with suppress(CpuctlError):  # what is closed to us, or a link out of it, may be anything
             names = self._names(path) if deeper else []
-        # Of what stands beside the directories that are known, none has any below it.
+        # What is next to the known directories has none of them below it.
         if not any(f"{each}/".startswith(f"{name}/") for name in names for each in self._directories):
             for name in names:
                 yield from self._tops(f"{path}{name}/", deeper - 1)

@@ -1,4 +1,4 @@
-"""A pod's way through the managers, and what admitting it comes to: the verdict, and everything it rests on.
+"""A pod's way through the managers, and the result of its admission: the verdict, and what it is based on.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, ``scope_*.go``: container by container, or as a
 whole. Nothing is undone on a refusal.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Admission(Record):
-    """One decision: the verdict, the hints asked for, and what each container got until then.
+    """One decision: the verdict, the requested hints, and what each container got until then.
 
     ``pod_cpus`` are the CPUs (a mask) that the pod holds as a whole (KEP-5526), 0 for most. ``readmission``
     is set where it held something before and the kubelet went on as if it did not. ``taken_from_others`` are

@@ -1,6 +1,6 @@
 """The façade: one kubelet's resource managers on one machine, from start to the last pod.
 
-A node is started from values and asked for decisions; it holds the state in between, as the kubelet does.
+A node is started from values and makes decisions; it holds the state in between, as the kubelet does.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ class Node(Copied):
     """A started kubelet; ``fault`` is set once it hangs or crashes.
 
     ``allocatable`` is what pods must fit into, None where that is not to be checked. ``server`` is the
-    API server that new pods come through, None where nobody asks it. ``claims`` serves resource claims,
-    None where nobody tells of any. ``active`` are the pods it takes for running, by UID. Clean-up is lazy as
-    the kubelet's: what an inactive pod holds comes back when a manager is next asked for anything, and never
+    API server that new pods come through, None if it is not asked. ``claims`` serves resource claims,
+    None if none are known. ``active`` are the pods it takes for running, by UID. Clean-up is lazy as
+    the kubelet's: what an inactive pod holds comes back when a manager next handles a request, and never
     while ``sources_ready`` is False. ``gone`` are the pods that may hold something, by UID, with the managers
     that have not looked since; ``stale`` are managers that must look through all. ``delays`` tell how long a
-    container that shrinks keeps its CPUs: until somebody who has a clock settles that
+    container that shrinks keeps its CPUs: until a caller with a clock settles that
     (``CPUManagerState.settle``). ``forgets_pods`` is False for a kubelet whose managers each take the pod
     that they last saw at admission (``last_seen``, by manager) for an active one, for as long as no other
     comes. ``what_if`` is None for a kubelet as there are.
@@ -139,7 +139,7 @@ class Node(Copied):
         return self.cpu.state
 
     def as_kubelet(self) -> Node:
-        """Return a copy on which nobody decides in the kubelet's place."""
+        """Return a copy on which no policy decides in the kubelet's place."""
         node = self.copy()
         node.what_if = None
         if node.cpu.policy is not None:
@@ -219,7 +219,7 @@ class Node(Copied):
         return self.pod_rules.known(pod if self.claims is None else self.claims.counted(pod))
 
     def _never_comes(self, pod: StoredPod, verdict: Forbidden | Pending | Undetermined) -> Admission:
-        """Report a pod that never gets here, or of which nobody knows."""
+        """Report a pod that never gets here, or of which it is unknown whether it does."""
         return Admission(
             pod=pod,
             qos=pod_qos(self.pod_rules.view(pod)),

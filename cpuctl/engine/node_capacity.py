@@ -54,7 +54,7 @@ def node_reservations(
 ) -> Reservations:
     """Work out what is kept from pods, in the kubelet's order; *run* is told the stage of every check.
 
-    Raise GoError with the kubelet's text, or saying that nobody recorded what it would go by.
+    Raise GoError with the kubelet's text, or saying that what it would use is not recorded.
     """
     listed = run("reservedSystemCPUs", lambda: _listed(info, config))
     kube = run("kubeReserved", lambda: kube_reserved(config, listed))

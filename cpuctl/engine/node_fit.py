@@ -2,7 +2,7 @@
 
 Rule: kubelet v1.36 ``pkg/kubelet/lifecycle/predicate.go`` on the scheduler's resource fit, the check a
 kubelet makes after its resource managers. CPU counts in milli, everything else in its own unit; of several
-shortages the first one is told.
+shortages the first one is reported.
 
 The sums go with the pods: a pod that comes is counted when somebody next asks, once, and what it was counted
 with is taken off again as soon as it goes or is replaced.
@@ -144,7 +144,7 @@ def fit_verdict(
 def check_fit(
     pod: StoredPod, running: Iterable[StoredPod] | Usage, allocatable: Allocatable, *, pod_level: bool
 ) -> Rejected | None:
-    """Return why *pod* does not fit beside the *running* pods, None if it does.
+    """Return why *pod* does not fit next to the *running* pods, None if it does.
 
     Of pods *pod* itself does not count; a sum is that of the others.
     """

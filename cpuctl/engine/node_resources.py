@@ -71,7 +71,7 @@ def summarize(
 ) -> ReservationSummary:
     """Put the figures together; a *capacity* of 0 memory is one that is not known.
 
-    Nor is that of CPUs of a machine of which no cores are known: a kubelet goes by these.
+    Nor is that of CPUs of a machine of which no cores are known: a kubelet uses these.
     """
     listed = _by_node(config)
     unknown = {name for name in ("memory",) if not capacity[name].sign}

@@ -131,7 +131,7 @@ Verdict = Admitted | Rejected | Forbidden | Pending | KubeletFault | Undetermine
 
 
 def why_not(verdict: Rejected | Forbidden | Pending | KubeletFault | Undetermined) -> str:
-    """Say in a few words why a pod does not run, or why nobody knows whether it does."""
+    """Say in a few words why a pod does not run, or why it is unknown whether it does."""
     match verdict:
         case Rejected():
             return f"{verdict.reason}: {verdict.message}"

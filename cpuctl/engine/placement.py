@@ -1,4 +1,4 @@
-"""Where one container runs and what it gets: what every manager adds to, and all that is told of it.
+"""Where one container runs and what it gets: what every manager adds to, and all that is reported for it.
 
 Rule: KEP-5526 and kubelet v1.36 ``pkg/kubelet/cm``; quotas of exclusive CPUs are lifted since 1.33 (gate
 DisableCPUQuotaWithExclusiveCPUs).
@@ -28,7 +28,7 @@ class ExclusiveClaim(Record):
 
 
 class Isolation(StrEnum):
-    """Whom a container shares its CPUs with: nobody, its own pod, or the whole node."""
+    """With whom a container shares its CPUs: no one, its own pod, or the whole node."""
 
     CONTAINER = "container"
     POD = "pod"

@@ -167,7 +167,7 @@ def _container(
     )
     advice = advise(pod, container, qos=qos, claims=claims, sources=stored.sources)
     if pod.virtual_machine is not None:
-        advice = advice._replace(changes=())  # nobody sets what KubeVirt works out
+        advice = advice._replace(changes=())  # users cannot set what KubeVirt computes
     exclusive = node.gives_cpus and advice.claim.cpus > 0
     return ContainerFacts(
         container=container,
@@ -199,7 +199,7 @@ def _oom_score(pod: StoredPod, container: Container, qos: Qos, node: NodeOfPods)
 
 
 def _isolation(pod: StoredPod, qos: Qos, node: NodeOfPods, *, exclusive: bool) -> Isolation:
-    """Return with whom a container shares its CPUs: nobody, its pod, the node."""
+    """Return with whom a container shares its CPUs: no one, its pod, the node."""
     if exclusive:
         return Isolation.CONTAINER
     divided = node.gives_cpus and node.scope == "pod" and node.rules.node.managers

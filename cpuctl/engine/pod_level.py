@@ -38,7 +38,7 @@ def pod_level_cpus(pod: StoredPod, qos: "Qos") -> int:
 
 
 def unaligned_managers(pod: StoredPod, qos: "Qos") -> Iterator[tuple[str, str]]:
-    """Yield the managers that pass over a Guaranteed pod with resources of its own, and what that is called.
+    """Yield the managers that ignore a Guaranteed pod with pod-level resources, and what that is called.
 
     It holds without the gate PodLevelResourceManagers. The CPU Manager is named where the pod or one of its
     containers asks for whole CPUs.
@@ -89,7 +89,7 @@ class PodLevelRules(Record):
         return self.managers and pod.has_pod_level_resources
 
     def skips(self, pod: StoredPod) -> bool:
-        """Return whether the managers leave a pod alone because it has resources of its own."""
+        """Return whether the managers ignore a pod because it has pod-level resources."""
         return self.passes_over and not self.managers and pod.has_pod_level_resources
 
 

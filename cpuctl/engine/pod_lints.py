@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class KubeletView(NamedTuple):
-    """What decides on exclusive CPUs and memory; a policy is empty where nobody has told it."""
+    """What decides about exclusive CPUs and memory; an unknown policy is empty."""
 
     rules: NodeRules = DEFAULT_NODE
     cpu_policy: str = ""
@@ -259,7 +259,7 @@ def lint_pod_level(subject: PodLintSubject) -> Iterator[Finding]:
 
 
 def _lint_alignment(subject: PodLintSubject) -> Iterator[Finding]:
-    """Name the managers that pass over the pod; of a policy that nobody has told, only what CPUs come to."""
+    """Name the managers that ignore the pod; if the policies are unknown, only what CPUs come to."""
     field_path, kubelet = subject.spec.child("resources"), subject.kubelet
     static = {
         "cpu": kubelet.pins,

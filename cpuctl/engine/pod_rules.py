@@ -94,7 +94,7 @@ def _refused_claims(gates: FeatureGates) -> str:
 def tells_allocated(gates: FeatureGates) -> bool:
     """Return whether these gates let statuses have ``allocatedResources``: a kubelet and a server must agree.
 
-    Rule: ``kubelet_pods.go``, ``pkg/api/pod/util.go``; a gate of its own decides while that is alpha (1.32).
+    Rule: ``kubelet_pods.go``, ``pkg/api/pod/util.go``; its own gate decides while that is alpha (1.32).
     """
     own = "InPlacePodVerticalScalingAllocatedStatus"
     stage = gates.stage(own)

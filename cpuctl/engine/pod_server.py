@@ -1,7 +1,7 @@
 """An API server that pods are created at: everything that keeps a pod from being stored, in its order.
 
 Validation comes first, then LimitRanges, then ResourceQuotas. The real one stops at the first of the three;
-here all that each of them says of the pod is told at once.
+here all that each of them says about the pod is reported at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Creation(Record):
     """What becomes of a new pod: it is stored where there are no ``refusals``, and charged to quotas.
 
-    The refusals are told by who refuses: validation, LimitRanges, ResourceQuotas.
+    The refusals are separate by their source: validation, LimitRanges, ResourceQuotas.
     """
 
     invalid: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ CPU_ISSUE, MEMORY_ISSUE = "kubernetes/kubernetes#140989", "kubernetes/kubernetes
 
 
 class PodAllocation(Record):
-    """What a pod holds as a whole, and how many of memory's assignments are nobody's before it comes back.
+    """What a pod holds as a whole, and how many memory assignments have no owner before it comes back.
 
     ``cpus`` is a mask.
     """
@@ -34,7 +34,7 @@ class PodAllocation(Record):
 
 
 class Readmission(Record):
-    """What a pod held that was allocated again or refused; ``lost_*`` then belongs to nobody."""
+    """What a pod held that was allocated again or refused; ``lost_*`` then has no owner."""
 
     held: PodAllocation
     lost_cpus: int
@@ -65,7 +65,7 @@ def readmission_of(held: PodAllocation, cpu: CPUManagerState, memory: MemoryMana
 
 
 def _ownerless(state: MemoryManagerState) -> int:
-    """Count the assignments that the tables have and nobody's blocks, node by node."""
+    """Count the assignments that are in the tables but in no blocks, node by node."""
     from cpuctl.engine.memory.restart import held_blocks
 
     counted = sum(node.number_of_assignments for node in state.tables.values())

@@ -1,6 +1,6 @@
 """Settings of reserved CPUs and memory with which a kubelet starts.
 
-The kubelet knows no rule for choosing CPUs: it takes what it is told. CPUs are masks. Rule for memory:
+The kubelet knows no rule for choosing CPUs: it takes what is configured. CPUs are masks. Rule for memory:
 kubelet v1.36 ``memorymanager/memory_manager.go`` and ``policy_static.go``: ``reservedMemory`` must equal,
 to the byte, what kubeReserved, systemReserved and hard eviction keep, and no node may give more than it
 has. Nothing is proposed that ``check_start`` would not let start.
@@ -237,16 +237,16 @@ class Proposal(NamedTuple):
 
 
 class NoProposal(NamedTuple):
-    """Nothing of what was asked for makes the kubelet start: why, and its own answer where it has one."""
+    """Why nothing that was requested makes the kubelet start, with its own answer if it has one."""
 
     why: str
     outcome: NotStarted | None = None
 
 
 def propose(info: MachineInfo, kubelet: Kubelet, request: ReserveRequest) -> Proposal | NoProposal:
-    """Choose what is asked for, and start a kubelet with it.
+    """Choose what is requested, and start a kubelet with it.
 
-    Raise ValueError where the machine does not have the CPUs that are asked for.
+    Raise ValueError if the machine does not have the requested CPUs.
     """
     config, choice = kubelet.config, None
     memory: MemoryProposal | None = None

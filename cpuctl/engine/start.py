@@ -210,7 +210,7 @@ def _of_release(kubelet: Kubelet, minor: int) -> Kubelet:
 def agreed(
     outcome: Started | NotStarted, others: Mapping[int, Started | NotStarted], assumed: int, why: str
 ) -> Started | NotStarted:
-    """Say what all releases come to where nobody says which one it is; else who comes to what.
+    """Say what all releases do if it is unknown which one it is; else which of them does what.
 
     *outcome* is that of the minor that is *assumed*, *why* what makes releases differ.
     """
@@ -237,7 +237,7 @@ def _end_of(end: Started | NotStarted) -> str:
 
 
 def why_not_started(refused: NotStarted) -> str:
-    """Return the kubelet's error, or why nobody can say whether it starts."""
+    """Return the kubelet's error, or why it is unknown whether it starts."""
     return refused.error if isinstance(refused, StartRefused) else refused.why
 
 

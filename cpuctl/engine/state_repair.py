@@ -95,7 +95,7 @@ def moved(cpus: CPUSet, moves: Mapping[int, int], leaving: CPUSet) -> CPUSet:
 
 
 class _Search:
-    """``parts`` is what every pod holds, ``taken`` what somebody keeps or has got."""
+    """``parts`` is what every pod holds, ``taken`` what some pod keeps or has got."""
 
     def __init__(
         self, owners: Owners, policy: StaticPolicy, parts: Mapping[str, Sequence[CPUHolder]]
@@ -250,7 +250,7 @@ class _Work:
         self.state = CPUStateFile(policy_name="static", default_cpu_set=CPUSet())
 
     def drop_gone(self) -> None:
-        """Drop what nobody holds any more."""
+        """Drop what no pod holds any more."""
         for uid, name, status in gone(self.state.entries, self.owners):
             self._do(ActionKind.DROPPED, GONE[status], uid, name, before=str(self.state.entries[uid][name]))
         self.state = replace(self.state, entries=kept(self.state.entries, self.owners))
@@ -327,7 +327,7 @@ class _Work:
         self.state = replace(self.state, baselines={})
 
     def fill_pool(self, policy: StaticPolicy) -> None:
-        """Share what nobody holds, but for reserved CPUs where they are kept apart."""
+        """Share what no pod holds, except for reserved CPUs if they are kept apart."""
         held = union(holder.cpus for holder in holders(self.state))
         strict = policy.options.strict_cpu_reservation
         pool = CPUSet(policy.allocatable if strict else policy.topology.cpus) - held

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.policies import ChosenPolicy
 
 BUDGET = 2000
-"""Settings that are tried where nobody says how many."""
+"""How many settings are tried by default."""
 Ended = Literal["all", "budget", "stopped"]
 
 
@@ -77,7 +77,7 @@ class Advice(NamedTuple):
     """What was found: the settings as they are (or why the kubelet does not start), and those to choose from.
 
     Of ``possible`` settings, ``alike`` cannot differ from others, ``refused`` are such that the kubelet does
-    not start, ``undetermined`` such that nobody can say that, ``failed`` such that it hangs or crashes.
+    not start, ``undetermined`` such that this is unknown, ``failed`` such that it hangs or crashes.
     ``current_unbeaten``: nothing that was tried beats the settings as they are.
     """
 
@@ -294,7 +294,7 @@ class _OneMoreDropIn(NamedTuple):
         yield f"{self.name}/advised.conf", self.text.encode()
 
     def left_out(self) -> Iterable[tuple[str, str]]:
-        """Name nothing: that has been told where the configuration was read."""
+        """Name nothing: that was reported when the configuration was read."""
         return ()
 
 

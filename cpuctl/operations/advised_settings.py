@@ -266,7 +266,7 @@ class Space:
             yield _Memory("Static", found.config.reserved_memory)
 
     def _reserved_sets(self) -> list[str]:
-        """Choose as many CPUs as are reserved now: the first, whole cores, alike from every NUMA node."""
+        """Choose as many CPUs as are reserved now: the first, whole cores, equally from every NUMA node."""
         try:
             topology = CPUTopology.discover(self._info, knows_books=self._kubelet.gates.release.knows_books)
         except GoError:
@@ -308,10 +308,10 @@ class Equivalence:
     - distances (``prefer-closest-numa-nodes``) where one NUMA node is as far as another, and for
       ``single-numa-node``, which knows no sets of them;
     - the scope where every pod is a single container without resources of the pod's own;
-    - all of the Topology Manager where no manager gives hints: CPUs, memory and devices are nobody's;
+    - all of the Topology Manager if no manager gives hints: none manages CPUs, memory or devices;
     - ``distribute-cpus-across-numa`` with one NUMA node;
-    - ``align-by-socket`` where nobody asks for hints, or NUMA nodes and sockets are the same, unless CPUs are
-      distributed, which has a rule of its own about sockets;
+    - ``align-by-socket`` if no hints are requested, or NUMA nodes and sockets are the same, unless CPUs are
+      distributed, which has its own rule about sockets;
     - ``full-pcpus-only`` where every core is one CPU, and no init container leaves its CPUs to others.
     """
 
@@ -352,7 +352,7 @@ class Equivalence:
         )
 
     def _idle(self, name: str, options: frozenset[str], policy: str) -> bool:
-        """Return whether an option of the CPU Manager changes nothing beside the others."""
+        """Return whether an option of the CPU Manager changes nothing with the others."""
         if name == DISTRIBUTE_NUMA:
             return self._one_node
         if name == FULL_PCPUS_ONLY:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CaptureInputs(NamedTuple):
-    """Where the node's file tree stands, whether names are replaced, and when this is; empty: nobody says."""
+    """Where the node's file tree is, whether names are replaced, and the time; empty: unknown."""
 
     root: Path = Path("/")
     anonymize: bool = False

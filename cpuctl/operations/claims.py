@@ -72,7 +72,7 @@ def claims_beside(
     *,
     running: Iterable[Pod] = (),
 ) -> NodeClaims:
-    """Start a driver with these *arguments* beside a kubelet, None if nobody knows it, and read claims.
+    """Start a driver with these *arguments* next to a kubelet (None if it is unknown), and read claims.
 
     Raise UsageError for arguments, InputError for a claim, class or slice that make no sense.
     """

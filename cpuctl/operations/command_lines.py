@@ -56,7 +56,7 @@ def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequenc
 
 
 def assuming_command(planning: Planning, node: Node, verb: Sequence[str]) -> str:
-    """Write the command line that asks again as if there were enough of the devices that nobody described.
+    """Write the command line that asks again as if there were enough of the undescribed devices.
 
     Nothing where all that pods ask for is described.
     """
@@ -104,7 +104,7 @@ def check_command(inputs: PlanningInputs) -> str:
 def kubelet_command(
     verb: Sequence[str], machine: str, kubelet: KubeletInputs, memory: str = "", flags: Sequence[str] = ()
 ) -> str:
-    """Write a command line about a machine and what its kubelet is told, with more flags."""
+    """Write a command line about a machine and its kubelet's settings, with more flags."""
     options = _node_options(machine, kubelet, flags, {option_names.MEMORY: memory})
     return shlex.join(["cpuctl", *verb, *options])
 
@@ -112,7 +112,7 @@ def kubelet_command(
 def fleet_command(
     verb: Sequence[str], recordings: Sequence[str], kubelet: KubeletInputs, nodes: str = ""
 ) -> str:
-    """Write a command line about the same recordings, whose kubelets are told the same."""
+    """Write a command line about the same recordings, with the same settings of their kubelets."""
     names = ("@FILE" if name in (STDIN, f"@{STDIN}") else name for name in recordings)
     command = kubelet_command(("fleet", *verb, *names), "", kubelet)
     return f"{command} {shlex.join(_words({option_names.NODES: nodes}))}" if nodes else command

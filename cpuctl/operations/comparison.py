@@ -60,7 +60,7 @@ class Comparison(NamedTuple):
 def compare(planner: Planner, texts: tuple[str, str]) -> Comparison:
     """Plan once with each of two settings; warnings go to the planning's sources.
 
-    Raise UsageError for settings that nobody can have, InputError for a file that cannot be used.
+    Raise UsageError for impossible settings, InputError for a file that cannot be used.
     """
     asked = [_asked(text) for text in texts]
     one, other = (_side(planner, each, planner.planning.sources) for each in asked)
@@ -78,7 +78,7 @@ def compare_unloaded(
     """Ask of both settings what they come to, where no kubelet can load the configuration that is given.
 
     What cannot be decoded stays so whatever is set on top of it: another file or release alone may help. A
-    side with one is planned by itself, by the planner that stands beside it.
+    side with one is planned by itself, by the planner that is given with it.
     """
     from cpuctl.operations.plan_inputs import read_planning
 
@@ -188,7 +188,7 @@ def _setup(planner: Planner, asked: _Asked, sources: Sources) -> KubeletSetup:
 
 
 def _side(planner: Planner, asked: _Asked, sources: Sources) -> Side:
-    """Plan with some settings; what is worth a warning on both sides is told once."""
+    """Plan with some settings; warnings that both sides have are reported once."""
     own = Sources()
     own.entries |= sources.entries
     setup = _setup(planner, asked, own)

@@ -218,7 +218,7 @@ class VersionsInputs(NamedTuple):
 class Comparison(NamedTuple):
     """What another release changes: by the rules, for the start, and for what the node has and gets.
 
-    ``effects`` are None where there is nothing to try them on; ``unseen`` are files nobody looked at.
+    ``effects`` are None if there is nothing to try them on; ``unseen`` are files that were not read.
     """
 
     loaded: LoadedKubelet
@@ -263,7 +263,7 @@ def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) 
 def _uncompared(
     source: MachineSource, inputs: VersionsInputs, refusal: Refusal, sources: Sources
 ) -> Uncompared:
-    """Start the other kubelet alone: what differs depends on settings that nobody can read."""
+    """Start the other kubelet alone: what differs depends on settings that cannot be read."""
     from cpuctl.inputs.kubelet import load_kubelet
 
     current = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.plan_inputs import Planning
 
 BUDGET = 20_000
-"""Evictions and admissions that are tried where nobody says how many."""
+"""How many evictions and admissions are tried by default."""
 _OPTION = "--defragment"
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Explained(Record):
-    """The explanation of one decision, and what would change it beside what the engine tries.
+    """The explanation of one decision, and what would change it apart from what the engine tries.
 
     ``name`` is how the pod is found again, ``container`` the one that was asked about, empty for the whole
     pod. More huge ``pages`` would let the pod in, once the kubelet's memory state is away if that is

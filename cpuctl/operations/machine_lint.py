@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
 
 _COMPUTE = ("containers", 0)
-"""The container of the guest; nobody sets what KubeVirt's others ask for."""
+"""The container of the guest; users do not set what KubeVirt's others request."""
 
 
 class MachineSetting(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which messages stand in lines that somebody pasted, or in a log on standard input, each once."""
+"""Which messages are in pasted lines, or in a log on standard input, each once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def named_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
 
 
 _LONGEST = 1 << 20
-"""Bytes of a line that are kept: what follows in it is a line of its own."""
+"""Bytes of a line that are kept: what follows in it counts as another line."""
 
 
 def message_lines(texts: Sequence[str]) -> Iterator[str]:

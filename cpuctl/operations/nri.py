@@ -112,16 +112,16 @@ class Connecting(NamedTuple):
 
 
 def refuse_others_than_root(path: str) -> None:
-    """Raise NodeAccessError for who is not root, and was not let in: runtimes listen to nobody else."""
+    """Raise NodeAccessError for users other than root who were denied access: runtimes accept only root."""
     if os.geteuid() != 0 and not os.access(path, os.W_OK):
         message = "only root may connect to a container runtime"
         raise NodeAccessError(message, where=path, hint="try again with sudo")
 
 
 def serve(plugin: Plugin, journal: Journal, connecting: Connecting) -> None:
-    """Serve a runtime until the plugin is told to stop, and the runtime after it where it restarts.
+    """Serve a runtime until the plugin is asked to stop, and also after the runtime restarts.
 
-    Raise NodeAccessError where nobody listens at first; later it waits for somebody who does.
+    Raise NodeAccessError if no runtime listens at first; later it waits for one.
     """
     pause, first, waiting = _FIRST_PAUSE, True, False
     while not plugin.stopping:
@@ -139,7 +139,7 @@ def serve(plugin: Plugin, journal: Journal, connecting: Connecting) -> None:
             journal.say(Level.WARNING, "the runtime closed the connection: reconnecting")
         except (OSError, FramingError) as error:
             journal.say(Level.WARNING, f"connection lost ({error}): reconnecting")
-        except Exception as error:  # noqa: BLE001  # who starts over may go on; nobody else tells containers
+        except Exception as error:  # noqa: BLE001  # starting over may help; only this plugin sets containers
             journal.say(Level.ERROR, f"internal error: {type(error).__name__}: {error}: reconnecting")
         if plugin.synchronized:
             pause, plugin.synchronized = _FIRST_PAUSE, False

@@ -27,7 +27,7 @@ Rounds: TypeAlias = int | Literal["max"]
 
 
 class PlanOptions(Record):
-    """How pods are planned: ``rounds`` is None where nobody asks for copies."""
+    """How pods are planned: ``rounds`` is None if no copies are requested."""
 
     order: PodOrder = PodOrder.GIVEN
     rounds: Rounds | None = None
@@ -99,7 +99,7 @@ class Planner(Record):
             yield started.admit(pod)
 
     def _capacity(self, plan: Plan) -> Capacity | None:
-        """Work out what is left, where that is asked for."""
+        """Compute what is left, if that is requested."""
         from cpuctl.engine.node import Node
 
         if not self.options.capacity or not isinstance(plan.node, Node) or plan.node.fault:

@@ -78,7 +78,7 @@ class PastPods(Record):
 class Planning(Record):
     """What the inputs name: ``incoming`` are the pods that come, in their order.
 
-    ``server`` is the API server that they come through, None where nobody asks it. ``claims`` serves resource
+    ``server`` is the API server that they come through, None if it is not asked. ``claims`` serves resource
     claims, None where no pod has any. ``policy`` decides in the kubelet's place, to see what would come of
     it. ``governing`` is what has been given with pods: LimitRanges, ResourceQuotas, and the objects that
     decide on claims.
@@ -179,7 +179,7 @@ def read_planning(inputs: PlanningInputs, *, pods_needed: bool, sources: Sources
 
 
 def read_pods(inputs: PlanningInputs, sources: Sources, *, needed: bool) -> tuple[GivenPods, PastPods]:
-    """Read the pods that come, without those that have ended, and what they are told apart by.
+    """Read the pods that come, without those that have ended, and what distinguishes them.
 
     Raise UsageError where there are none although they are *needed*.
     """
@@ -209,9 +209,9 @@ def node_planning(
     sources: Sources,
     states: tuple[StateInput, ...] | None = None,
 ) -> Planning:
-    """Read what a node has beside its machine and its kubelet: state, who runs, devices, and a policy.
+    """Read what a node has apart from its machine and kubelet: state, running pods, devices, and a policy.
 
-    Nobody comes yet. *states* are the files that are named, where they are read already. Raise InputError for
+    No new pods come yet. *states* are the named files, if they are already read. Raise InputError for
     files that cannot be used, PolicyError for a policy that cannot be loaded.
     """
     from cpuctl.engine.pod_server import PodServer
@@ -291,9 +291,9 @@ def _devices(
     info: MachineInfo,
     sources: Sources,
 ) -> DeviceInventory | None:
-    """Add to the devices that are described those that are asked for beyond that, where that is wished.
+    """Add to the described devices those that are requested beyond that, if the user wants it.
 
-    What nobody described is named, with a file to fill in.
+    What is not described is named, with a file to fill in.
     """
     known = described.resources if described is not None else {}
     asked = sorted({name for pod in pods for name in _extended_resources(pod)} - known.keys())
@@ -322,7 +322,7 @@ def _devices(
 def _with_permanent(
     described: DeviceInventory | None, asked: list[str], sources: Sources
 ) -> tuple[DeviceInventory | None, list[str]]:
-    """Add what KubeVirt offers on every node that runs virtual machines, as far as nobody described it."""
+    """Add what KubeVirt offers on every node that runs virtual machines, unless it is described."""
     from cpuctl.machine.devices.inventory import with_unplaced
     from cpuctl.phrases import few
     from cpuctl.pods.launcher_pod import MOST_DEVICES, PERMANENT_DEVICES
@@ -355,7 +355,7 @@ def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
 
 
 def _not_ended(pods: Iterable[Pod], rejections: Sequence[RejectionEvent]) -> Iterator[Pod]:
-    """Leave out pods that have ended: no kubelet is asked for them again, but for those it rejected."""
+    """Leave out pods that have ended: no kubelet decides about them again, except those it rejected."""
     for pod in pods:
         if not pod.terminal or any(event.is_of(pod.uid, pod.full_name) for event in rejections):
             yield pod

@@ -1,6 +1,6 @@
 """What ``cpuctl pods lint`` finds in manifests: by the rules of the API server, a kubelet and a node.
 
-LimitRanges and ResourceQuotas among the manifests have their say on the pods beside them.
+LimitRanges and ResourceQuotas among the manifests apply to the pods next to them.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class GoverningObjects(NamedTuple):
 
 
 def governing_objects(documents: Iterable[Document]) -> GoverningObjects:
-    """Collect the objects that govern namespaces; what cannot be read of them is told where they stand."""
+    """Collect the objects that govern namespaces; what cannot be read of them is reported at its place."""
     from cpuctl.pods.reading.namespace_objects import by_kind, decode_namespace_object
 
     found = []

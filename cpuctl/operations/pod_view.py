@@ -105,7 +105,7 @@ def load_view(inputs: PodViewInputs, sources: Sources) -> NodeView:
 def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sources) -> NodeView:
     """Read kubelet and API server of a machine that has been read.
 
-    Raise UsageError for a node's memory that is given beside a machine.
+    Raise UsageError for a node's memory that is given together with a machine.
     """
     from cpuctl.engine.pod_facts import NodeOfPods
     from cpuctl.engine.pod_rules import cgroup_settings, differences_in_force, node_rules, server_rules

@@ -1,4 +1,4 @@
-"""Policies as somebody names them: found, asked what they are, and put in the kubelet's place on a node."""
+"""Policies that the user names: found, loaded and described, and put in the kubelet's place on a node."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class KnownPolicy(NamedTuple):
 
 
 def known_policies() -> Iterator[KnownPolicy]:
-    """Load every policy that has a name, each in a process of its own."""
+    """Load every policy that has a name, each in its own process."""
     for plugin in known():
         try:
             chosen = load_policy(plugin)
@@ -81,7 +81,7 @@ def write_start(name: str, *, force: bool) -> str:
 
 
 def choose_policy(text: str) -> ChosenPolicy:
-    """Find the policy that *text* names, and load it in a process of its own.
+    """Find the policy that *text* names, and load it in its own process.
 
     Raise UsageError for one that there is not, or for its options, PolicyError where it cannot be loaded.
     """
@@ -105,7 +105,7 @@ def choose_for_many(text: str) -> ChosenPolicy:
 
 
 def plugin_of(policy: Policy | type[Policy]) -> Plugin:
-    """Take a class, or a policy with its options, for one that was found; its options cannot be told."""
+    """Take a class, or a policy with its options, for one that was found; its options are not known."""
     kind = policy if isinstance(policy, type) else type(policy)
     where = f"{kind.__module__}:{kind.__qualname__}"
 
@@ -116,7 +116,7 @@ def plugin_of(policy: Policy | type[Policy]) -> Plugin:
 
 
 def load_policy(plugin: Plugin) -> ChosenPolicy:
-    """Load a policy in a process of its own; raise PolicyError where that fails."""
+    """Load a policy in its own process; raise PolicyError if that fails."""
 
     def serve() -> Server:
         kind = plugin.load()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class TimelineInputs(Record):
     """The timeline's file, another machine than its own, when it ends (nanoseconds), who is not asked.
 
-    A kubelet's log has pods and a kubelet beside it: ``filenames`` are manifests. ``driver_arguments`` are
+    A kubelet's log is given with pods and a kubelet: ``filenames`` are manifests. ``driver_arguments`` are
     the flags of the driver for CPUs, where pods have resource claims. ``policy`` names one that decides in
     the kubelet's place.
     """
@@ -39,7 +39,7 @@ class TimelineInputs(Record):
 
 
 def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
-    """Read a timeline, and name in *sources* what nobody has recorded on the releases that it has.
+    """Read a timeline, and name in *sources* what is not recorded about its releases.
 
     Raise UsageError where none is named.
     """
@@ -63,7 +63,7 @@ def _with_policy(timeline: Timeline, text: str, sources: Sources) -> Timeline:
 
 
 def _with_claims(timeline: Timeline, arguments: str, sources: Sources) -> Timeline:
-    """Let somebody serve resource claims, where a pod has any."""
+    """Set up a driver for resource claims, if a pod has any."""
     if not any(each.pod.resource_claims for each in timeline.pods.values()):
         if arguments:
             sources.warnings.append(f"{option_names.DRIVER_ARGS} only applies to pods with resource claims")
@@ -103,7 +103,7 @@ def _load(inputs: TimelineInputs, sources: Sources) -> Timeline:
 
 
 def _read_timeline(data: bytes, name: str, machine: str, sources: Sources) -> Timeline:
-    """Read a timeline; what it names is looked for beside it."""
+    """Read a timeline; relative names in it are looked up next to it."""
     from cpuctl.documents.files import STDIN, read_member, source_name
     from cpuctl.machine.sources import LIVE, SYNTHETIC, read_machine
     from cpuctl.timeline.reading.document import TimelineLoaders, read_timeline
@@ -134,7 +134,7 @@ def _cut(timeline: Timeline, until: int | None) -> Timeline:
 
 
 def _add_unrecorded(timeline: Timeline, sources: Sources) -> None:
-    """Name what nobody has recorded on the releases that the node has, one after the other."""
+    """Name what is not recorded about the releases that the node has, one after the other."""
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.kubelet.releases.recorded import topics_of_decisions
     from cpuctl.timeline.model import KubeletEvent, Resize
@@ -156,7 +156,7 @@ _EVENTS_HINT = "the kubelet logs pods with -v=2 or higher: journalctl -u kubelet
 
 
 class LoggedNode(Record):
-    """What a log is about and does not hold: machine, files of manifests, what the kubelet was told."""
+    """What a log is about but does not contain: machine, files of manifests, the kubelet's settings."""
 
     machine: str = ""
     filenames: Sequence[str] = ()
@@ -321,7 +321,7 @@ def _from_beginning(
 
 
 def _warn_of_unknown(history: RuntimeHistory, sources: Sources) -> None:
-    """Say what the runtime was not told, and what that means."""
+    """Say what was not sent to the runtime, and what that means."""
     from cpuctl.phrases import counted, few
 
     if history.running:

@@ -51,9 +51,9 @@ def performance_cpus(machine: Machine) -> tuple[CPUSet, str]:
 def reserve(
     source: MachineSource, loaded: LoadedKubelet, cpus: CPUReserve | None, memory: MemoryReserve | None
 ) -> Reserved | NoProposal:
-    """Choose what is asked for, and memory, too, where the kubelet looks at it or nothing else is asked for.
+    """Choose what is requested, and memory, too, if the kubelet checks it or nothing else is requested.
 
-    Raise ValueError where the machine does not have the CPUs that are asked for.
+    Raise ValueError if the machine does not have the requested CPUs.
     """
     if memory is None and (cpus is None or loaded.kubelet.config.memory_manager_policy == "Static"):
         memory = MemoryReserve()

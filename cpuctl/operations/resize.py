@@ -204,7 +204,7 @@ def resize_running(started: StartedNode, wanted: Pod) -> Resizes:
     path = resize_path(planning, running, ResizeInputs(), Semantics.KEP)
     assert path.server is not None
     request = PodResize(RunningPod.settled(pod), path.server.stored(pod, edited(pod, wanted)))
-    # What runs is stored: a resize has rules of its own.
+    # What runs is stored: a resize has its own rules.
     node.server = None
     try:
         resizes = _resized(planning, running, path, [request])

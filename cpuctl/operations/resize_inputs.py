@@ -80,7 +80,7 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
     if saved:
         _warn_of_unknown_pods(node, running, planning)
     refused, outside = ({}, {}) if saved else _admit(started, _in_order(node, pods, planning))
-    # What runs is stored: from here on a resize has rules of its own.
+    # What runs is stored: from here on a resize has its own rules.
     server, node.server = node.server, None
     if server is not None:
         server.count(each.allocated for each in pods if each.allocated.uid not in refused)
@@ -219,7 +219,7 @@ def _by_amounts(running: RunningNode, asked: Sequence[NewAmounts], server: Resiz
 
 
 def with_amounts(pod: Pod, container: str, amounts: NewAmounts) -> Pod:
-    """Return a pod with other amounts of a container, or (an empty name) of its own."""
+    """Return a pod with other quantities of a container, or (an empty name) of the pod itself."""
     from cpuctl.engine.resize.running import POD, with_requirements
     from cpuctl.pods.model import ResourceRequirements
 

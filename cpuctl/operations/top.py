@@ -180,7 +180,7 @@ def load_running_node(inputs: NodeInputs, sources: Sources, *, thorough: bool = 
 
 
 def _rows(snapshot: NodeSnapshot) -> list[tuple[Owner, WatchedContainer]]:
-    """List the containers with exclusive CPUs, then what the state has beside them."""
+    """List the containers with exclusive CPUs, then what else the state has."""
     rows = []
     for observed in snapshot.containers:
         cpus = observed.expected.cpus

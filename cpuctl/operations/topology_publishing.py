@@ -56,7 +56,7 @@ class PublisherName(StrEnum):
 
 
 class Publisher(NamedTuple):
-    """An exporter, and which pods its fingerprint covers; None where it is told to write none."""
+    """An exporter, and which pods its fingerprint covers; None if it is configured to write none."""
 
     name: PublisherName = PublisherName.RTE
     method: FingerprintMethod | None = FingerprintMethod.EXCLUSIVE

@@ -70,7 +70,7 @@ class WatchInputs(Record):
 
 
 class Look(NamedTuple):
-    """The whole node, once: what an audit goes by, and what it found."""
+    """The whole node, once: what an audit uses, and what it found."""
 
     node: LiveNode
     snapshot: NodeSnapshot
@@ -102,7 +102,7 @@ class Watch:
     """Watches a node; *waker* is a descriptor that can be read when it is time to leave.
 
     *silence* are the seconds after which it says that it is alive, although there is nothing to report. It
-    leaves, too, when nobody reads the pipe *output* any more (``unread``); None where that is not a pipe.
+    leaves, too, when the pipe *output* is no longer read (``unread``); None if that is not a pipe.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class Watch:
 
 
 def _readable(*handles: int, seconds: float, output: int | None) -> list[int]:
-    """Wait until a handle can be read, or nobody reads *output* any more; return which these are."""
+    """Wait until a handle can be read, or *output* is no longer read; return which these are."""
     poll = select.poll()
     for handle in handles:
         poll.register(handle, select.POLLIN)
@@ -261,7 +261,7 @@ def _age_of_state(look: Look, root: str) -> float:
 
 
 def _mark_of(path: str) -> tuple[int, int, int] | None:
-    """Return what of a file is another one when somebody has written it; None where nobody named one."""
+    """Return what changes in a file when it is written; None if none is named."""
     try:
         found = Path(path).stat() if path else None
     except OSError:
@@ -270,7 +270,7 @@ def _mark_of(path: str) -> tuple[int, int, int] | None:
 
 
 def _files_of(look: Look) -> tuple[str, ...]:
-    """Name the files that tell what the kubelet believes, and what an audit goes by beside them."""
+    """Name the files that show what the kubelet believes, and what else an audit uses."""
     root = look.node.kubelet.config.root_dir.strip("/")
     config = look.sources.entries["kubeletConfiguration"]["value"].removeprefix("/")
     states = (f"{root}/{STATE_FILES[name]}" for name in _STATES)

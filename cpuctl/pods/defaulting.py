@@ -155,7 +155,7 @@ def _in_milli(pod: Pod) -> Pod:
 
 
 def _without_assigned(pod: Pod) -> Pod:
-    """Leave ``assigned.cpuset`` out (KEP-6122); what is left of such a file nobody says."""
+    """Leave ``assigned.cpuset`` out (KEP-6122); what is left of such a file is not specified."""
     kept = tuple(each for each in pod.field_refs if each.resource != ASSIGNED_CPUSET)
     return pod._replace(field_refs=kept)
 

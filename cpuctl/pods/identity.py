@@ -38,7 +38,7 @@ def with_uids(pods: Iterable[_Pod], taken: Collection[str] = ()) -> tuple[_Pod, 
 
 
 def copied(pods: Iterable[_Pod], number: int, taken: Collection[str]) -> tuple[_Pod, ...]:
-    """Return *pods* as copy *number*: ``web`` is called ``web-2`` and has a UID of its own."""
+    """Return *pods* as copy *number*: ``web`` is named ``web-2`` and has its own UID."""
     return with_uids((pod._replace(name=f"{pod.name}-{number}", uid="") for pod in pods), taken)
 
 

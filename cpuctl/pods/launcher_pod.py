@@ -82,7 +82,7 @@ def launcher_pod(machine: VirtualMachine) -> Pod:
 
 
 def hotplug_pod(machine: VirtualMachine) -> Pod:
-    """Return the pod beside it through which volumes come that are plugged in later."""
+    """Return the additional pod through which volumes come that are plugged in later."""
     amounts = _supported(machine, "hotplug-disk", ("10m", "2M"), ("100m", "80M"))
     return Pod(
         name=f"hp-volume-{machine.instance}-0",
@@ -219,7 +219,7 @@ def _pages(guest: Guest, requests: Mapping[str, Quantity]) -> Amounts:
 
 
 def _leave_overhead(guest: Guest, overhead: Quantity, requests: Amounts, limits: Amounts) -> None:
-    """Leave of the plain memory the overhead, and what is asked for beyond the guest's."""
+    """Leave of the plain memory the overhead, and what is requested beyond the guest's."""
     for amounts in (requests, limits):
         if amounts is limits and "memory" not in limits:
             continue
@@ -238,7 +238,7 @@ def _add_overhead(guest: Guest, overhead: Quantity, requests: Amounts, limits: A
 
 
 def _devices(machine: VirtualMachine) -> Iterator[str]:
-    """Name the devices of the host, each as often as it is asked for."""
+    """Name the devices of the host, each as often as it is requested."""
     guest = machine.guest
     yield from machine.network_resources
     for device in (*guest.gpus, *guest.host_devices):
@@ -266,7 +266,7 @@ def _claims(machine: VirtualMachine) -> Iterator[str]:
 
 
 def memory_overhead(machine: VirtualMachine) -> Quantity:
-    """Estimate what KubeVirt's processes and qemu need beside the guest's memory (``GetMemoryOverhead``).
+    """Estimate what KubeVirt's processes and qemu need on top of the guest's memory (``GetMemoryOverhead``).
 
     The page tables are counted from the memory in ``resources.requests`` alone.
     """
@@ -347,7 +347,7 @@ def _chosen(defaults: tuple[str, str], given: Mapping[str, Quantity]) -> Amounts
 
 
 def _equalized(machine: VirtualMachine, amounts: ResourceRequirements) -> ResourceRequirements:
-    """Request as much as the limits say beside a guest that is to be Guaranteed."""
+    """Request as much as the limits say next to a guest that is to be Guaranteed."""
     return replace(amounts, requests=amounts.limits) if machine.guest.guaranteed else amounts
 
 
@@ -392,7 +392,7 @@ def _virtiofs(machine: VirtualMachine) -> ResourceRequirements:
 
 
 def _sidecar(machine: VirtualMachine) -> ResourceRequirements:
-    """Return what a hook's container asks for: what the cluster says, and more beside a Guaranteed guest."""
+    """Return what a hook's container requests: what the cluster says, and more next to a Guaranteed guest."""
     given = machine.cluster.support.get("sidecar", Support())
     if machine.guest.guaranteed:
         limits = _chosen(("200m", "64M"), given.limits)

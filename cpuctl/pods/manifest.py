@@ -27,7 +27,7 @@ class _Origin(Protocol):
 
 
 class Manifest(Record):
-    """What was written of a pod; of a workload's pod, ``metadata`` is empty: nobody has written that."""
+    """What the manifest says about a pod; for a workload's pod, ``metadata`` is empty: it is not written."""
 
     metadata: Mapping[str, object]
     spec: Mapping[str, object]
@@ -53,7 +53,7 @@ def manifest_of(pod: Pod) -> Manifest | None:
     for step in origin.path:
         value = value[step]  # type: ignore[index]  # the pod was read at this very path
     spec = value
-    # The pods of custom resources, whose kinds are told with their groups, stand in their templates.
+    # The pods of custom resources, whose kinds are reported with their groups, are in their templates.
     for name in ("spec",) if "." in kind else _SPECS.get(kind, _TEMPLATE):
         spec = cast("Mapping[str, object]", spec)[name]
     metadata = {} if kind else cast("Mapping[str, object]", value)["metadata"]

@@ -84,7 +84,7 @@ class ResourceFieldRef(Record):
 
     @property
     def whose(self) -> str:
-        """The container whose resources are told."""
+        """The container whose resources are read."""
         return self.container or self.reader
 
     @property
@@ -190,7 +190,7 @@ class Pod(NamedTuple):
         *exits* are the codes of containers that have ended; those that run or wait have none. Sidecars do not
         count: they are ended with the pod. Rule: kubelet v1.36 ``kubelet_pods.go``, ``getPhase``.
         """
-        # An init container that is not told of has ended long ago: nobody keeps its status.
+        # An init container without a status ended long ago: its status is not kept.
         for container in self.init_containers:
             code = exits.get(container.name)
             if code and container.kind is ContainerKind.INIT:

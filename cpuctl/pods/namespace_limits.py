@@ -2,7 +2,7 @@
 
 Rules: ``plugin/pkg/admission/limitranger``, which looks at pods that are created, and at resizes by the
 subresource; ``pkg/quota/v1/evaluator/core/pods.go`` and its plugin. Texts are the API server's. Where it
-walks a map in random order, or names any one of several exceeded quotas, all are told here, by name. For the
+walks a map in random order, or names any one of several exceeded quotas, all are reported here, by name. For
 objects: ``pkg/apis/core/v1/defaults.go`` and ``pkg/apis/core/validation``.
 """
 
@@ -224,7 +224,7 @@ class Scope(Record):
 
 
 class ResourceQuota(Record):
-    """One object. ``used`` comes from its status, None where it has none: nobody has counted yet."""
+    """One object. ``used`` comes from its status, None if it has none: it has not been counted yet."""
 
     name: str
     namespace: str = "default"

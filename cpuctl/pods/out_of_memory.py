@@ -89,7 +89,7 @@ def _divided(number: int, by: int) -> int:
 
 
 class Ranked(Record):
-    """A pod in the order of eviction; ``usage`` is None where nobody measured it, amounts are bytes.
+    """A pod in the order of eviction; ``usage`` is None if it was not measured, amounts are bytes.
 
     ``spared``: it is critical, so a kubelet passes over it.
     """

@@ -1,6 +1,6 @@
 """What a pod requests and is limited to as a whole: the scheduler's and the node's sum.
 
-App containers and sidecars run side by side; an ordinary init container runs beside the sidecars
+App containers and sidecars run side by side; an ordinary init container runs next to the sidecars
 started before it. Whichever of the two needs more counts, for every resource on its own (KEP-753).
 Claims that count as the node's resources are added to it for as long as they are needed (KEP-5517).
 Pod-level resources replace that sum (KEP-2837), the pod's overhead comes on top.
@@ -124,7 +124,7 @@ def _claimed(pod: Pod, names: Collection[str]) -> tuple[Amounts, dict[str, Amoun
         for name in claim.containers:
             if name in names:
                 more[name] = _sum(more.get(name, {}), claim.per_container)
-            else:  # nobody knows when it runs
+            else:  # it is unknown when it runs
                 fixed = _sum(fixed, claim.per_container)
     return fixed, more
 

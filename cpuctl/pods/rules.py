@@ -47,7 +47,7 @@ class ServerRules(Record):
     def restart_policies(self) -> tuple[str, ...] | None:
         """The restart policies that init containers may have, None where others are dropped unseen.
 
-        Any container may have one of its own with the gate ContainerRestartRules, on from 1.35 on (KEP-5307).
+        Any container may have its own with the gate ContainerRestartRules, on from 1.35 on (KEP-5307).
         """
         if self.minor >= _RESTART_RULES_SINCE:
             return ("Always", "Never", "OnFailure")

@@ -26,7 +26,7 @@ _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-cri
 
 
 AmountOrigin: TypeAlias = Literal["written", "defaulted", "derived"]
-"""How an amount came to be: somebody wrote it, a default filled it in, or it was computed."""
+"""How an amount came to be: written in the manifest, filled in by a default, or computed."""
 
 
 class AmountSource(Record):
@@ -94,7 +94,7 @@ def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"] =
 
 
 def _source_of(pod: Pod) -> AmountSource:
-    """Return where the amounts of a pod come from that nobody has changed yet."""
+    """Return where the amounts of a pod come from if it has not been changed yet."""
     if pod.virtual_machine is None:
         return AmountSource("written")
 
@@ -159,7 +159,7 @@ def _plain(container: Container) -> bool:
 
 
 def _plain_pages(resources: ResourceRequirements) -> bool:
-    """Return whether huge pages are whole, limited to what is requested, and not all that is asked for."""
+    """Return whether huge pages are whole, limited to what is requested, and not the only request."""
     limits, requests = resources.limits, resources.requests
     return not {"cpu", "memory"}.isdisjoint((*limits, *requests)) and all(
         name in limits and limits[name] == requests.get(name) and limits[name].nano % (size * 10**9) == 0

@@ -15,7 +15,7 @@ RELEASE = "1.9"
 EVEN_PARITY = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
 SUPPLEMENTAL_POOL = "supplementalPool"
 _GATES_ON = frozenset({"ExternalNetResourceInjection", "GPUsWithDRA", "HostDevicesWithDRA", "ImageVolume"})
-"""Gates that are beta, and so enabled, among those that are asked for here."""
+"""Gates that are beta, and so enabled, among those that are checked here."""
 _DEFAULT_CPU_REQUEST = Quantity.parse("100m")
 _LEAST_MEMORY = Quantity.parse("1M")
 _IO_POLICIES = ("shared", "auto", SUPPLEMENTAL_POOL)
@@ -170,7 +170,7 @@ class Binding(Record):
 
 
 class Support(Record):
-    """What a cluster has the containers beside the guest's ask for, of one kind."""
+    """What a cluster lets the containers next to the guest's request, for one kind."""
 
     requests: Mapping[str, Quantity] = {}
     limits: Mapping[str, Quantity] = {}
@@ -203,7 +203,7 @@ class Cluster(NamedTuple):
 
 
 class NamespaceLimits(Record):
-    """Whether the pod gets a CPU limit that nobody wrote, and a memory limit of so many times the request."""
+    """Whether the pod gets a CPU limit automatically, and a memory limit of so many times the request."""
 
     cpu: bool = False
     memory_ratio: float | None = None
@@ -233,7 +233,7 @@ class VirtualMachine(NamedTuple):
 
     @property
     def architecture(self) -> str:
-        """The guest's architecture; empty where nobody tells it."""
+        """The guest's architecture; empty if it is not given."""
         return self.guest.architecture or self.cluster.architecture
 
     def field(self, *names: str) -> str:

@@ -1,7 +1,7 @@
-"""What a node has room for, beside the pods that it runs, and how far its free CPUs are scattered.
+"""What else fits on a node, next to the pods that it runs, and how far its free CPUs are scattered.
 
-Everything is found by admitting pods on copies of the node; what bounds a search has a name and is told. The
-largest request for exclusive CPUs is looked for in all, and inside one element.
+Everything is found by admitting pods on copies of the node; each limit of a search is named and reported.
+The largest request for exclusive CPUs is looked for in all, and inside one element.
 
 A figure of fragmentation compares what there is with the best that as many free CPUs could come to. For NUMA
 nodes and uncore caches that is the most free CPUs in one of them: at best all of them, or as many as may

@@ -1,4 +1,4 @@
-"""Pods that nobody has asked for: they find out what a node would still take."""
+"""Pods made up to find out what a node would still admit."""
 
 from __future__ import annotations
 

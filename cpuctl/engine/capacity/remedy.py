@@ -27,7 +27,7 @@ from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
 
 MAX_LEAVING = 8
-"""Pods that leave at most: nobody wants to do more by hand."""
+"""The most pods that leave: more are too many to move by hand."""
 
 
 class Attempt(NamedTuple):

@@ -39,7 +39,7 @@ class Repetition(NamedTuple):
 def repeat(
     node: Node, pods: Sequence[StoredPod], rounds: int, progress: Progress = no_progress
 ) -> Repetition:
-    """Admit *pods* as many times as asked for, whatever becomes of them."""
+    """Admit *pods* as many times as requested, whatever the results."""
     admissions: list[Admission] = []
     fitted, stop = 0, None
     for number, copies in enumerate(islice(_copies(node, pods), rounds)):
@@ -80,10 +80,10 @@ def repeat_while_they_fit(
 
 
 def _copies(node: Node, pods: Sequence[StoredPod]) -> Iterator[tuple[StoredPod, ...]]:
-    """Yield *pods* as they are, then copies without end, each with UIDs of its own."""
+    """Yield *pods* as they are, then copies without end, each with its own UIDs."""
     taken = {*known_uids(node), *(pod.uid for pod in pods)}
     yield tuple(pods)
-    # No two copies are called alike, so their UIDs, made of their names, differ by themselves.
+    # No two copies have the same name, so their UIDs, made of their names, differ.
     for number in count(2):
         yield copied(pods, number, taken)
 

@@ -1,4 +1,4 @@
-"""Settings that are legal and do nothing: on this machine, or beside the other settings."""
+"""Settings that are valid but do nothing: on this machine, or with the other settings."""
 
 from __future__ import annotations
 

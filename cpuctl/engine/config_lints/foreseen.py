@@ -133,7 +133,7 @@ def _at_the_end(subject: LintSubject, above: Ceiling) -> str:
 
 
 def lint_fractions(subject: LintSubject) -> Iterator[Lint]:
-    """Report bytes that nobody can have half of: ``memory: 500m`` is a byte, rounded up."""
+    """Report fractions of bytes: ``memory: 500m`` is a byte, rounded up."""
     amounts = {
         (field, name): text
         for field, given in zip(

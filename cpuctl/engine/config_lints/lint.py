@@ -15,7 +15,7 @@ from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
 
 Lint: TypeAlias = Diagnostic[tuple[str, ...]]
-"""A remark on the setting at a path: an error is what the kubelet refuses, or a driver beside it breaks."""
+"""A finding about the setting at a path: an error is what the kubelet refuses or another driver breaks."""
 
 
 class Ceiling(NamedTuple):

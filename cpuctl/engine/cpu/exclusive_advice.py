@@ -23,7 +23,7 @@ _EXAMPLES = {"cpu": Quantity.parse("100m"), "memory": Quantity.parse("64Mi")}
 _ONE = Quantity.from_value(1)
 
 MOST_CONTAINERS = 100
-"""Changes look at all containers for each of them: a pod with more, which nobody has, gets none."""
+"""Changes look at all containers for each of them: a pod with more, which is not realistic, gets none."""
 
 Claims = Callable[[StoredPod, Container, Qos], ExclusiveClaim]
 """Tells what a container is due, as ``exclusive_claim`` does."""
@@ -69,7 +69,7 @@ def advise(
     """Look for the fewest amounts to change in *pod*, which carries its API defaults.
 
     *qos* is the pod's class where that is worked out already. *sources* says where its amounts come from:
-    nobody has to write what will follow from others; without it all are written.
+    values that follow from others need not be written; without it all are written.
     """
     qos = qos or pod_qos(pod)
     claim = claims(pod, container, qos)

@@ -28,7 +28,7 @@ def exclusive_claim(
 
     *pod_level_managers* is the gate PodLevelResourceManagers, *scope* the Topology Manager's: with ``pod`` a
     container gets a slice of what its pod has as a whole, or nothing where the pod has none. *passes_over* is
-    False for a kubelet that aligns a pod with resources of its own as if it had none.
+    False for a kubelet that aligns a pod with pod-level resources as if it had none.
     """
     if qos.qos_class is not QosClass.GUARANTEED:
         return ExclusiveClaim(0, f"the pod is {qos.qos_class}, not Guaranteed: {qos.reason}")
@@ -62,7 +62,7 @@ def why_shared(claim: ExclusiveClaim, *, static: bool) -> str:
 
 
 def _no_whole(pod: StoredPod) -> str:
-    """Say why a Guaranteed pod with resources of its own has no CPUs as a whole."""
+    """Say why a Guaranteed pod with pod-level resources has no CPUs as a whole."""
     assert pod.resources is not None
     request = pod.resources.requests.get("cpu", _ZERO)
     if request.is_integral_cpu:

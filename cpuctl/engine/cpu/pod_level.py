@@ -62,8 +62,8 @@ def allocate_bubble(
 ) -> CPUBubble | Rejected | KubeletFault | Undetermined:
     """Give a pod its CPUs and record them in *state*.
 
-    Where the CPUs do not suffice for the slices, the pod's CPUs stay taken, and nobody ever gives them back:
-    so does the kubelet.
+    Where the CPUs do not suffice for the slices, the pod's CPUs stay taken, and are never given back,
+    as in the kubelet.
     """
     pod = request.pod
     if why := empty_cpu_pool(pod, request.claims, request.total):

@@ -218,7 +218,7 @@ def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
     if extra:
         yield f"the kubelet knows {named(extra)}, which {_verb(extra)} not online"
     for what, kernel, kubelet in _partitions(machine, topology):
-        # That CPUs are missing is told: how the others go together is another matter.
+        # That CPUs are missing is reported: how the others go together is another matter.
         shared = {mask & topology.cpus for mask in kernel} - {0}
         if shared != kubelet:
             counts = f"{what}: kernel {len(kernel)}, kubelet {len(kubelet)}"

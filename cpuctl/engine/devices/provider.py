@@ -117,7 +117,7 @@ class DeviceProvider(Copied):
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
     ) -> Sequence[Placement]:
-        """Add what containers of a divided pod get when they are created: nobody asks before.
+        """Add what containers of a divided pod get when they are created: it is not requested before.
 
         A shortage fails the container then; it is no reason to refuse the pod.
         """
@@ -133,7 +133,7 @@ class DeviceProvider(Copied):
         }
 
     def free(self, resource: str) -> int:
-        """Return the healthy devices that nobody uses (a mask)."""
+        """Return the healthy devices that are not in use (a mask)."""
         return self._pool(resource).healthy & ~self._in_use(resource)
 
     def keep_only(
@@ -148,7 +148,7 @@ class DeviceProvider(Copied):
         """Do nothing: a pod's devices come back when it has ended."""
 
     def _asked(self, limits: Mapping[str, Quantity]) -> Iterator[tuple[str, int]]:
-        # The kubelet walks a map here: which of several resources fails first is random, this goes by name.
+        # The kubelet walks a map: which of several resources fails first is random. Here they are sorted.
         return ((name, limits[name].value) for name in sorted(limits.keys() & self.pools.keys()))
 
     def _pool(self, resource: str) -> DevicePool:

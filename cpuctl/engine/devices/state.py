@@ -54,7 +54,7 @@ class DeviceState(Changeable):
         self.reusable: dict[str, int] = {}
 
     def copy(self) -> Self:
-        """Return a state of its own with the same content."""
+        """Return an independent state with the same content."""
         copied = super().copy()
         copied.held = {uid: _copied(containers) for uid, containers in self.held.items()}
         return copied

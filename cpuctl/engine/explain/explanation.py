@@ -90,7 +90,7 @@ def holders(node: Node, pod: StoredPod, names: Mapping[str, str] = MappingProxyT
 
 
 def _memory_held(node: Node, uid: str) -> dict[tuple[str, int], int]:
-    """Add up a pod's blocks; what its containers have of the pod's own is told, not charged."""
+    """Add up a pod's blocks; what its containers have of the pod's own is reported, not charged."""
     state = node.memory.state
     whole = state.pod_blocks.get(uid)
     lists = state.blocks.get(uid, {}).values() if whole is None else (whole,)
@@ -126,7 +126,7 @@ class Explanation(Record):
 def explain(replay: Replay, tick: Callable[[], None] = lambda: None) -> Explanation:
     """Explain a replay; for a pod that was not admitted or aligned look for what would change that.
 
-    *tick* is told of every run of the engine.
+    *tick* is called for every run of the engine.
     """
     pod = replay.scenario.pod
     rounds = tuple(round_of(asked, pod, replay.before) for asked in replay.admission.hint_rounds)
@@ -176,7 +176,7 @@ def _searches(replay: Replay, decision: Decision, tick: Callable[[], None]) -> t
 
 
 def _as_decided(replay: Replay) -> Node:
-    """Return the node that the decision rests on: cleaned up, and with what a refused pod had got by then."""
+    """Return the node behind the decision: cleaned up, and with what a refused pod had got by then."""
     if not isinstance(replay.admission.verdict, Admitted):
         return replay.after
     node = replay.before.copy()

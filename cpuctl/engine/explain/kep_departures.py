@@ -15,7 +15,7 @@ from cpuctl.quantity import Quantity
 
 
 def kep_departures(replay: Replay) -> Iterator[KnownDefect]:
-    """Yield what a KEP has otherwise about a pod with resources of its own that is admitted all the same."""
+    """Yield where a KEP differs about a pod with pod-level resources that is admitted all the same."""
     pod, node = replay.scenario.pod, replay.before
     admitted = isinstance(replay.admission.verdict, Admitted)
     if pod.resources is None or not admitted or not node.pod_level_resources:
@@ -72,7 +72,7 @@ def _guaranteed_by_resource(pod: StoredPod) -> bool:
     if own is None or pod_qos(pod).qos_class is not QosClass.BURSTABLE:
         return False
     asked = container_requests(pod)
-    # A request that is the sum of the containers' is derived: nobody has written it.
+    # A request that is the sum of the containers' is derived, not written by a user.
     named = own.limits.keys() | {name for name, amount in own.requests.items() if asked.get(name) != amount}
     judges = {name: (own,) if name in named else _of_containers(pod) for name in ("cpu", "memory")}
     return all(_is_equal(each, name) for name, sides in judges.items() for each in sides)

@@ -195,7 +195,7 @@ MOST_PODS = 64
 _OF_WORDS = frozenset(
     {"lowers_oom_scores_of_sidecars", "tells_how_many_cpus_are_missing", "tells_no_free_cores"}
 )
-"""Differences in what is said of a refusal, or told of a pod that is admitted."""
+"""Differences in what is said about a refusal, or reported for an admitted pod."""
 _OF_INIT_CONTAINERS = frozenset({"drops_what_inits_lack", "keeps_sidecars_apart", "knows_sidecars"})
 _OF_POD_LEVEL = frozenset({"passes_over_pod_level_pods"})
 

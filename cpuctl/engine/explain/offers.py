@@ -42,8 +42,8 @@ class Offer(Record):
     """The hints of one provider for one resource; ``rule`` is what they follow, where they follow one.
 
     ``hints`` is None where they are too many to list, and so is ``usable``: the sets of NUMA nodes (masks)
-    that the policy admits. ``request`` is how much was asked for, in CPUs, bytes or devices, None where that
-    is not told.
+    that the policy admits. ``request`` is how much was requested, in CPUs, bytes or devices, None if that
+    is not known.
     """
 
     provider: str
@@ -79,7 +79,7 @@ def round_of(hint_round: HintRound, pod: StoredPod, node: Node) -> Round:
 
 
 def _request(offer: Offer, pod: StoredPod, container: Container | None, node: Node) -> int | None:
-    """Return how much was asked for, where there are hints for it or should be."""
+    """Return how much was requested, if there are hints for it or should be."""
     if offer.status is OfferStatus.NO_PREFERENCE:
         return None
 
@@ -153,7 +153,7 @@ def memory_requested(node: Node, pod: StoredPod, container: Container | None) ->
     """Return what the Memory Manager reads for a container, or for the pod where that is None, in bytes.
 
     It is None where an amount is not written as a whole number, and empty for a container that runs and whose
-    status names none, to a kubelet that goes by that.
+    status names none, to a kubelet that uses that.
     """
     from cpuctl.engine.memory.pod_level import pod_level_request
     from cpuctl.engine.memory.tables import container_request, pod_request

@@ -41,7 +41,7 @@ class Scenario(Record):
     together: bool = False
 
     def is_met_by(self, admission: Admission) -> bool:
-        """Return whether a decision on the pod is what is asked for."""
+        """Return whether a decision about the pod is the wanted one."""
         if not isinstance(admission.verdict, Admitted):
             return False
         return not self.aligned or (
@@ -143,7 +143,7 @@ def replay_scenario(
     befores: list[Node] = []
     admissions: list[Admission] = []
     for number, pod in enumerate(pods[:position]):
-        # Copies that nobody wants cost as much as all the rest where thousands of pods come.
+        # Unneeded copies cost as much as all the rest if thousands of pods come.
         if position - number < remembered:
             befores.append(node.copy())
         admissions.append(runs.admit(node, pod))

@@ -71,7 +71,7 @@ def _sets(everything: NodeMask, like: NodeMask) -> list[NodeMask]:
 
 
 def _nodes(everything: NodeMask) -> list[NodeMask]:
-    """List the NUMA nodes that there are, each as a set of its own."""
+    """List all NUMA nodes, each as its own set."""
     return [NODE_0 << node for node in CPUSet(everything)]
 
 

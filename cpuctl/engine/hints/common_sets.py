@@ -24,7 +24,7 @@ _FEW_NODES = 8
 """So few nodes have so few sets that a better bound costs more than it saves."""
 
 _NOT_KNOWN = NodeMask(-1)
-"""Stands for a set that nobody has looked for yet."""
+"""Stands for a set that has not been searched for yet."""
 
 
 class Constraints:

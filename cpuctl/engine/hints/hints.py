@@ -36,7 +36,7 @@ class HintRule(Protocol):
     """The hints for one resource: all sets of NUMA nodes that serve its coverages, and some others."""
 
     def __bool__(self) -> bool:
-        """Return whether there is any hint: all nodes together are one wherever some of them are."""
+        """Return whether there is any hint: all nodes together are one if some of them are."""
 
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint."""

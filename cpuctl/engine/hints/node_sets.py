@@ -29,7 +29,7 @@ CPU, MEMORY, DEVICES = "CPU Manager", "Memory Manager", "Device Manager"
 _NANOSECONDS = {CPU: 16_000, MEMORY: 1_200, DEVICES: 1_000}
 """For one set: measured with 16 nodes of 128 CPUs on a kubelet 1.36.2, devices by kubernetes issue 135541."""
 _LONGEST_SECONDS = 60
-"""A kubelet that is busy for longer with one request answers nobody meanwhile."""
+"""A kubelet that is busy for longer with one request answers no others meanwhile."""
 _MOST_NODES = {
     who: (-(-_LONGEST_SECONDS * 10**9 // each)).bit_length() - 1 for who, each in _NANOSECONDS.items()
 }

@@ -1,7 +1,7 @@
 """The Topology Manager: its start, what a policy makes of the providers' hints, and its metrics.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``: policies ``best-effort``, ``restricted`` and
-``single-numa-node``. With policy ``none`` no hint is ever asked for. How long an admission takes is not among
+``single-numa-node``. With policy ``none`` no hint is ever requested. How long an admission takes is not among
 the metrics: a dry run cannot know.
 """
 

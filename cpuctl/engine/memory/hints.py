@@ -1,7 +1,7 @@
 """The Memory Manager's topology hints for one request, as a rule instead of a list of up to 2^nodes hints.
 
-Rule: kubelet v1.36 ``memorymanager/policy_static.go``, ``calculateHints``. NUMA nodes that nobody has memory
-of combine freely. A node that is in use is a hint by itself or with its group, never with others: these few
+Rule: kubelet v1.36 ``memorymanager/policy_static.go``, ``calculateHints``. NUMA nodes without assigned memory
+combine freely. A node that is in use is a hint by itself or with its group, never with others: these few
 sets are listed. Sets of NUMA nodes are masks of node ids.
 """
 

@@ -45,7 +45,7 @@ class AllocationFailure(StrEnum):
 
 
 class StaticMemoryPolicy(Record):
-    """The static policy as constructed at kubelet start: the tables of a node that nobody has memory of.
+    """The static policy as constructed at kubelet start: the tables of a node with no memory assigned.
 
     ``refuses_overlaps``: several NUMA nodes are given only where none of them is in use by itself or in
     another group; without it groups overlap. ``compares_groups``: a state file is held against what groups

@@ -1,4 +1,4 @@
-"""A pod's memory: charged at once, then told to its containers as slices and a pool for the rest.
+"""A pod's memory: charged at once, then divided among its containers as slices and a pool for the rest.
 
 Rule: KEP-5526 and kubelet v1.36 ``memorymanager/policy_static.go``, ``AllocatePod``.
 """

@@ -203,7 +203,7 @@ def _why_not(candidate: Candidate, rules: PodLevelRules) -> str:
 
 
 def _request(policy: StaticMemoryPolicy, candidate: Candidate, container: Container) -> MemoryRequest | None:
-    """Read a container's requests; in a pod that is divided only those of one with a slice of its own."""
+    """Read a container's requests; in a pod that is divided only those of one with its own slice."""
     if candidate.divided and not guaranteed_equivalent(container):
         return {}
     return policy.request(container)

@@ -43,7 +43,7 @@ class MemoryManagerState(Changeable):
         self.pod_blocks: dict[str, Blocks] = {}
 
     def copy(self) -> Self:
-        """Return a state of its own with the same content."""
+        """Return an independent state with the same content."""
         copied = super().copy()
         copied.blocks = {uid: dict(containers) for uid, containers in self.blocks.items()}
         return copied

@@ -51,7 +51,7 @@ def wrapped(number: int) -> int:
 
 
 def fresh_tables(info: MachineInfo, reserved: Mapping[int, Mapping[str, int]]) -> Tables:
-    """Make the tables of a machine on which nobody has memory yet.
+    """Make the tables of a machine with no memory assigned yet.
 
     *reserved* are the bytes that pods never get, by NUMA node and resource.
     """
@@ -77,7 +77,7 @@ def free_in(tables: Mapping[int, MemoryNode], nodes: Iterable[int], resource: st
 
 
 def allocatable_in(tables: Mapping[int, MemoryNode], nodes: Iterable[int], resource: str) -> int:
-    """Add up the bytes that pods could get on some nodes if nobody had anything."""
+    """Add up the bytes that pods could get on some nodes if none were assigned."""
     return wrapped(sum(tables[node].memory_map[resource].allocatable for node in nodes))
 
 
@@ -105,7 +105,7 @@ def charge(tables: Tables, nodes: Sequence[int], resource: str, amount: int) -> 
 
 
 def release(tables: Tables, blocks: Iterable[MemoryBlock]) -> None:
-    """Give blocks back, to the lowest nodes first; a node that nobody uses any more leaves its group."""
+    """Give blocks back, to the lowest nodes first; a node that is no longer used leaves its group."""
     for block in blocks:
         amount = block.size
         for number in block.numa_affinity:

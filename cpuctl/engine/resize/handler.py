@@ -217,7 +217,7 @@ def _message(verdict: Verdict) -> str:
 
 
 def _shortage(node: Node, pod: StoredPod) -> Rejected | Undetermined | None:
-    """Return why a pod does not fit beside the others, None where it does or nobody looks."""
+    """Return why a pod does not fit next to the others, None if it does or if that is not checked."""
     if node.allocatable is None:
         return None
     allocatable = node.allocatable.with_amounts(node.devices.allocatable(pod))
@@ -231,7 +231,7 @@ def _cpus(node: Node, pod: StoredPod) -> dict[str, int]:
 
 
 def _shares(node: Node, pod: StoredPod, before: Mapping[str, int]) -> dict[str, CPUShare]:
-    """Put what containers had beside what they have, as far as they have or had CPUs of their own."""
+    """Pair what containers had with what they have, as far as they have or had CPUs of their own."""
     after, baselines = _cpus(node, pod), node.state.baselines.get(pod.uid, {})
     return {
         each.name: CPUShare(before.get(each.name), after.get(each.name), baselines.get(each.name))

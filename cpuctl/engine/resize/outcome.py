@@ -55,7 +55,7 @@ class CPUShare(Record):
 
 
 class ResizeOutcome(Record):
-    """The decision on one resize and what it rests on.
+    """The decision about one resize and what it is based on.
 
     ``message`` is in the words of who decided. ``shares`` has the containers that hold or held exclusive
     CPUs, ``unfollowed`` those among them whose CPUs do not follow their new size. ``preview`` tells that the
@@ -119,7 +119,7 @@ _LEGACY: Mapping[ResizeResult, LegacyStatus] = {
     ResizeResult.NO_EFFECT: "InProgress",
     ResizeResult.DEFERRED: "Deferred",
     ResizeResult.INFEASIBLE: "Infeasible",
-    ResizeResult.IGNORED: "Proposed",  # by the API server; nobody answers
+    ResizeResult.IGNORED: "Proposed",  # by the API server; no kubelet answers
 }
 
 

@@ -82,7 +82,7 @@ class ResizeRules(Record):
 
     @property
     def conditions(self) -> bool:
-        """Whether resizes are told in conditions; before, one word stood in ``status.resize``."""
+        """Whether resizes are reported in conditions; before, ``status.resize`` had one word."""
         return self.release.tells_resizes_in_conditions
 
     @property
@@ -111,7 +111,7 @@ def keeps_baselines(gates: FeatureGates) -> bool:
 
 
 def _frees_memory(gates: FeatureGates) -> bool:
-    """Return whether a static Memory Manager is no obstacle; it got a gate of its own in 1.34."""
+    """Return whether a static Memory Manager is no obstacle; it got its own gate in 1.34."""
     return gates.enabled(EXCLUSIVE_MEMORY if gates.release.has_gate_of_exclusive_memory else EXCLUSIVE_CPUS)
 
 

@@ -1,7 +1,7 @@
 """A pod that runs, the resources that it is to have, and what it has been granted as status or files say.
 
 KEP-1287 tells four states apart: desired (the spec), allocated (what the kubelet has granted), actuated
-(what it has told the runtime) and actual (what the runtime reports).
+(what it has sent to the runtime) and actual (what the runtime reports).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ POD = ""
 class RunningPod(Record):
     """A pod with the resources it is ``allocated``; ``spec`` has those that it is to have already.
 
-    ``actuated`` has what its runtime was told, ``actual`` what that reports. ``waiting_since`` is when a
+    ``actuated`` has what its runtime was sent, ``actual`` what that reports. ``waiting_since`` is when a
     resize of it became pending, as the pod's status says it.
     """
 
@@ -84,7 +84,7 @@ def same_resources(one: Pod, other: Pod) -> bool:
 
 
 def with_requirements(pod: _Pod, wanted: Mapping[str, ResourceRequirements]) -> _Pod:
-    """Return the pod with other resources of some containers, or (``POD``) of its own."""
+    """Return the pod with other resources of some containers, or (``POD``) of the pod itself."""
 
     def renewed(containers: tuple[Container, ...]) -> tuple[Container, ...]:
         return tuple(replace(each, resources=wanted.get(each.name, each.resources)) for each in containers)
@@ -182,5 +182,5 @@ def _in_force(reported: ReportedResources, requested: ResourceRequirements) -> R
 
 
 def _of(reported: Amounts, requested: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
-    """Take what is told of amounts that are asked for; the runtime does not report all of them."""
+    """Take what is reported for requested amounts; the runtime does not report all of them."""
     return {**requested, **{name: amount for name, amount in (reported or {}).items() if name in requested}}

@@ -100,7 +100,7 @@ class ResizeServer(Record):
         return stored_pod(wanted, PodRules(server=self.rules), self.limit_ranges, before=running)
 
     def refusals(self, request: PodResize) -> tuple[str, ...]:
-        """Return all that is wrong with a resize, nothing where the pod is changed as it is asked for."""
+        """Return all that is wrong with a resize, nothing if the pod is changed as requested."""
         if not self.in_place:
             does = "serve pods/resize" if self.release.has_resize_subresource else _WITHOUT_SUBRESOURCE
             return (f"the API server does not {does}: InPlacePodVerticalScaling is off",)

@@ -1,6 +1,6 @@
 """What the running kubelet answers (its pod resources API) against its state files.
 
-The kubelet answers from memory, its next start reads the files: where both differ, somebody has changed the
+The kubelet answers from memory, its next start reads the files: if they differ, someone has changed the
 files, or they could not be written. Rule: kubernetes ``pkg/kubelet/apis/podresources``: CPUs are the
 exclusive ones, init containers that have ended are not listed, and allocatable CPUs are all but the reserved
 ones, none at all under the policy none.
@@ -127,7 +127,7 @@ def answer_findings(saved: SavedStates, answers: PodResources, owners: Owners) -
 
 
 def unnamed(saved: SavedStates, owners: Owners) -> bool:
-    """Return whether files give something to pods whose names nobody knows."""
+    """Return whether files give something to pods with unknown names."""
     return not saved.uids <= (owners.pods or {}).keys()
 
 
@@ -172,7 +172,7 @@ def _answer_text(answer: PodAllocation | str) -> str:
 
 
 def _nobodys(state: CPUStateFile, pods: Iterable[PodAllocation]) -> Iterator[StateFinding]:
-    """Without the names of pods, CPUs that nobody has by the file can be told at least."""
+    """Without the names of pods, report at least the CPUs that have no owner in the file."""
     held = (*state.pod_entries.values(), *(cpus for each in state.entries.values() for cpus in each.values()))
     saved = CPUSet.of(cpu for cpus in held for cpu in cpus)
     for pod, container in [(each, inside) for each in pods for inside in each.containers]:

@@ -1,4 +1,4 @@
-"""What is wrong with a state of the CPU Manager, told for every CPU and owner.
+"""What is wrong with a state of the CPU Manager, reported for every CPU and owner.
 
 Of what a kubelet with the static policy refuses at start it names the first thing only, and no owner
 (``validateState``, see ``cpuctl.engine.cpu.state``). It compares neither holders with each other nor
@@ -66,11 +66,11 @@ class CPUSubject(Record):
 
     @property
     def exclusive(self) -> CPUSet:
-        """The CPUs that somebody holds."""
+        """The CPUs that have a holder."""
         return union(held.cpus for held in self.held)
 
     def names_of(self, cpus: CPUSet) -> str:
-        """Name who holds some of these CPUs, containers rather than their pod; nothing where nobody does."""
+        """Name who holds some of these CPUs, containers rather than their pod; nothing if all are free."""
         found = [held for held in self.held if held.cpus & cpus]
         named = {held.uid for held in found if held.container}
         return self.owners.names([held.owner for held in found if held.container or held.uid not in named])

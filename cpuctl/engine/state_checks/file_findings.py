@@ -39,7 +39,7 @@ class FileFacts(Record):
 class FoundFile(Record, Generic[_State]):
     """One file: ``read`` is what the kubelet makes of it, ``whole`` all that it says.
 
-    ``whole`` is None where that cannot be told.
+    ``whole`` is None if that is not known.
     """
 
     read: _State | UnreadableState

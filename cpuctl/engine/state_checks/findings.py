@@ -16,11 +16,11 @@ REMOVE_ONE = f"remove a pod that has exclusive CPUs from the node, then {REPAIR_
 """What a kubelet that is down has of a pod stays in its files when the pod goes."""
 
 MOST_ALIKE = 50
-"""Of findings with the same code, as many are told: a file may have one for every entry."""
+"""How many findings with the same code are reported: a file may have one for every entry."""
 
 
 class StatePlace(Record):
-    """A file, and whose entries in it something is about; empty where it is nobody's."""
+    """A file, and whose entries in it something is about; empty if they have no owner."""
 
     file_name: str
     pod_uid: str = ""

@@ -41,7 +41,7 @@ class Replayed(Record):
 
 
 def replayed(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> Replayed:
-    """Charge the tables of a machine on which nobody has memory yet with all blocks of a state."""
+    """Charge the tables of a machine with no memory assigned yet with all blocks of a state."""
     tables = dict(fresh)
     tried = [_charged(tables, held) for held in held_blocks(MemoryManagerState.of_file(saved))]
     return Replayed(tables, tuple(misfit for misfit in tried if misfit))
@@ -60,7 +60,7 @@ MOST_DRIFT = 128 << 20
 
 
 class DriftKind(StrEnum):
-    """What a difference means: normal after a reboot, or somebody has changed something."""
+    """What a difference means: normal after a reboot, or something was changed."""
 
     BENIGN = "benign"
     REAL = "real"
@@ -146,7 +146,7 @@ def _of_node(
             was, now = before.system_reserved, after.system_reserved
             yield DriftDifference(number, resource, Amount.RESERVED, was, now), DriftCause.RESERVED
         if resource == MEMORY and new_pages and before and after and before.allocatable != after.allocatable:
-            # Beside total and reservation, huge pages are taken off what pods may have of memory.
+            # Apart from total and reservation, huge pages are subtracted from the memory for pods.
             was, now = before.allocatable, after.allocatable
             yield DriftDifference(number, resource, Amount.ALLOCATABLE, was, now), DriftCause.HUGE_PAGES
 
@@ -281,7 +281,7 @@ def _alone(node: MemoryNode) -> dict[str, int]:
 
 
 def _sound(node: MemoryNode, due: MemoryNode) -> MemoryNode:
-    """Take what is for pods from the machine, but where the file is of another: that is told elsewhere."""
+    """Take what is for pods from the machine, unless the file is of another: that is reported elsewhere."""
     return replace(
         node,
         memory_map={

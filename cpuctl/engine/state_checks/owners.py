@@ -1,4 +1,4 @@
-"""Who runs on a node, so that a state file's UIDs can be told as pods, and entries nobody needs be found."""
+"""The pods that run on a node: they give a state file's UIDs names, and show which entries are not needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 120
 
 
 class OwnerStatus(StrEnum):
-    """What became of somebody who holds something."""
+    """What became of a holder of CPUs, memory or devices."""
 
     RUNNING = "running"
     POD_GONE = "podGone"
@@ -30,7 +30,7 @@ GONE = {
     OwnerStatus.POD_GONE: "the pod is not running",
     OwnerStatus.CONTAINER_GONE: "the pod has no such container",
 }
-"""Why nobody needs an entry."""
+"""Why an entry is not needed."""
 
 
 class PodName(Record):
@@ -44,7 +44,7 @@ class PodName(Record):
 
 
 class Owners(Record):
-    """The pods that run, by the UID that their kubelet knows them by; None where nobody says who runs.
+    """The pods that run, by the UID that their kubelet knows them by; None if it is unknown what runs.
 
     ``called`` are names of pods, running or not, and ``containers`` UIDs and names of containers by their id,
     as the node's container runtime had them some time ago: they tell nothing of who runs.
@@ -81,7 +81,7 @@ class Owners(Record):
         return next((each for each in pod.all_containers if each.name == name), None) if pod else None
 
     def pod_name(self, uid: str) -> PodName | None:
-        """Return what a pod is called, None where nobody tells."""
+        """Return the name of a pod, None if it is unknown."""
         pod = (self.pods or {}).get(uid)
         return PodName(pod.namespace, pod.name) if pod else self.called.get(uid)
 
@@ -96,7 +96,7 @@ class Owners(Record):
 
 
 NOBODY_SAYS = Owners()
-"""Where nobody has told who runs: nothing is gone then."""
+"""If it is unknown what runs: nothing is gone then."""
 
 
 _Held = TypeVar("_Held")

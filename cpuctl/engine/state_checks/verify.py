@@ -80,7 +80,7 @@ def verify_states(
     version, files = str(kubelet.version), found.by_name
     begun = start_on(info, kubelet, _saved(found))
     managers, node = begun.managers, begun.node
-    # What all releases come to is certain, though nobody says which one it is.
+    # What all releases agree on is certain, even if it is unknown which one it is.
     certain = kubelet.released or not isinstance(begun.outcome, Undetermined)
     if not isinstance(managers, Started):
         look = _Look(version, found, owners, kubelet.gates, None, certain, answers)
@@ -122,7 +122,7 @@ class _Look(Record):
 
     @property
     def tables(self) -> Mapping[int, MemoryNode] | None:
-        """The machine's, on which nobody has memory yet; None where no static Memory Manager starts.
+        """The machine's, with no memory assigned yet; None if no static Memory Manager starts.
 
         Where nothing is recorded of huge pages there is nothing to compare with, either.
         """

@@ -48,7 +48,7 @@ class Overrides(NamedTuple):
 
 
 class ApplyInputs(NamedTuple):
-    """The node, what is asked for on it, and what is overruled."""
+    """The node, what is requested on it, and what is overruled."""
 
     node: NodeInputs
     request: ApplyRequest

@@ -71,7 +71,7 @@ def places_of(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[ContainerRefe
 
 
 class ApplyRequest(NamedTuple):
-    """What is asked for: a file's content and name, or containers with their CPUs."""
+    """What is requested: a file's content and name, or containers with their CPUs."""
 
     content: bytes | None
     source: str
@@ -223,7 +223,7 @@ def _planned(pod: Cursor) -> dict[ContainerReference, CPUSet]:
 
 
 def _recorded(states: Cursor) -> dict[str, str]:
-    """Return checksums by the names of the files: these are the same wherever a kubelet has them."""
+    """Return checksums by the names of the files: these are the same in every directory."""
     return {
         each.required("path").text().rpartition("/")[2]: each.required("sha256").text()
         for each in states.items()

@@ -51,7 +51,7 @@ def group_rules(node: LiveNode, runtime: str, sources: Sources) -> ValueRules:
 
 
 def _pods_limit(node: LiveNode, sources: Sources) -> PodsLimit | None:
-    """Work out what all pods may take; None where nobody tells what the kubelet keeps from them."""
+    """Compute what all pods may use; None if it is unknown what the kubelet reserves."""
     from cpuctl.engine.node_capacity import left_for_pods, node_capacity, node_reservations
     from cpuctl.golang.text import GoError
 
@@ -119,7 +119,7 @@ class _Quotas:
         }
 
     def _isolated(self, pod: StoredPod) -> dict[str, bool]:
-        """Record for every container whether its CPUs are nobody else's."""
+        """Record for every container whether its CPUs are exclusive."""
         held, divided = self.snapshot.state.entries.get(pod.uid, {}), self._divides(pod)
         levels = {
             each.name: isolation_of(
@@ -145,7 +145,7 @@ class _Quotas:
         return path
 
     def _in_period(self, path: str, quota: int | None) -> int | None:
-        """Write a quota for the period that a group has: somebody may have given it another."""
+        """Write a quota for the period that a group has: it may have been changed."""
         if quota is None or quota <= 0:
             return None
         period = self.snapshot.groups[path].cpu.period or self.settings.period

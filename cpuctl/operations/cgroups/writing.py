@@ -33,7 +33,7 @@ _SHOWN = 3
 
 
 class Watching(NamedTuple):
-    """How long it is watched whether all holds, and who is told that time goes by."""
+    """How long the values are watched, and what is called as time passes."""
 
     seconds: float
     tick: Callable[[], None]
@@ -166,7 +166,7 @@ def write_log(name: str) -> Iterator[WriteLog]:
     if not name:
         yield WriteLog()
         return
-    # A pipe that nobody reads must not keep us waiting half way.
+    # An unread pipe must not keep us waiting half way.
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         handle = os.open(name, flags, 0o644)

@@ -104,7 +104,7 @@ class Applied:
 def running_kubelets(changes: Sequence[FileChange], target: Target) -> list[RunningKubelet]:
     """Find the kubelets that use the files which are, or would be, written."""
     own = {
-        # A file of its own directory belongs to the kubelet one up.
+        # A file in its own directory belongs to the kubelet one up.
         change.state.path.parents[STATE_FILES[change.file_name].count("/")]
         for change in changes
         if change.state and change.state.path

@@ -32,7 +32,7 @@ class StateView(NamedTuple):
 
 
 def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_machine: bool) -> StateView:
-    """Read the state files that *name* names, else those of the machine, and the machine if it is asked for.
+    """Read the state files that *name* names, else those of the machine, and the machine if it is requested.
 
     Raise InputError where there are none, and for files that are none.
     """
@@ -53,7 +53,7 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
 
 
 def read_pairs(a: str, b: str, sources: Sources) -> list[Pair]:
-    """Bring together the files of two sides to be compared; beside a single file, others do not count.
+    """Bring together the files of two sides to be compared; next to a single file, others are ignored.
 
     Raise InputError where the sides have nothing in common, and for files that cannot be read.
     """

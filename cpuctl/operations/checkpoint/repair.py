@@ -140,7 +140,7 @@ def _repaired(state: StateInput, case: CheckpointCase, managers: Started, before
 
 
 def _resummed(state: StateInput, case: CheckpointCase, before: StateVerdict) -> FileChange:
-    """Put a file's checksum right where its kubelet looks at it; what it says is nobody's to change."""
+    """Correct a file's checksum if its kubelet checks it; its content is not changed."""
     change, found = FileChange(file_name=state.file_name, state=state, text=state.text), state.inspection
     failure = before.readings.get(state.file_name)
     hurts = state.file_name in before.refusals or state.file_name in before.passed_over

@@ -83,7 +83,7 @@ def read_host(
 ) -> tuple[CheckpointInputs, KubeletHost]:
     """Read the machine, unless *source* is it, and its kubelet; a recording as STATE is the machine, too.
 
-    Raise UsageError where memory is told of a machine that has its own, or where the kubelet's release is not
+    Raise UsageError if memory is given for a machine that has its own, or where the kubelet's release is not
     known and it *assumes* none; ConfigRefusedError where the kubelet cannot load its configuration.
     """
     refuse_stdin_twice(inputs.machine, inputs.state, inputs.pods, inputs.kubelet.config, inputs.pod_resources)
@@ -167,7 +167,7 @@ def load_owners(
     source: MachineSource | None = None,
     listed: Sequence[Pod] | None = None,
 ) -> Owners:
-    """Read who runs on the node from the file *name*, unless its pods are *listed*; else nobody says.
+    """Read which pods run on the node from the file *name*, unless they are *listed*; else that is unknown.
 
     What pods are called is told beside it where the machine is of a sosreport that has it.
     """
@@ -186,7 +186,7 @@ def load_owners(
 
 
 def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:
-    """Return how a kubelet reads state files, with the ids of containers: the oldest format goes by them."""
+    """Return how a kubelet reads state files, with the ids of containers: the oldest format uses them."""
     from cpuctl.inputs.starting_state import state_reader
 
     return replace(state_reader(kubelet), initial_containers=container_names(owners))

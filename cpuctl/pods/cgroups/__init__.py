@@ -1,1 +1,1 @@
-"""What a pod's control groups are told."""
+"""The values that a pod's control groups get."""

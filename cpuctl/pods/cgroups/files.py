@@ -1,6 +1,6 @@
 """Cgroup values as the files of cgroup v1 and v2 show them afterwards.
 
-What the kubelet does not write keeps the kernel's default, and is told with it. Files:
+What the kubelet does not write keeps the kernel's default, and is reported with it. Files:
 *Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/cgroup-v1/*.
 """
 
@@ -52,7 +52,7 @@ class CgroupFile(Record):
 
 
 class CgroupHost(Record):
-    """What the files depend on beside the values.
+    """What the files depend on apart from the values.
 
     With the *systemd* driver quotas come in hundredths of a CPU; the kernel cuts memory down to whole pages
     of ``memory_page`` bytes.

@@ -20,13 +20,13 @@ _ZERO = Quantity()
 
 
 class CgroupSettings(Record):
-    """What a kubelet of 1.*minor* is told about cgroups, its defaults filled in.
+    """The settings of a kubelet of 1.*minor* that concern cgroups, with its defaults filled in.
 
     ``period`` is cpuCFSQuotaPeriod in microseconds, ``lifts_quota`` the gate DisableCPUQuotaWithExclusiveCPUs
     (from 1.33 on), ``pids_limit`` is podPidsLimit, -1 for none. ``throttling_factor`` None means no
     ``memory.high``; ``tiered`` is memoryReservationPolicy TieredReservation. ``allocatable_memory`` in bytes
     is None where the node is not known. ``memory_page`` is in bytes, as are ``page_sizes``, those of the huge
-    pages that the node has: what nobody asks for is limited to 0.
+    pages that the node has: sizes that are not requested are limited to 0.
     """
 
     minor: int = 36
@@ -43,7 +43,7 @@ class CgroupSettings(Record):
 
 
 class CgroupValues(Record):
-    """Values as the kubelet counts them, for cgroup v1 and v2 alike; None is what it does not write.
+    """Values as the kubelet counts them, for both cgroup v1 and v2; None is what it does not write.
 
     ``shares`` are ``cpu.shares`` of v1, quota and period microseconds, memory amounts bytes. A quota of -1 is
     "no limit" in so many words. ``hugetlb`` maps page sizes to limits, both in bytes. ``memory_min``,
@@ -165,7 +165,7 @@ def _hugetlb(amounts: Mapping[str, Quantity]) -> dict[int, int]:
 
 
 def _reservation(request: int, qos_class: QosClass, settings: CgroupSettings) -> dict[str, int]:
-    """Protect a pod's memory: up to 1.35 always hard, then by class and only where that is asked for."""
+    """Protect a pod's memory: up to 1.35 always hard, then by class and only if that is configured."""
     if not settings.memory_qos or request <= 0:
         return {}
     if settings.minor < _TIERS_SINCE:

@@ -1,4 +1,4 @@
-"""Pods of kinds that nobody told us of: whatever carries a pod template in its spec, found by its shape.
+"""Pods of unknown kinds: whatever has a pod template in its spec, found by its shape.
 
 PyTorchJob, Rollout, JobSet, LeaderWorkerSet and their like have in common that a member called ``template``
 (``workerTemplate``, ...) holds a pod's spec, and that ``replicas`` or ``parallelism`` around it count. What

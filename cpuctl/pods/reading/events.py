@@ -40,14 +40,14 @@ class RejectionEvent(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
     def is_of(self, uid: str, full_name: str) -> bool:
-        """Return whether it is of a pod: one of its UID or, where none is told or made up, of its name."""
+        """Return whether it is about a pod: by its UID or, if there is none or it is made up, by its name."""
         return self.uid == uid or full_name == self.full_name
 
 
 def decode_events(text: str | bytes, source: str) -> tuple[RejectionEvent, ...]:
     """Read the rejections among events, the last first; all other events are passed over.
 
-    Raise InputError for what holds no event, and with its place for one that nobody could have written.
+    Raise InputError for what holds no event, and with its place for one that is not possible.
     """
     _refuse_table(text, source)
     events: list[Cursor] = []

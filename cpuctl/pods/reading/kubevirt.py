@@ -111,7 +111,7 @@ class KubeVirtContext:
     def pods_of(self, item: KubeVirtObject) -> LauncherPods:
         """Return the pods of a virtual machine, or of what makes some.
 
-        Raise InputError with the place of what nobody could have stored.
+        Raise InputError with the place of what cannot be stored.
         """
         namespace, name = _full_name(item.at)
         if item.kind == "VirtualMachine" and (namespace, name) in self._instances:
@@ -136,7 +136,7 @@ class KubeVirtContext:
                 return self._replicas(item)
 
     def _replicas(self, item: KubeVirtObject) -> LauncherPods:
-        """Make the pods of machines that are all alike."""
+        """Make the pods of identical machines."""
         spec, (_, name) = item.at.required("spec"), _full_name(item.at)
         number = spec.optional("replicas", _count, 1)
         if item.kind == "VirtualMachinePool":

@@ -1,6 +1,6 @@
 """Manifests to pods: Pod objects, lists of them, and every workload that carries a pod template.
 
-LimitRange and ResourceQuota objects beside them are read, too. The pods of KubeVirt's virtual machines are
+LimitRange and ResourceQuota objects next to them are read, too. The pods of KubeVirt's virtual machines are
 made when all texts are read.
 """
 
@@ -48,7 +48,7 @@ class Skipped(Record):
 
 
 class DRAObject(NamedTuple):
-    """An object that decides on claims of pods: it is read when somebody asks for claims."""
+    """An object that decides about claims of pods: it is read when claims are requested."""
 
     kind: str
     at: Cursor
@@ -96,7 +96,7 @@ class Allowance:
 
 
 def _parts(replicas: list[Pod]) -> int:
-    """Count the containers and amounts of pods that are all alike."""
+    """Count the containers and quantities of identical pods."""
     if not replicas:
         return 0
     pod = replicas[0]

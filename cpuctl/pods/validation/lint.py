@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
 
 MOST_FINDINGS = 100_000
-"""Findings told in all: more than anybody reads, and what hostile input could bring has no end."""
+"""The most findings reported: more than anyone reads, and hostile input could bring any number."""
 
 MOST_CONTAINERS = 1_000
 """Containers of one pod that are looked at: sums over them take their square."""

@@ -86,7 +86,7 @@ _UNKNOWN_FIELD = "strict decoding error: "
 def of_custom_resource(
     findings: Iterable[Finding], item: ManifestObject, draft: PodDraft
 ) -> Iterator[Finding]:
-    """Word what is said of a Pod for the custom resource that it is made of; its own name is told once."""
+    """Word what is said of a Pod for the custom resource that it comes from; its own name appears once."""
     metadata = draft.metadata.path
     for finding in findings:
         if finding.place.path[: len(metadata)] != metadata:

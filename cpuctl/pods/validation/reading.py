@@ -1,7 +1,7 @@
 """An object of a manifest to a draft, whatever is wrong with it: what cannot be read is left out.
 
 Where a value is of a wrong kind the schema says so (``cpuctl.pods.validation.shape``); amounts that are no
-quantities are told here, and their resources left out of account in the whole pod.
+quantities are reported here, and their resources ignored in the whole pod.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ def _set_fields(container: Mapping[str, object]) -> tuple[str, ...]:
 def _without(pod: Pod, names: set[str]) -> Pod:
     """Leave some resources out of every list: what one amount is unknown of cannot be compared.
 
-    Huge pages need cpu or memory beside them, so they go with those.
+    Huge pages need cpu or memory as well, so they go with those.
     """
     pages = bool(names & {"cpu", "memory"})
 

@@ -2,7 +2,7 @@
 
 First comes validation, of the pod with its defaults (``pkg/apis/core/validation``), then every LimitRange of
 the namespace (``plugin/pkg/admission/limitranger``). A server stops at the first stage that refuses; here
-all of them are told. ResourceQuotas depend on the pods before: ``governing.resource_quota``.
+all of them are reported. ResourceQuotas depend on the pods before: ``governing.resource_quota``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def invalid_parts(pod: Pod, rules: ServerRules) -> tuple[str, ...]:
 def invalid(pod: Pod, rules: ServerRules, limit_ranges: Sequence[LimitRange] = ()) -> Iterator[str]:
     """Yield what keeps *pod*, which has its defaults, from being read, and what validation says of it.
 
-    Amounts are told as they were written: the pod may have them as its kubelet gets them.
+    Amounts are reported as they were written: the pod may have them as its kubelet gets them.
     """
     read = _read(pod)
     yield from (each.message for each in read.findings)
@@ -71,13 +71,13 @@ def _read(pod: Pod) -> ReadDraft:
         "Pod", {"metadata": written.metadata, "spec": written.spec}, FieldPath((), ""), ("spec",)
     )
     own = read.draft.pod
-    # A copy has a name of its own, and one that is generated is nowhere to be read.
+    # A copy has its own name, and a generated one is in no manifest.
     name = "" if written.metadata and not own.name else pod.name
     return replace(read, draft=replace(read.draft, pod=own._replace(name=name, namespace=pod.namespace)))
 
 
 def _draft_of_model(pod: Pod) -> PodDraft:
-    """Return what can be told without a manifest: the model leaves out what does not decide on resources."""
+    """Return what is known without a manifest: the model leaves out what does not affect resources."""
     claims = None if pod.resources is None or not pod.resources.claims else pod.resources.claims
     return PodDraft(
         kind="Pod",

@@ -133,7 +133,7 @@ def _check_source(entry: PodClaim, place: FieldPath, rules: ServerRules) -> Iter
 
 
 def _entry_text(entry: PodClaim, rules: ServerRules) -> str:
-    """Show an entry as Go does; where it shows a pointer, nobody can foretell the address."""
+    """Show an entry as Go does; if Go shows a pointer, the address cannot be predicted."""
     named = {"ResourceClaimName": entry.claim, "ResourceClaimTemplateName": entry.template}
     if rules.minor >= _JSON_SINCE:
         import json

@@ -201,7 +201,7 @@ def check_pod_resources(draft: PodDraft, pod: Pod, spec: FieldPath, rules: Serve
 
 
 def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
-    """Say where an amount comes from that nobody has written, if that is what goes beyond another."""
+    """Say where an amount that is not in the manifest comes from, if it is the one that exceeds another."""
     written, name = draft.pod.resources, finding.place.path[-1]
     if finding.code != "limit-below-request" or written is None:
         return finding
@@ -295,7 +295,7 @@ def check_at_server(
 ) -> Iterator[Finding]:
     """Check a manifest as ``kubectl apply`` sends it, and the pods that are made of a workload.
 
-    *limit_ranges* fill in defaults; what they refuse is not told here.
+    *limit_ranges* fill in defaults; what they refuse is not reported here.
     """
     yield from check_metadata(draft)
     defaulted = defaulted_pod(draft, rules, limit_ranges)
@@ -306,7 +306,7 @@ def check_at_server(
     yield from at_once
     said = {(finding.code, finding.place.path, finding.message) for finding in at_once}
     for finding in check_spec(draft, defaulted, rules):
-        # Warnings about pods go to the controller that creates them: nobody reads those.
+        # Warnings about pods go to the controller that creates them, so users do not see them.
         news = (finding.code, finding.place.path, finding.message) not in said
         if news and finding.severity is Severity.ERROR:
             yield _later(finding, draft)

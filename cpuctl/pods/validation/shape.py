@@ -1,7 +1,7 @@
 """The form of an object: values of a wrong kind, and fields that do not exist.
 
-The form is the published schema of pod resources. What it says of amounts, names and words is told elsewhere,
-in the words of the component that refuses them.
+The form is the published schema of pod resources. What it says about amounts, names and words is reported
+elsewhere, in the words of the component that refuses them.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ request all splits leave the same sum, so the deviation grows with the sum of sq
 first, and the rounded deviation computed only for a possible winner.
 
 With more NUMA nodes than sockets, nodes are listed socket by socket, so one that reaches across sockets is
-listed, combined and asked for its share more than once. Its free CPUs count once a listing in sums, and once
+listed, combined and must give its share more than once. Its free CPUs count once a listing in sums, and once
 in the balance; shares may leave it less than nothing.
 """
 
@@ -238,7 +238,7 @@ class Search(_Wanted):
 
     @cached_property
     def _ends(self) -> bool:
-        """Whether every remainder can be dealt: all CPUs beside whole groups make no group."""
+        """Whether every remainder can be dealt: all CPUs outside whole groups make no group."""
         return self.rules.counts_whole_groups or sum([count % self.group for count in self.free]) < self.group
 
     @cached_property
@@ -287,7 +287,7 @@ class Remainder(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """Whether no subset makes the kubelet deal for ever: the CPUs beside whole groups make no group."""
+        """Whether no subset makes the kubelet deal forever: the CPUs outside whole groups make no group."""
         return self.whole or sum([count % self.group for count in self.left]) < self.group
 
     def least_change(self, size: int = 0) -> int:

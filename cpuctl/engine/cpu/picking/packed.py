@@ -175,7 +175,7 @@ def take_packed(
 
 
 def not_enough(count: int, offered: CPUMask, rules: PickerRules = V1_36) -> AllocationError:
-    """Say that fewer CPUs are on offer than asked for; unknown CPUs count as offered."""
+    """Say that fewer CPUs are on offer than requested; unknown CPUs count as offered."""
     figures = f": requested={count}, available={offered.bit_count()}" if rules.tells_figures else ""
     return AllocationError(f"not enough cpus available to satisfy request{figures}")
 

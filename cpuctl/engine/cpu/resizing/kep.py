@@ -158,7 +158,7 @@ class _Candidates(Record):
 
 
 class KEPResize:
-    """Drives a round of its own over the containers whose size changes.
+    """Drives its own round over the containers whose size changes.
 
     ``withheld`` are the CPUs that the reference implementation gives to init containers that have ended:
     they get none here, but what others may have stays comparable.

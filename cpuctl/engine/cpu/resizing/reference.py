@@ -54,7 +54,7 @@ class Resizing(Record):
     placements: list[Placement]
 
     def fresh(self) -> Resizing:
-        """Return the same question on a state of its own, to try an answer on."""
+        """Return the same question with its own copy of the state, to try an answer on."""
         return replace(self, cpu=self.cpu.copy(), hint_rounds=[], placements=[])
 
     def adopt(self, other: Resizing) -> None:
@@ -95,7 +95,7 @@ class Resizing(Record):
         return self.judge(container, hints)
 
     def answer(self, verdict: Admitted | Refusal, *departures: Departure) -> Resized:
-        """Put the verdict together with what it rests on."""
+        """Put the verdict together with what it is based on."""
         return Resized(
             verdict=verdict,
             hint_rounds=tuple(self.hint_rounds),
@@ -104,7 +104,7 @@ class Resizing(Record):
         )
 
     def judge(self, container: Container | None, cpu: CPUAnswer | KubeletFault) -> Merged | Refusal:
-        """Let the Topology Manager's policy judge the CPU Manager's hints beside those of the others."""
+        """Let the Topology Manager's policy judge the CPU Manager's hints with those of the others."""
         if isinstance(cpu, KubeletFault):
             return cpu
         answers: dict[ProviderName, Answer] = {"cpu": cpu}

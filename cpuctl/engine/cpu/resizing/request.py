@@ -195,7 +195,7 @@ class Departure(StrEnum):
 
 
 class Resized(Record):
-    """The verdict on a resize, the rounds of hints it rests on, and what each container came to until then.
+    """The verdict on a resize, the rounds of hints behind it, and what each container came to until then.
 
     ``departures`` say where the KEP's text and its reference implementation differ on it.
     """

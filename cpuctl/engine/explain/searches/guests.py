@@ -1,7 +1,7 @@
 """Other fields of a virtual machine with which its launcher pod would be admitted.
 
-Nobody sets what the container of a guest asks for: KubeVirt works it out. So fields of the guest are changed,
-the pod is derived again, and tried on the node as it is then.
+What the container of a guest requests is not set by users: KubeVirt computes it. So fields of the guest are
+changed, the pod is derived again, and tried on the node as it is then.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _surplus(replay: Replay, decision: Decision, resource: str, asked: int) -> I
         yield details["requested"] - (details["capacity"] - details["used"])
         return
     total = memory_requested(replay.before, replay.scenario.pod, None) or {}
-    # Hints for the pod as a whole are asked for with what its containers need at once.
+    # Hints for the pod as a whole are requested with what its containers need at once.
     beside = 0 if decision.container else total.get(resource, asked) - asked
     for amount in amounts_below(replay.after.memory.state.tables, resource, asked + beside):
         yield asked + beside - amount

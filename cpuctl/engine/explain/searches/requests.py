@@ -124,7 +124,7 @@ def _other_amounts(
 ) -> Iterator[RequestChange]:
     tables, amount = replay.after.memory.state.tables, asker.requests[resource].value
     total = memory_requested(replay.before, replay.scenario.pod, None) or {}
-    # Hints for the pod as a whole are asked for with what its containers need at once.
+    # Hints for the pod as a whole are requested with what its containers need at once.
     beside = 0 if decision.container else total.get(resource, amount) - amount
     below = amounts_below(tables, resource, amount + beside)
     above = amounts_above(tables, resource, amount + beside) if resource == MEMORY else []
@@ -181,7 +181,7 @@ def in_proportion(pod: StoredPod, unit: int) -> Iterator[Choice]:
 
 
 def with_own_resources(pod: StoredPod) -> Iterator[Choice]:
-    """Give every container that asks for nothing cpu and memory of its own, or as much as its limits say."""
+    """Give every container without requests its own cpu and memory, or as much as its limits say."""
     choice: dict[tuple[str, str], Quantity] = {}
     for each in pod.all_containers:
         for name, least in _LEAST.items():

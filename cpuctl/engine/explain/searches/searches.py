@@ -118,7 +118,7 @@ _SCOPES = ("container", "pod")
 
 
 def setting_candidates(config: KubeletConfiguration, minor: int) -> Iterator[SettingChange]:
-    """Yield one change a setting and value, the ones that keep most of what was asked for first.
+    """Yield one change per setting and value, those that keep most of what was requested first.
 
     Options that a kubelet 1.*minor* does not know are left out. Whether it would start with a change is for
     the engine to say.
@@ -192,7 +192,7 @@ def _toggled(options: Mapping[str, str], name: str) -> tuple[str, str, dict[str,
 
 
 class Suggestion(Record):
-    """A change with which the pod gets what is asked for; by ``replayed``, the pods ``lost`` are out then."""
+    """A change with which the pod gets what is requested; by ``replayed``, the pods ``lost`` are out then."""
 
     change: Change
     replayed: Replay
@@ -229,7 +229,7 @@ def _settings(replay: Replay, _runs: SearchBudget) -> Iterator[SettingChange]:
 
 
 def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:
-    """Look for changes of every kind; *tick* is told of every run of the engine."""
+    """Look for changes of every kind; *tick* is called for every run of the engine."""
     methods = {
         ChangeKind.REQUEST: _Method(changes=_requests(decision), bound=2000),
         ChangeKind.SETTING: _Method(changes=_settings, bound=4000),
@@ -274,7 +274,7 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
 
 
 def _verified(replay: Replay, change: Change, runs: SearchBudget) -> Suggestion | None:
-    """Return the whole scenario again with the change; None where that is not what is asked for."""
+    """Return the whole scenario again with the change; None if that is not what is wanted."""
     scenario = replay.scenario
     if not runs.allow(len(scenario.pods)):
         return None

@@ -21,7 +21,7 @@ _STATIC = "static"
 
 
 def check_claims(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report claims that share CPUs or that nobody knows, and containers on CPUs of claims."""
+    """Report claims that share CPUs or are unknown, and containers on CPUs of claims."""
     prepared = snapshot.prepared
     if prepared is None:
         return
@@ -104,7 +104,7 @@ def _containers(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Fi
         if observed.expected.claimed:
             yield from _throttled(observed)
         elif taken := effective & claimed:
-            # Which claims it names nobody may know: then it must have all CPUs of some, and no others.
+            # It may be unknown which claims it names: then it must have all CPUs of some, and no others.
             of_pod = claims.of_pod(observed.owner.uid)
             possible = of_pod if snapshot.state.claims is not None else tuple(prepared.cpus.values())
             whole = union(cpus for cpus in possible if cpus <= effective)

@@ -79,13 +79,13 @@ def _with_partitions(observed: ObservedContainer) -> CPUSet | None:
 
 
 def _left_by_v1(snapshot: NodeSnapshot, expected: CPUSet) -> CPUSet:
-    """Return what cgroup v1 leaves of a set while some of its CPUs do not run: that is told of elsewhere."""
+    """Return what cgroup v1 leaves of a set while some of its CPUs do not run: that is reported elsewhere."""
     one = snapshot.hierarchies is not None and snapshot.hierarchies.version == 1
     return expected & snapshot.machine.online if one else expected
 
 
 def _is_as_expected(snapshot: NodeSnapshot, effective: CPUSet | None, expected: CPUSet) -> bool:
-    """Return whether nothing but CPUs that do not run is missing; those are told of elsewhere."""
+    """Return whether nothing but CPUs that do not run is missing; those are reported elsewhere."""
     return effective is None or (bool(effective) and effective == expected & snapshot.machine.online)
 
 
@@ -185,7 +185,7 @@ def _culprit(snapshot: NodeSnapshot, group: Cgroup, expected: CPUSet) -> tuple[s
 
 
 def _own_list(snapshot: NodeSnapshot, path: str) -> CPUSet | None:
-    """Return the list that a group has of its own, be it the kubelet's or one above."""
+    """Return the group's own list, whether it is the kubelet's or one above."""
     above = snapshot.groups.get(path)
     cpuset = above.cpuset if above else snapshot.host_groups.get(path)
     return cpuset.cpus if cpuset else None
@@ -222,7 +222,7 @@ def file_of(snapshot: NodeSnapshot, path: str, name: str) -> str:
 
 
 TOLERANCE = 1 << 20
-"""Bytes elsewhere that are nobody's fault: what a process had before it was put into its group."""
+"""Bytes elsewhere that are not an error: what a process had before it was put into its group."""
 
 
 def check_memory(snapshot: NodeSnapshot) -> Iterator[Finding]:

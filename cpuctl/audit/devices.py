@@ -88,7 +88,7 @@ def _asked(container: Container, resource: str) -> int:
 
 
 def _unregistered(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
-    """Report devices that somebody holds and that their plugin does not have any more."""
+    """Report devices that are assigned but that their plugin no longer has."""
     for entry in devices.entries:
         known = devices.registered.get(entry.resource)
         lost = [] if known is None else sorted(set(entry.names) - set(known))

@@ -1,6 +1,6 @@
 """What disturbs exclusive CPUs: foreign threads, interrupts, siblings, boot parameters.
 
-Every program of a host may run everywhere unless somebody has told it otherwise; a kubelet does not.
+Every program of a host may run everywhere unless configured otherwise; a kubelet does not.
 
 Boot parameters, isolcpus and nohz_full: *Documentation/admin-guide/kernel-parameters.txt*. Neither is needed;
 half of one surprises. Where a core is shared, a thread on its other CPU takes half of it.
@@ -103,7 +103,7 @@ def _is_movable(task: Task) -> bool:
 
 
 def may_be_moved(comm: str, *, fixed: bool) -> bool:
-    """Return whether somebody can and need move a kernel thread of this name to other CPUs."""
+    """Return whether a kernel thread of this name can and should be moved to other CPUs."""
     return not fixed and not re.fullmatch(_BOUND, comm)
 
 

@@ -85,7 +85,7 @@ _NO_BOUND = {1: ("-1",), 2: (str(_UNBOUNDED), "max")}
 
 
 class FileValue(Record):
-    """A file's text, None where there is no such file, and the texts it may have; none where nobody says."""
+    """A file's text, None where there is no such file, and the texts it may have; none if unknown."""
 
     actual: str | None
     expected: tuple[str, ...] = ()

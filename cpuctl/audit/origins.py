@@ -1,4 +1,4 @@
-"""Who may have set CPUs that nobody expects: what they are equal to, and who else sets CPUs on the node.
+"""Who may have set unexpected CPUs: what they are equal to, and who else sets CPUs on the node.
 
 No file says who has written a list or an affinity. What it is equal to often does: systemd gives everything
 the affinity of its own, or ``AllowedCPUs=`` of a unit, whenever it reads its files anew; a runtime that
@@ -114,7 +114,7 @@ def _list(text: str) -> CPUSet | None:
 
 
 def check_agents(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report programs that give containers CPUs beside a CPU Manager that does, too."""
+    """Report programs that give containers CPUs although a CPU Manager does, too."""
     state = snapshot.state.cpu
     contending = {name: task for name, task in _running(snapshot).items() if _AGENTS[name].contends}
     if state is None or state.policy_name == POLICY_NONE or not contending:

@@ -33,7 +33,7 @@ def check_answers(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def unnamed_pods(snapshot: NodeSnapshot) -> bool:
-    """Return whether files give something to pods whose names nobody knows: the answer has names only."""
+    """Return whether files give something to pods with unknown names: the answer has names only."""
     return any(snapshot.pod_name(uid) == uid for uid in _saved_uids(snapshot))
 
 

@@ -34,7 +34,7 @@ _SHOWN = 3
 class Task(NamedTuple):
     """One thread: its control group, and the CPUs it may run on.
 
-    ``fixed``: the kernel lets nobody move it.
+    ``fixed``: the kernel does not allow moving it.
     """
 
     pid: int
@@ -71,7 +71,7 @@ class Interrupt(Record):
 
 
 class Irqbalance(Record):
-    """The daemon that spreads interrupts: from which CPUs it is told to stay away (None: not told)."""
+    """The daemon that spreads interrupts: from which CPUs it is configured to stay away (None: unknown)."""
 
     file: str
     banned: CPUSet | None
@@ -151,7 +151,7 @@ class PreparedClaims(Record):
 
 
 class Expected(Record):
-    """The CPUs and NUMA nodes that the kubelet gives a container; None where it sets none, or nobody knows.
+    """The CPUs and NUMA nodes that the kubelet gives a container; None if it sets none, or if unknown.
 
     ``choices`` are the sets that it may have as long as its name is not known. ``claimed``: it is the driver
     that gives it its CPUs, for its resource claims.
@@ -167,7 +167,7 @@ class Expected(Record):
 class DownwardFile(NamedTuple):
     """A file in which a container is to read its CPUs (``assigned.cpuset``); ``text`` is None without it.
 
-    ``looked_at`` is False where nobody can say whether it is there. The path has no slash in front.
+    ``looked_at`` is False if it is unknown whether it is there. The path has no slash in front.
     """
 
     uid: str
@@ -228,7 +228,7 @@ class _Parts(NamedTuple):
 class NodeSnapshot(_Parts):
     """Everything there is to compare.
 
-    ``pods`` are those that the API server knows, by UID; empty where nobody said (``pods_known``).
+    ``pods`` are those that the API server knows, by UID; empty if unknown (``pods_known``).
     ``host_groups`` are the CPU sets of groups that are not the kubelet's and have a list of their own.
     ``others`` are the threads that belong to no container, ``downward_files`` where pods read their CPUs.
     ``cpu_settings`` are those of systemd, None where nothing is known of them.
@@ -344,7 +344,7 @@ class ClaimedCPUs:
         return tuple(self._prepared.cpus[entry.uid] for entry in self._by_pod.get(uid, ()))
 
     def of(self, owner: Owner) -> CPUSet | None:
-        """Return the CPUs of the claims that a container names; None where it has none, or nobody knows."""
+        """Return the CPUs of the claims that a container names; None if it has none, or if unknown."""
         pod, names = self._pods.get(owner.uid), self._named(owner)
         if pod is None or not names:
             return None
@@ -358,7 +358,7 @@ class ClaimedCPUs:
         return self._named(owner) == ()
 
     def _named(self, owner: Owner) -> tuple[str, ...] | None:
-        """Return what a container calls its claims; None where nobody knows its manifest."""
+        """Return a container's names of its claims; None if its manifest is unknown."""
         pod = self._pods.get(owner.uid)
         containers = pod.all_containers if pod is not None else ()
         return next((each.resources.claims for each in containers if each.name == owner.container), None)

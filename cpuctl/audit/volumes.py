@@ -127,7 +127,7 @@ def _listed(text: str) -> CPUSet | None:
 
 
 def _shown(text: str | None) -> str:
-    """Write what a file tells; what is no list of CPUs may be anything, and is nobody's business."""
+    """Write what a file says; what is not a list of CPUs may be anything, and is not shown."""
     if text is None:
         return "none"
     cpus = _listed(text)

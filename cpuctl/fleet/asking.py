@@ -32,7 +32,7 @@ Row: TypeAlias = Mapping[str, Any]
 """What one node answers, as plain data; its members ``node`` and ``source`` say which node it is."""
 
 Mapper: TypeAlias = Callable[["Answering", Sequence[Recording]], Iterator[list[Row]]]
-"""Asks every recording, wherever that is done, and yields the answers in the order of the recordings."""
+"""Asks every recording, in any process, and yields the answers in the order of the recordings."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how many of how many recordings are answered."""
@@ -49,11 +49,11 @@ class Question(Protocol):
     """What each node is asked; other processes get a copy."""
 
     def asks(self, name: str) -> str:
-        """Name the question to a node with all that the answer depends on beside the recording."""
+        """Name the question to a node with all that the answer depends on apart from the recording."""
 
     @property
     def files(self) -> Sequence[str]:
-        """Files and directories that it reads beside recordings."""
+        """Files and directories that it reads in addition to recordings."""
 
     def reading(self, places: Mapping[str, str]) -> Self:
         """Return the question with other names for these files, where they are elsewhere."""
@@ -70,11 +70,11 @@ class KubeletFiles:
     """Of kubelets by the names of their nodes, for recordings that do not tell theirs."""
 
     def _inputs_of(self, name: str) -> KubeletInputs:
-        """Return what the kubelet of a node is told."""
+        """Return the settings of a node's kubelet."""
         return replace(self._kubelet, fallback_version=self._releases.get(name, ""))
 
     def _asks_kubelet(self, name: str) -> str:
-        """Name what the kubelet of a node is told, of all that a recording of this name may hold."""
+        """Name the settings of a node's kubelet, of all that a recording of this name may contain."""
         return f"{self._kubelet} {self._asks_release(name)}"
 
     def _asks_release(self, name: str) -> str:
@@ -87,7 +87,7 @@ class KubeletFiles:
 
     @property
     def files(self) -> Sequence[str]:
-        """Files and directories that are named among what kubelets are told."""
+        """Files and directories that are named in the kubelets' settings."""
         own = self._kubelet
         named = (text[1:] for text in (own.arguments, own.version) if text.startswith(_FILE))
         return [name for name in (own.config, own.config_dir, *named) if name and os.path.exists(name)]  # noqa: PTH110
@@ -144,7 +144,7 @@ def ask(
 
 
 class _Shared:
-    """Keeps one copy of what many answers say alike: each came from another process, with all it says."""
+    """Keeps one copy of what many answers have in common: each came complete from another process."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, Any] = {}

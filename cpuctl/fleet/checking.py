@@ -62,7 +62,7 @@ _NO_STATE = "state files: none are recorded"
 def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName, ...]:
     """Read a list of checks, all if none is named; raise UsageError for an unknown one.
 
-    What is *published* can be checked where somebody tells it.
+    What is *published* can be checked if it is given.
     """
     names = {name.strip() for name in text.split(",") if name.strip()}
     known = (*CHECKS, NRT) if published else CHECKS
@@ -96,12 +96,12 @@ class NodeChecker(KubeletFiles):
         releases: Mapping[str, str] = {},
         pods: Mapping[str, Sequence[Pod]] | None = None,
     ) -> None:
-        """Take what kubelets are told; *pods* are those of the API server by node, None where nobody said."""
+        """Take the kubelets' settings; *pods* are those of the API server by node, None if unknown."""
         self._kubelet, self._checks, self._published = kubelet, checks, published
         self._releases, self._pods = releases, pods or {}
 
     def asks(self, name: str) -> str:
-        """Name the question, with what the kubelets are told, and what is published of the node."""
+        """Name the question, with the kubelets' settings, and what is published about the node."""
         published = f" {self._published.digest(name)}" if self._published else ""
         return f"check {','.join(self._checks)} {self._asks_kubelet(name)}{published}{self._asks_pods(name)}"
 
@@ -146,7 +146,7 @@ class NodeChecker(KubeletFiles):
     def _found(self, machine: MachineSource, source: str, name: str, sources: Sources) -> Iterator[_Checked]:
         """Make all checks; where the configuration comes from goes to *sources*."""
         kubelet = self._inputs_of(name)
-        # Of a node without any pod nobody knows whether it has none, or another name.
+        # For a node without any pod it is unknown whether it has none, or another name.
         listed = tuple(self._pods[name]) if name in self._pods else None
         inputs = CheckpointInputs(kubelet=kubelet, listed=listed)
         configured = _configured(inputs, machine, sources)
@@ -267,7 +267,7 @@ def _without_source(text: str, source: str) -> str:
     return text.replace(f"{source}: ", "").replace(source, "the recording")
 
 
-# The answer of ``cpuctl fleet check``: what is found on many nodes, told once.
+# The answer of ``cpuctl fleet check``: what is found on many nodes, reported once.
 #
 # Findings are the same where their code is, and their text but for names and numbers: those of one node are
 # nobody else's. What differs between the nodes is left out of the text.
@@ -276,7 +276,7 @@ Node: TypeAlias = "CheckedNode | UnreadableNode"
 
 VARIES = "..."
 _NAMES = re.compile(r"""[^\s"'(),;:]*[0-9/][^\s"'(),;]*[^\s"'(),;:]|[0-9]""")
-"""What a single node may have of its own: numbers, and names that a number or a slash gives away."""
+"""What may be specific to a node: numbers, and names, recognized by a number or a slash."""
 _LISTED = re.compile(r"\.\.\.(?:(?:, ?| )(?:and )?\.\.\.)+(?: more)?")
 _PLURAL = re.compile(r"\b(CPU|cache|container|core|interrupt|node|page|pod|thread|process)(?:e?s)\b")
 _VERBS = {"are": "is", "have": "has", "come": "comes", "share": "shares"}

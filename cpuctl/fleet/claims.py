@@ -105,7 +105,7 @@ class FleetClaims:
         return [each for each, pool in self._dra if pool in pools]
 
     def shape(self, pod: Pod) -> Hashable:
-        """Return what decides on a pod's claims beside the node."""
+        """Return what decides about a pod's claims apart from the node."""
         if not pod.resource_claims:
             return None
         named = [each.claim for each in pod.resource_claims if each.claim]
@@ -118,7 +118,7 @@ class FleetClaims:
     def fit(self, pod: Pod, kubelet: Node, node: NodeObject, load: Load) -> ClaimFit:
         """Return what the scheduler makes of a pod's claims on a node with a *load*.
 
-        A node of which nobody knows it passes: its answer is then what nobody knows.
+        A node of which this is unknown passes: its answer is then unknown.
         """
         claims = _served(kubelet).copy()
         keys = {(pod.namespace, each.claim) for each in pod.resource_claims if each.claim}

@@ -150,7 +150,7 @@ def _in_directory(directory: Path, passed_over: list[str]) -> Iterator[str]:
 def may_be_recording(path: Path) -> bool:
     """Determine at a glance, by its first bytes or its directories, whether ``-m`` might read what is there.
 
-    What is called like an archive is to be one: where it is none, somebody wants to know.
+    What is named like an archive should be one: if it is not, that is reported.
     """
     from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
     from cpuctl.machine.sources import begins_gatherinfo
@@ -175,7 +175,7 @@ def may_be_recording(path: Path) -> bool:
 
 
 def _is_must_gather(path: Path) -> bool:
-    """Look for nodes where an image that gathers puts them, in a directory of its own or not."""
+    """Look for nodes where an image that gathers puts them, in its own directory or not."""
     return any(next(path.glob(f"{below}{nodes}"), None) for below in ("", "*/") for nodes in _GATHERED)
 
 

@@ -1,6 +1,6 @@
-"""What makes two nodes alike: everything that the kubelet knows about its machine, and its settings.
+"""What makes two nodes similar: everything that the kubelet knows about its machine, and its settings.
 
-Facts are texts by name, so that the difference between two nodes can be told name by name.
+Facts are texts by name, so that the difference between two nodes can be reported name by name.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Group(NamedTuple):
-    """Nodes that are alike, in their order."""
+    """Similar nodes, in their order."""
 
     nodes: tuple[ListedNode, ...]
 
@@ -28,9 +28,9 @@ class Group(NamedTuple):
 
 
 def groups_of(nodes: Sequence[FleetNode]) -> list[Group]:
-    """Group nodes that are alike, the largest group first, equally large ones in order of their first node.
+    """Group similar nodes, the largest group first, equally large ones in order of their first node.
 
-    Amounts of memory that differ by less than a hundredth are alike: kernels keep more or less for themselves
+    Amounts of memory that differ by less than a hundredth count as equal: kernels keep more or less of it
     from boot to boot.
     """
     kinds: dict[str, list[ListedNode]] = {}
@@ -57,7 +57,7 @@ def _by_memory(nodes: Sequence[ListedNode]) -> Iterator[Group]:
 
 
 def group_answers(groups: Sequence[Group]) -> Iterator[FleetGroup]:
-    """Describe groups; each but the first is compared with the larger one that is most alike."""
+    """Describe groups; each but the first is compared with the most similar larger one."""
     for place, group in enumerate(groups):
         other = min(groups[:place], key=lambda larger: _distance(group, larger), default=None)
         first = group.nodes[0]

@@ -70,7 +70,7 @@ class NodeLister(KubeletFiles):
         self._decided: dict[str, _Decided] = {}
 
     def asks(self, name: str) -> str:
-        """Name the question, with what the kubelets are told."""
+        """Name the question, with the settings of the kubelets."""
         return f"list {self._asks_kubelet(name)}"
 
     def __call__(self, recording: Recording) -> ListedNode:
@@ -187,7 +187,7 @@ def free_answer(node: Node) -> FreeCPUs | None:
 # The answer of ``cpuctl fleet list``: nodes, their groups, and what pods make of the groups.
 
 Placements: TypeAlias = Mapping[str, Hashable]
-"""What becomes of pods, by their names: equal where they are placed alike."""
+"""The results for pods, by their names: equal if they are placed the same."""
 
 
 def fleet_document(
@@ -268,7 +268,7 @@ def _compared(here: Placements | None, there: Placements | None) -> GroupPlaceme
 def placements(inputs: PlanningInputs, given: GivenPods) -> Placements | None:
     """Plan pods on a fresh node, and return by pod what becomes of it; nothing where no kubelet starts.
 
-    None is where nobody can say whether it would. Raise InputError for pods that cannot be planned.
+    None means that it is unknown whether it would. Raise InputError for pods that cannot be planned.
     """
     try:
         planning = planning_for(given, inputs, Sources())

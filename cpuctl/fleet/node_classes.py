@@ -82,7 +82,7 @@ def newcomer(pod: StoredPod, kubelet: Node) -> StoredPod:
 
 
 def domain_of(node_class: NodeClass, siblings: Siblings) -> Domain:
-    """Return what the spread of a pod goes by."""
+    """Return what the spread of a pod depends on."""
     labels = node_class.node.labels
     return Domain(
         len(node_class.members), node_class.siblings.get(siblings, 0), labels.get(ZONE), HOSTNAME in labels
@@ -111,7 +111,7 @@ _EXPORTER = Publisher()
 
 
 class ClassTopologies:
-    """Knows of every class the object that the plugin goes by, and what would be published of it now."""
+    """Knows for every class the object that the plugin uses, and what would be published for it now."""
 
     def __init__(self, topologies: Topologies, kubelet_of: Callable[[NodeClass], Node]) -> None:
         """Take how the plugin is set up, and how the kubelet of a class is started."""
@@ -121,7 +121,7 @@ class ClassTopologies:
 
     @property
     def reserves(self) -> bool:
-        """Whether the plugin goes by its reserve cache."""
+        """Whether the plugin uses its reserve cache."""
         return self._options.reserves
 
     def key(self, name: str) -> Hashable:
@@ -154,13 +154,13 @@ class ClassTopologies:
                 yield name, tuple(map(str, found))
 
     def topology(self, node_class: NodeClass) -> NodeTopology | None:
-        """Return the object that the plugin goes by; None where the node has none."""
+        """Return the object that the plugin uses; None if the node has none."""
         if not node_class.published:
             node_class.topology, node_class.published = self._published_anew(node_class), True
         return node_class.topology
 
     def now(self, node_class: NodeClass) -> NodeTopology | None:
-        """Return what the publisher of that object would publish; None where nobody publishes any."""
+        """Return what the publisher of that object would publish; None if none is published."""
         topology = self.topology(node_class)
         return topology and self._published(node_class, publisher_of(topology))
 

@@ -2,7 +2,7 @@
 
 Workers need cpuctl, of the same version, and nothing else. A worker that sees a recording under its path,
 with the same content, reads it there; to all others the bytes are sent. Directories, the live node and nodes
-inside archives are asked in this process: nobody could tell whether a worker sees the same.
+inside archives are asked in this process: it is unknown whether a worker sees the same.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LOCAL = "local"
 _SILENT = logging.CRITICAL + 1
 _CHUNK = 8
-"""Recordings in one task: a tenth of a second's work, beside which handing it over is little."""
+"""Recordings in one task: a tenth of a second's work, compared with which handing it over is little."""
 _AHEAD = 4
 """Tasks that wait for each worker's thread."""
 _PATIENCE = 10
@@ -81,7 +81,7 @@ def on_dask(address: str, jobs: int) -> Mapper:
 
 @contextmanager
 def _connected(address: str, jobs: int) -> Iterator[Client]:
-    """Yield a client of a scheduler whose workers can be asked; what distributed logs is told as errors."""
+    """Yield a client of a scheduler whose workers can be asked; what distributed logs becomes errors."""
     from dask import config
     from distributed import Client
     from distributed.client import FutureCancelledError
@@ -214,7 +214,7 @@ def _sent(recording: Recording) -> bytes:
 
 
 class _Asked:
-    """What recordings are asked, on a worker, with files beside them that it gets a place of its own for."""
+    """What recordings are asked, on a worker, with additional files for which it gets its own directory."""
 
     def __init__(self, answering: Answering, files: Mapping[str, Mapping[str, bytes]]) -> None:
         self._given = (answering, files)
@@ -228,7 +228,7 @@ class _Asked:
             self._answering = type(answering)(answering.question.reading(self._places))
 
     def __reduce__(self) -> tuple[type[Self], tuple[Answering, Mapping[str, Mapping[str, bytes]]]]:
-        """Let a worker that gets it from another one have files of its own: it may be another machine."""
+        """Let a worker that gets it from another one have its own files: it may be another machine."""
         return type(self), self._given
 
     def __call__(self, recording: Recording) -> list[Row]:

@@ -397,7 +397,7 @@ class FleetPlanner:
         return node_class.decided[shape]
 
     def _kubelet(self, node_class: NodeClass) -> Node:
-        """Start the kubelet of a class where nobody has asked it yet."""
+        """Start the kubelet of a class if it has not been asked yet."""
         if node_class.kubelet is None:
             row = self._nodes[first(node_class)]
             source = row["source"]

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 _STALE = 5
 _MOST_COPIES = 100_000
-"""Pods that are planned at most where as many copies as fit are asked for."""
+"""The most pods planned if as many copies as fit are requested."""
 
 
 class FleetPlanned(NamedTuple):
-    """What becomes of every pod, and of how many copies of them where that was asked for."""
+    """The result for every pod, and how many copies fit if that was requested."""
 
     found: tuple[Placed | Everywhere, ...]
     copies: int | None = None
@@ -291,5 +291,5 @@ def _replacement(placed: Placed) -> str:
         return ""
     found = replacement_of(verdict, Decision(Rule.UNKNOWN, ""), owner_of(pod), static=pod.static)
     text = found.text if found else ""
-    # The scheduler sees NUMA nodes already: what it is told of them is the trouble.
+    # The scheduler sees NUMA nodes already: the problem is what is published about them.
     return text if placed.plugin is None else text.removesuffix(f"; {STOPS}")

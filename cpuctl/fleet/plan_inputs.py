@@ -96,7 +96,7 @@ class Cluster(NamedTuple):
 def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
     """Read what files tell of the cluster.
 
-    Raise InputError for what is no Node or no pod, UsageError where pods to be moved are not told.
+    Raise InputError for what is not a Node or pod, UsageError if pods to be moved are not given.
     """
     if inputs.drained and not inputs.pods:
         raise UsageError(
@@ -142,7 +142,7 @@ def _nodes(name: str, sources: Sources) -> Iterator[tuple[str, NodeObject]]:
 
 
 def pods_by_node(name: str) -> dict[str, list[Pod]]:
-    """Read pods by node, those that have ended, too; those that wait for a node are nobody's (``""``)."""
+    """Read pods by node, those that have ended, too; those that wait for a node have none (``""``)."""
     from cpuctl.pods.reading.manifest_files import read_manifests
 
     found: dict[str, list[Pod]] = {}
@@ -264,7 +264,7 @@ def _tolerating(selection: NodeSelection | None) -> NodeSelection | None:
 
 
 def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[StoredPod]) -> Iterator[str]:
-    """Say what nobody told, so that the scheduler may choose otherwise."""
+    """Say what is not given, so that the scheduler may choose differently."""
     if names := [pod.full_name for pod in pods if any(_unheeded(pod))]:
         what = ", ".join(dict.fromkeys(word for pod in pods for word in _unheeded(pod)))
         yield f"{few(names)}: the scheduler may choose differently because these are ignored: {what}"
@@ -361,7 +361,7 @@ def nodes_alone(cluster: Cluster) -> list[PlannedNode]:
 
 
 def topology_doubts(nodes: Sequence[PlannedNode], cluster: Cluster) -> Iterator[str]:
-    """Say which nodes have no NodeResourceTopology where some are told."""
+    """Say which nodes have no NodeResourceTopology if some are given."""
     if cluster.topologies is None:
         return
     names = [node["node"] for node in nodes]

@@ -41,7 +41,7 @@ _FEW_KEPT = 8
 
 
 class FleetInputs(NamedTuple):
-    """What all kubelets are told, their devices, and by node the pods that run: None where nobody said.
+    """The settings of all kubelets, their devices, and by node the running pods: None if unknown.
 
     ``driver`` are the flags of the driver for CPUs where pods have resource claims, None where none has.
     ``releases`` are those that Nodes tell, by their names, for recordings that do not tell theirs. With
@@ -123,7 +123,7 @@ class NodeSurveyor(KubeletFiles):
         return other
 
     def asks(self, name: str) -> str:
-        """Name the question to a node, with what its kubelet is told and who runs there."""
+        """Name the question to a node, with its kubelet's settings and the pods that run there."""
         inputs = self._inputs
         # A recording that holds several nodes has another name than they have.
         known = self._running.get(name, self._all_running)
@@ -184,9 +184,9 @@ def _is_unreadable(files: SavedFiles) -> bool:
 
 
 def state_digest(planning: Planning, *, by_name: bool) -> str:
-    """Return a text that is equal for nodes on which a kubelet decides alike, whatever its pods are called.
+    """Return a text that is equal for nodes on which a kubelet decides the same, whatever its pods' names.
 
-    A kubelet goes by what pods request and hold. Names and UIDs count where nodes are told apart *by name*,
+    A kubelet uses what pods request and hold. Names and UIDs matter if nodes are distinguished *by name*,
     and where a state file cannot be read, by its release or one that it may be: the error may name them.
     """
     info, kubelet, initial = planning.source.info, planning.kubelet, planning.initial
@@ -218,7 +218,7 @@ _NO_CPU_STATE, _NO_MEMORY_STATE = CPUStateFile("", CPUSet()), MemoryStateFile(""
 
 
 def _as_requested(pod: StoredPod) -> object:
-    """Return a pod without what no kubelet goes by once it runs, and the load that it is to the scheduler."""
+    """Return a pod without what kubelets ignore once it runs, and its load as the scheduler counts it."""
     (granted,) = as_granted((pod,))
     statuses = tuple(replace(each, runtime="", container_id="") for each in granted.statuses)
     nameless = granted._replace(

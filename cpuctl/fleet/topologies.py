@@ -33,7 +33,7 @@ class TopologyPublisher(KubeletFiles):
         self._kubelet, self._publisher, self._releases = kubelet, publisher, releases
 
     def asks(self, name: str) -> str:
-        """Name the question, with what the kubelets are told."""
+        """Name the question, with the settings of the kubelets."""
         return f"publish {name} {self._asks_kubelet(name)} {self._publisher}"
 
     def __call__(self, recording: Recording) -> PublishedNode:

@@ -1,4 +1,4 @@
-"""Is what is published of a node still true of it: a NodeResourceTopology beside a recording of the node."""
+"""Whether what is published about a node is still true: a NodeResourceTopology against a recording."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _of_numa_limit(published: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue
 
 
 def unknown_devices(published: NodeTopology, now: NodeTopology) -> frozenset[str]:
-    """Name the devices that an object lists, and of which nobody told whether the node has them."""
+    """Name the devices that an object lists, but of which it is unknown whether the node has them."""
     listed, known = (
         {each.name for zone in topology.zones for each in zone.resources} for topology in (published, now)
     )
@@ -165,13 +165,13 @@ class Compared(NamedTuple):
 
 
 class PublishedNodes(NamedTuple):
-    """The objects of a fleet by name, with the pods that run by node: None where nobody said."""
+    """The objects of a fleet by name, with the running pods by node: None if unknown."""
 
     topologies: Mapping[str, NodeTopology]
     running: Mapping[str, Sequence[Pod]] | None = None
 
     def digest(self, name: str) -> str:
-        """Return a text that changes with what is told of a node, of all of them where it is not named."""
+        """Return a text that changes with what is given about a node, or about all if it is not named."""
         if name not in self.topologies:
             return content_digest((self.topologies, self.running))[:16]
         return content_digest((self.topologies[name], (self.running or {}).get(name)))[:16]

@@ -67,9 +67,9 @@ class PluginOptions(NamedTuple):
 
 
 class Topologies(NamedTuple):
-    """What the plugin goes by: how it is set up, and objects by name; None where none are told.
+    """What the plugin uses: its configuration, and objects by name; None if none are given.
 
-    What is not told is what an exporter would publish of the node.
+    What is not given is what an exporter would publish about the node.
     """
 
     options: PluginOptions
@@ -136,7 +136,7 @@ def why_filtered(
 ) -> str:
     """Say why the plugin filters a node whose kubelet would admit the pod.
 
-    *topology* is what the plugin goes by, *now* what an exporter would publish of the node.
+    *topology* is what the plugin uses, *now* what an exporter would publish about the node.
     """
     if refusal.crash:
         return "the plugin cannot handle NUMA node 64"

@@ -88,7 +88,7 @@ class Identity(NamedTuple):
 class Plugin:
     """One plugin, from one connection to the next; what it knows is in its reconciler.
 
-    The reconciler works in a thread of its own: this one must answer the runtime, whatever that takes.
+    The reconciler works in its own thread: this one must answer the runtime, whatever that takes.
     """
 
     def __init__(
@@ -298,7 +298,7 @@ class Plugin:
             self._settle(lambda: self._reconciler.pod_gone(pod))
 
     def _learn(self, work: Callable[[], object]) -> None:
-        """Let the reconciler know of something; nobody waits for that."""
+        """Tell the reconciler about something, without waiting."""
         self._worker.submit(work).add_done_callback(self._log_failure)
 
     def _log_failure(self, future: Future[Any]) -> None:
@@ -381,7 +381,7 @@ class Plugin:
                 self._send(caller, future.result())
 
     def _send(self, caller: Caller, answer: Answer) -> None:
-        """Send the runtime what nobody has asked for."""
+        """Send the runtime an unsolicited update."""
         if not answer.updates or not self.synchronized:
             return
         if self._dry_run:

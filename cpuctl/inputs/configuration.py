@@ -34,7 +34,7 @@ _ANOTHER = "specify a configuration with --kubelet-config"
 
 
 class KubeletInputs(Record):
-    """What the kubelet is told beside what its node tells it; None or empty where something is left out.
+    """The kubelet's settings in addition to those of its node; None or empty if something is left out.
 
     ``fallback_version`` is its release where neither that nor the node tells one. ``config_data`` is what is
     in ``config`` where that was read already: many nodes are asked, and standard input is there once.
@@ -187,7 +187,7 @@ def flags_of(arguments: Arguments) -> KubeletFlags:
 def any_flags(arguments: Sequence[str]) -> KubeletFlags:
     """Read flags as some release reads them: which files they name, say, before the release is known.
 
-    What is wrong with them is told where they are read for good.
+    What is wrong with them is reported when they are finally read.
     """
     from cpuctl.kubelet.flags.kubelet_flags import KubeletFlags
 
@@ -277,7 +277,7 @@ def _recorded_configuration(
 
 
 def _live_configuration(running: RecordedKubelet) -> tuple[bytes, Path] | None:
-    """Read the file that the host's kubelet was told of, without a kubelet the usual one.
+    """Read the file that the host's kubelet was started with; without a kubelet, the usual one.
 
     One that is there and closed to us is no reason to assume defaults.
     """

@@ -37,7 +37,7 @@ _SWITCHES = ("--expose-pcie-roots", "--publish-node-allocatable-resource-mapping
 
 
 class DriverFlags(NamedTuple):
-    """What the driver is told, as its flags say it; ``reserved`` is a list of CPUs, or names of sets."""
+    """The driver's settings, as in its flags; ``reserved`` is a list of CPUs, or names of sets."""
 
     mode: DeviceMode = DeviceMode.GROUPED
     group_by: GroupBy = GroupBy.NUMA_NODE
@@ -133,7 +133,7 @@ def driver_beside(
     kubelet: KubeletConfiguration | None,
     dra: Iterable[DRAObject] = (),
 ) -> LoadedDriver:
-    """Start the driver on a machine beside a kubelet; None is one that nobody knows.
+    """Start the driver on a machine next to a kubelet; None is an unknown one.
 
     The objects that decide on claims (*dra*) may name the node where nothing else does.
     """
@@ -207,14 +207,14 @@ def _node_name(flags: DriverFlags, source: MachineSource, dra: Iterable[DRAObjec
 
 
 class _NodeKubelet(NamedTuple):
-    """The kubelet, and whether somebody told what it is told: else its defaults are assumed."""
+    """The kubelet, and whether its settings are given: else its defaults are assumed."""
 
     kubelet: Kubelet
     is_known: bool
 
 
 def _kubelet(inputs: KubeletInputs, source: MachineSource, sources: Sources) -> _NodeKubelet | None:
-    """Return the node's kubelet; None where it does not load what it is told."""
+    """Return the node's kubelet; None if it does not load its configuration."""
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError

@@ -285,7 +285,7 @@ def _found_cgroup_version(machine: MachineSource | None) -> Literal[1, 2] | None
 
 
 def load_known_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSource) -> LoadedKubelet:
-    """Read what the kubelet is told, as other commands do.
+    """Read the kubelet's settings, as other commands do.
 
     Raise UsageError where neither the command line nor the recording names its release, and no kubelet is
     installed on the live host.

@@ -40,7 +40,7 @@ _ATTEMPTS = 3
 
 
 class NodeInputs(Record):
-    """Which node is looked at, and what its kubelet is told; empty where something is left out.
+    """Which node is looked at, and its kubelet's settings; empty if something is left out.
 
     ``listed`` are the pods that the API server has of it, where they are read already; else ``pods`` may be a
     file with them. ``states`` are the files that ``state`` names, where they are read already.
@@ -200,7 +200,7 @@ def still_moving(age: float, period: float) -> str:
 
 
 def _files(source: MachineSource, tree: Tree) -> NodeFiles:
-    """Begin to read a node; what a recording lacks is as closed to us as it was to whoever recorded it."""
+    """Begin to read a node; what could not be read when it was recorded is not readable here, either."""
     from cpuctl.capture.node.files import NodeFiles
     from cpuctl.capture.recorded_manifest import recorded_gaps
     from cpuctl.machine.tree import DirectoryTree
@@ -225,7 +225,7 @@ def _spec(inputs: NodeInputs) -> str:
 def _kubelet(
     inputs: KubeletInputs, source: MachineSource, sources: Sources, *, goes_without: bool
 ) -> tuple[Kubelet, str]:
-    """Read what the kubelet is told, or why that is not known.
+    """Read the kubelet's settings, or why they are not known.
 
     One whose files are closed to us is no reason to see nothing, nor is one who *goes_without* a
     configuration that a kubelet cannot load.
@@ -248,7 +248,7 @@ def _kubelet(
 def _pods(
     name: str, kubelet: Kubelet, sources: Sources, listed: tuple[Pod, ...] | None
 ) -> dict[str, StoredPod] | None:
-    """Read the pods that the API server knows, those that have ended too; None where nobody names them."""
+    """Read the pods that the API server knows, those that have ended too; None if they are not given."""
     if listed is None and not name:
         return None
 

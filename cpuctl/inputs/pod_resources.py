@@ -27,7 +27,7 @@ def load_pod_resources(
     """Return what gives the answers: those of a file, or those of a kubelet, which is asked each time.
 
     A socket without an answer is a problem of the result, None that nothing is named. *Expected* pods that a
-    kubelet does not list are asked for alone. Raise InputError for a file that holds no answers.
+    kubelet does not list are requested one by one. Raise InputError for a file that holds no answers.
     """
     if not name:
         return lambda: None

@@ -170,7 +170,7 @@ def load_pods(
 def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPod, ...]:
     """Read the pods that run on the node (kubectl's JSON); those that have ended are left out.
 
-    Raise UsageError for pods of several nodes: which of them is meant, nobody says.
+    Raise UsageError for pods of several nodes: it is unknown which of them is meant.
     """
     if not name:
         return ()
@@ -184,7 +184,7 @@ def running_pods(listed: Iterable[Pod], rules: PodRules, name: str) -> tuple[Sto
     from cpuctl.documents.files import source_name
     from cpuctl.pods.stored import stored_pod
 
-    # What is made of a virtual machine is only worked out: nobody has seen it run.
+    # What is made of a virtual machine is only computed: it was not seen running.
     pods = [pod for pod in listed if not pod.terminal and pod.virtual_machine is None]
     nodes = {pod.node_name for pod in pods if pod.node_name}
     if len(nodes) > 1:
@@ -193,7 +193,7 @@ def running_pods(listed: Iterable[Pod], rules: PodRules, name: str) -> tuple[Sto
             where=f"{option_names.PODS} {source_name(name)}",
             hint="list one node's pods with kubectl get pods -A --field-selector spec.nodeName=NODE -o json",
         )
-    # Beside pods that have a node, one without waits for the scheduler.
+    # Among pods that have a node, one without waits for the scheduler.
     return tuple(stored_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
 
 

@@ -27,9 +27,9 @@ class Sources:
         self.assumed_configuration = ""
         """Where a kubelet's configuration was looked for and none is, so that its defaults are assumed."""
         self.described_machine = ""
-        """A machine that is only described, for which no configuration is named: nobody can look for one."""
+        """A machine that is only described, for which no configuration is named or can be found."""
         self.unrecorded: dict[int, dict[Topic, None]] = {}
-        """What of the answer nobody has recorded, by the minor of the release."""
+        """What of the answer is not recorded, by the minor of the release."""
 
     def add(self, name: str, value: str, origin: Origin) -> None:
         """Remember one input, and where it came from."""

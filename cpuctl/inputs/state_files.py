@@ -34,7 +34,7 @@ _EXPECTED = (
 
 
 class CheckpointInputs(Record):
-    """Which state files are meant, on which node, and what its kubelet is told; empty where one is left out.
+    """Which state files are meant, on which node, and its kubelet's settings; empty if one is left out.
 
     ``memory`` is what a machine has that was recorded without it. ``pod_resources`` is where the kubelet that
     runs is asked. ``driver_arguments`` are the flags of a driver for CPUs that is to run beside it.
@@ -203,7 +203,7 @@ def _in_directory(
         missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         raise _unreadable(root, below, missing, directory)
     for name, usual in STATE_FILES.items():
-        # One of them lies a directory below, or was copied beside the others.
+        # One of them is a directory below, or was copied next to the others.
         if name not in (names or ()) and not _is_below(root, below, usual):
             continue
         path = directory / (name if name in (names or ()) else usual)
@@ -251,7 +251,7 @@ def _in_tree(tree: "Tree", origin: str) -> Iterator[StateInput]:
 
 
 def _content(root: Root, path: Path) -> bytes:
-    """Read a file that was found in a directory, wherever its links lead below the root."""
+    """Read a file that was found in a directory, following its links below the root."""
     from cpuctl.golang.json_values import MAX_CHARACTERS
 
     below = _below(root, path)

@@ -34,7 +34,7 @@ class OptionError(Exception):
 
 
 class Question(NamedTuple):
-    """One question; sets of CPUs are masks. What the fields mean is told in ``View``."""
+    """One question; sets of CPUs are masks. The fields are described in ``View``."""
 
     kind: Kind
     elements: Elements | None = None
@@ -68,7 +68,7 @@ class Server:
         self._topology = Topology(Elements({}, {}, {}, {}, 0, 0, 0))
 
     def __call__(self, question: Question, tell: Tell) -> Answer:
-        """Answer one question; *tell* is told of every step that is asked."""
+        """Answer one question; *tell* is called for every step that is asked."""
         if question.kind == "describe":
             return self._description()
         if question.kind == "text":

@@ -21,7 +21,7 @@ MOST_SETS = 4096
 """As many sets ``select`` may name."""
 
 Tell = Callable[[str], None]
-"""Is told of every step that comes next."""
+"""Is called before every step."""
 
 
 class BadAnswerError(Exception):
@@ -44,7 +44,7 @@ class Selection(NamedTuple):
 
 
 def writes(policy: Policy, step: str) -> bool:
-    """Return whether a policy has a step of its own."""
+    """Return whether a policy has its own version of a step."""
     return getattr(type(policy), step) is not getattr(Policy, step)
 
 

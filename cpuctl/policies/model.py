@@ -1,4 +1,4 @@
-"""What a policy is, and what it sees: values that nobody can change.
+"""What a policy is, and what it sees: immutable values.
 
 Rule: the plugin model for the CPU Manager (per pod, after binding: sort, filter, make room, score CPUs,
 select sets, score sets, allocate), which upstream never built. Signatures, and how scores are added up, are

@@ -217,7 +217,7 @@ class SubstitutePolicy:
         return merged.hint if best is None else Hint(best[1], preferred=merged.hint.preferred)
 
     def _number(self, node: Node, candidate: Candidate, container: GivenContainer | None) -> int:
-        """Count the exclusive CPUs that are asked for, none for a container that has them already."""
+        """Count the requested exclusive CPUs, none for a container that has them already."""
         held = node.state.assignments.get(candidate.pod.uid, {})
         if container is None:
             if held:

@@ -1,4 +1,4 @@
-"""A process of its own for a policy: whatever it does there ends in an answer, or in an error that names it.
+"""A separate process for a policy: whatever it does there ends in an answer, or in an error that names it.
 
 It is forked, so that it has what the caller has, and may do with it what it likes: nothing of that comes back
 but one JSON text an answer, which is checked again. It gets a budget of time for each question, and of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cpuctl.policies.answering import Answer, Question
 
 BUDGET = 10.0
-"""Seconds that a policy may take for one question, where nobody says otherwise."""
+"""Seconds that a policy may take for one question by default."""
 MEMORY = 1 << 30
 """Bytes of address space that a policy's process may have beyond what it begins with.
 
@@ -53,7 +53,7 @@ class _Process(NamedTuple):
 
 
 class Worker:
-    """A policy in a process of its own, which is started with the first question, and again after an error.
+    """A policy in its own process, which is started with the first question, and again after an error.
 
     *load* is called there, and returns what answers questions.
     """
@@ -138,7 +138,7 @@ class Worker:
         return _Process(owner, pid, questions, answers)
 
     def _serve(self, questions: int, answers: int) -> None:
-        """Answer until nobody asks any more; this is the child."""
+        """Answer until no more questions come; this is the child."""
         _make_safe(self.budget)
         own = os.getpid()
         self._note_step("loading it")
@@ -291,13 +291,13 @@ def _end(process: _Process) -> int | None:
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
-            if not pid:  # it has not come so far as to have a group of its own
+            if not pid:  # it does not have its own group yet
                 os.kill(process.pid, signal.SIGKILL)
         if pid:
             return status
         os.waitpid(process.pid, 0)
     except ChildProcessError:
-        return None  # somebody else looks after our children
+        return None  # another handler waits for our children
     return None
 
 

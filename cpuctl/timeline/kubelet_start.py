@@ -199,7 +199,7 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
             if granted.restarts(container, KILLED):
                 start(world, kubelet, life, container)
             else:
-                # Nobody knows how it ended, so it failed (ContainerStatusUnknown).
+                # It is unknown how it ended, so it failed (ContainerStatusUnknown).
                 end(world, life, container.name, KILLED)
     kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
 

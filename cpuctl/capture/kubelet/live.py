@@ -15,7 +15,7 @@ from cpuctl.records import replace
 
 
 class FollowedFiles:
-    """What cannot be read is told apart from what is not there by its name, which stays listed."""
+    """What cannot be read differs from what is not there by its name, which stays listed."""
 
     def __init__(self, tree: Tree) -> None:
         self.refused: set[str] = set()

@@ -190,7 +190,7 @@ def _merged(own: Mapping[str, Sequence[str]], extra: Iterable[str]) -> list[str]
 
 
 def _configured(files: TrackedFiles, config: str) -> dict[str, list[str]]:
-    """Read a file of k3s or RKE2, and those in the directory beside it, as one.
+    """Read a file of k3s or RKE2, and those in the directory next to it, as one.
 
     The last file that sets something counts, unless it adds to the others: ``kubelet-arg+``.
     """

@@ -33,7 +33,7 @@ class CpuSetting(NamedTuple):
 def read_cpu_settings(files: NodeFiles) -> tuple[CpuSetting, ...] | None:
     """Read them from a node's files, or from its recording; None where that holds nothing of systemd.
 
-    Raise InputError for a list that nobody can have recorded.
+    Raise InputError for a list that no recording can contain.
     """
     recorded = files.read(CPU_SETTINGS)
     if recorded is not None:

@@ -156,7 +156,7 @@ def _record_hierarchy(files: NodeFiles, walk: _Walk, root: str) -> None:
 
 
 def _has_own_set(files: NodeFiles, group: _Group) -> bool:
-    """Return whether a group of the host has a list of its own, or is to be a partition."""
+    """Return whether a group of the host has its own list, or is to be a partition."""
     if "cpuset.cpus.partition" not in group.files:
         return False
     texts = {name: files.read(f"{group.path}/{name}") for name in _DECIDING if name in group.files}

@@ -181,7 +181,7 @@ class NumaMemory:
         self._left = MAX_NUMA_MAPS
 
     def of(self, pid: int, allowed: str | None) -> Mapping[int, int] | None:
-        """Return bytes by node; None for a process that may use them all, or that nobody may look into."""
+        """Return bytes by node; None for a process that may use them all, or that may not be read."""
         nodes = _nodes(allowed or "")
         if nodes is None or self._all is None or self._all <= nodes:
             return None
@@ -216,7 +216,7 @@ def _nodes(text: str) -> CPUSet | None:
 
 
 def recorded_processes(text: str) -> Iterator[Process]:
-    """Yield every process; raise InputError with the line that nobody can have written."""
+    """Yield every process; raise InputError with the line that is not possible."""
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             yield _process(json.loads(line))

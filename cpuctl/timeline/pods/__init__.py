@@ -1,1 +1,1 @@
-"""What becomes of pods: they come, start, are resized, are told of their CPUs, and go."""
+"""What becomes of pods: they come, start, are resized, learn about their CPUs, and go."""

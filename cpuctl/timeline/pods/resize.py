@@ -68,7 +68,7 @@ def request_resize(world: World, life: PodLife, event: Resize) -> None:
 
 
 def _wanted(spec: Pod, changed: Mapping[str, ResourceRequirements]) -> dict[str, ResourceRequirements]:
-    """Put new amounts beside those that stay."""
+    """Add new amounts to those that stay."""
     known = requirements(spec)
     wanted = {}
     for name, more in changed.items():

@@ -197,7 +197,7 @@ def _state_file_name(cursor: Cursor) -> str:
 
 
 def _amounts(cursor: Cursor, others: tuple[str, ...]) -> ResourceRequirements:
-    """Read ``{cpu, memory}`` for requests and limits alike, or ``{requests, limits}``."""
+    """Read ``{cpu, memory}`` for both requests and limits, or ``{requests, limits}``."""
     if cursor.get("requests") is not None or cursor.get("limits") is not None:
         refuse_others(cursor, (*others, "requests", "limits"))
         return ResourceRequirements(

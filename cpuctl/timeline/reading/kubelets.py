@@ -145,7 +145,7 @@ def _loaded(settings: KubeletSettings, cursor: Cursor) -> KubeletSetup:
     except ConfigRefusedError as error:
         kubelet = refused_start(error)
     except InputError as error:
-        # The text is written here, on one line: the number of that line tells nobody anything.
+        # The text is written here, on one line: the number of that line is of no use.
         raise cursor.error(str(error).replace(f"{_SOURCE}:1: ", f"{_SOURCE}.", 1), hint=error.hint) from None
     else:
         kubelet = Kubelet(

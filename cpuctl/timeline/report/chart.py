@@ -64,7 +64,7 @@ def _allocations(world: World, node: Node) -> Iterator[tuple[str, AssignedCPUs]]
     for uid, containers in node.state.assignments.items():
         whole = node.state.pod_entries.get(uid, 0)
         if uid not in world.pods:
-            # Nobody has noticed yet that it is gone.
+            # It has not been noticed yet that it is gone.
             pod = world.names.get(uid, uid)
             gone = {pod: whole} if whole else {f"{pod}/{name}": cpus for name, cpus in containers.items()}
             yield from ((name, AssignedCPUs(0, cpus)) for name, cpus in gone.items())

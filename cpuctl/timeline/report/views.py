@@ -1,7 +1,7 @@
 """What can be seen of a replay at a moment, as plain values, and whether its timeline expects that.
 
 CPU sets are lists, amounts and durations are texts in canonical form; a container is ``namespace/pod/name``.
-What is not as expected is told as a difference.
+What is not as expected is reported as a difference.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Slis(Record):
 
 
 def slis_of(scale_downs: Iterable[ScaleDown]) -> Slis:
-    """Compute the indicators; containers that expose nothing cannot be told anything."""
+    """Compute the indicators; containers that expose nothing cannot be informed."""
     found = list(scale_downs)
     return Slis(
         notification=Latency.of(

@@ -60,7 +60,7 @@ class ScaleDown:
 
     @property
     def late(self) -> bool:
-        """Whether the application was told only after the CPUs were taken, or never."""
+        """Whether the application was informed only after the CPUs were taken, or never."""
         return (
             self.exposed
             and self.applied is not None

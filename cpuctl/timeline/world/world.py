@@ -133,7 +133,7 @@ class PodLife:
 
 
 class Runtime(Protocol):
-    """Who is told when a container is created."""
+    """What is called when a container is created."""
 
     def created(self, world: World, life: PodLife, container: str) -> None:
         """Take notice of a container that comes, with what is decided about it."""
@@ -241,7 +241,7 @@ def _leave_statuses(world: World, kubelet: KubeletProcess) -> None:
 
 
 def pod_with_status(life: PodLife, pod: StoredPod) -> StoredPod:
-    """Return a pod with what the status of its *life* told when its kubelet stopped."""
+    """Return a pod with what the status of its *life* said when its kubelet stopped."""
     statuses = [
         ContainerStatus(name, RunState(each.state), resources=ReportedResources(granted=each.allocated))
         for name, each in life.containers.items()

@@ -217,7 +217,7 @@ def read_configuration(
 def read_pods(*names: Name, templates: Iterable[str] = ()) -> tuple[Pod, ...]:
     """Read pods from manifests (files, directories), and from templates such as ``web=4/4,2Gi x3``.
 
-    Raise UsageError where there are none, InputError for what is no manifest.
+    Raise UsageError if there are none, InputError for what is no manifest.
     """
     from cpuctl.operations.plan_inputs import PlanningInputs
 
@@ -242,7 +242,7 @@ def make_node(  # noqa: PLR0913  # they are options
     *running* is a file with the pods that run there, *devices* one that tells what device plugins have,
     *driver_arguments* are the flags of the driver that serves resource claims for CPUs.
     A *policy* (what ``--policy`` takes, a class, or one with its options) chooses CPUs in the kubelet's
-    place, to see what would come of it: no kubelet does what it does. Raise NotStartedError where the
+    place, to see what would come of it: no kubelet does what it does. Raise NotStartedError if the
     kubelet would not start, InputError for files that cannot be used, PolicyError for a policy that cannot
     be loaded.
     """
@@ -313,13 +313,13 @@ class Node:
         return _decision(self._started, self._started.admit(self._learn(pod)))
 
     def remove(self, name: str) -> None:
-        """Let a pod be deleted; raise UsageError where none of this name or UID runs."""
+        """Let a pod be deleted; raise UsageError if none of this name or UID runs."""
         self._started.remove(name)
 
     def resize(self, pod: Pod) -> ResizeDecision:
         """Give a pod that runs the resources of *pod* (``Pod.with_resources``), if it may have them.
 
-        Raise UsageError where no pod of this name runs.
+        Raise UsageError if no pod of this name runs.
         """
         from cpuctl.operations.resize import resize_running
 
@@ -328,7 +328,7 @@ class Node:
     def restart(self, configuration: Configuration | None = None) -> tuple[Decision, ...]:
         """Restart the kubelet, perhaps with another configuration: it admits what runs again.
 
-        Raise NotStartedError where it does not come up on the state that it left: nothing has changed then.
+        Raise NotStartedError if it does not come up on the state that it left: nothing has changed then.
         """
         admissions = self._started.restart(configuration._loaded if configuration else None)  # noqa: SLF001
         if not isinstance(admissions, tuple):
@@ -339,7 +339,7 @@ class Node:
         """Say why the kubelet decides on a pod as it does, or would if it came now, and what would help.
 
         A pod that the node has decided on is explained as it was then, as long as pods have only come.
-        Raise NotStartedError where its kubelet would not start on the node as it is.
+        Raise NotStartedError if its kubelet would not start on the node as it is.
         """
         from cpuctl.operations.explain import explain_now
 

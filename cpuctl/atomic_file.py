@@ -102,7 +102,7 @@ def written_beside(
 
 
 def back_up(path: Path, now: datetime, directory: int) -> Path | None:
-    """Give a file a second name that tells the time; None where there are 1000 of this second."""
+    """Give a file a second name that tells the time; None if there are 1000 of this second."""
     stem = f"{path.name}.{now:%Y%m%dT%H%M%SZ}"
     for number in range(1, _MOST_BACKUPS):
         backup = path.with_name(f"{stem}.bak" if number == 1 else f"{stem}-{number}.bak")

@@ -52,7 +52,7 @@ class Diagnostic(Record, Generic[PlaceT_co]):
     """One thing to say about what is at *place*: a setting, a part of a manifest, a state file or a node.
 
     ``code`` is its stable name in answers. ``expected``, ``detected`` and ``fix`` may be empty, the last is a
-    shell command or what an administrator does. The text of a place is empty where there is none to name.
+    shell command or what an administrator does. The text of a place is empty if there is none to name.
     ``rejected_by`` is given if not only the kubelet rejects what is wrong, and ``note`` says what a
     message in another program's words leaves open.
     """

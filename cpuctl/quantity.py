@@ -210,7 +210,7 @@ class Quantity:
         """Return what a node reads after the API server wrote this quantity down as text.
 
         The notation can change on the way: 2000 in BinarySI prints as ``2000`` and reads back as DecimalSI.
-        Raise ValueError where a sum has grown beyond what ``parse`` accepts.
+        Raise ValueError if a sum has grown beyond what ``parse`` accepts.
         """
         return Quantity.parse(str(self))
 

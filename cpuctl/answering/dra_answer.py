@@ -88,7 +88,7 @@ def claims_document(
 
 
 def claims_of_pod(claims: NodeClaims, pod: Pod) -> answers.ClaimsPart:
-    """Describe what a pod has for its claims; nothing where it has none, or none is allocated."""
+    """Describe what a pod has for its claims; nothing if it has none, or none is allocated."""
     known = claims.pods.get(pod.uid)
     if known is None or not (known.claims or known.problem):
         return {}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def container_memory(placement: Placement) -> MemoryPart:
-    """Describe a container's memory, or why it has none; nothing where the policy does nothing."""
+    """Describe a container's memory, or why it has none; nothing if the policy does nothing."""
     if placement.memory:
         blocks: list[Block] = [
             {
@@ -37,7 +37,7 @@ def container_memory(placement: Placement) -> MemoryPart:
 
 
 def memory_left(provider: MemoryProvider) -> TablesPart:
-    """Describe the tables of every NUMA node; nothing where the policy does nothing."""
+    """Describe the tables of every NUMA node; nothing if the policy does nothing."""
     if provider.policy is None:
         return {}
     return {"memory": node_answers(provider.state.tables)}

@@ -162,7 +162,7 @@ class _Rates:
         }
 
     def _others(self, watched: WatchedContainer, used: float | None) -> float | None:
-        """Return what is left of the time of its CPUs; None where it shares them with a container."""
+        """Return what is left of the time of its CPUs; None if it shares them with a container."""
         mine = [self.cpus[cpu] for cpu in watched.cpus if cpu in self.cpus]
         if used is None or any(len(each["containers"]) > 1 for each in mine):
             return None
@@ -237,7 +237,7 @@ _NOTHING: answers.Shares = {
 
 
 def _shares(before: CPUTimes, after: CPUTimes, seconds: float) -> answers.Shares | None:
-    """Return what a CPU has spent its time on; None where no time has passed for it.
+    """Return what a CPU has spent its time on; None if no time has passed for it.
 
     Idle time is exact if ticks stop while a CPU idles (``get_idle_time`` in *fs/proc/stat.c*); the rest
     is counted by ticks, which see little of threads that sleep again before the next one. So what is not idle
@@ -321,7 +321,7 @@ def _span_of(seconds: float, before: Stalled | None, after: Stalled | None) -> S
 
 
 def _growth(seconds: float, before: float | None, after: float | None) -> float | None:
-    """Return how much a counter has grown a second; None where it is not known at both moments.
+    """Return how much a counter has grown a second; None if it is not known at both moments.
 
     A counter that went back was reset: the group was created again under the same name.
     """
@@ -334,7 +334,7 @@ def _per_second(span: Span[dict[int, int]], cpu: int) -> float | None:
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """Add up; None where one of them is not known, or there are none."""
+    """Add up; None if one of them is not known, or there are none."""
     listed = list(values)
     known = [each for each in listed if each is not None]
     return _rounded(sum(known)) if known and len(known) == len(listed) else None

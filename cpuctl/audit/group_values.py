@@ -37,7 +37,7 @@ from cpuctl.records import Record
 
 
 class PodsLimit(NamedTuple):
-    """What all pods of a node may take together; ``memory`` in bytes, None where it is not known."""
+    """What all pods of a node may take together; ``memory`` in bytes, None if it is not known."""
 
     milli_cpu: int
     memory: int | None
@@ -46,7 +46,7 @@ class PodsLimit(NamedTuple):
 class ValueRules(NamedTuple):
     """By what a kubelet writes cgroup values.
 
-    ``formula`` is None where the runtime is not known, ``room`` where the configuration is not;
+    ``formula`` is None if the runtime is not known, ``room`` where the configuration is not;
     ``qos_reserved``: the gate QOSReserved bounds the memory of QoS classes.
     """
 
@@ -85,7 +85,7 @@ _NO_BOUND = {1: ("-1",), 2: (str(_UNBOUNDED), "max")}
 
 
 class FileValue(Record):
-    """A file's text, None where there is no such file, and the texts it may have; none if unknown."""
+    """A file's text, None if there is no such file, and the texts it may have; none if unknown."""
 
     actual: str | None
     expected: tuple[str, ...] = ()
@@ -279,7 +279,7 @@ def _reserved(snapshot: NodeSnapshot, rules: ValueRules, qos: QosClass | None) -
 
 
 def _requests(snapshot: NodeSnapshot, rules: NodeRules, qos: QosClass, resource: str) -> Quantity | None:
-    """Add up what the running pods of a class request; None where pods are not known.
+    """Add up what the running pods of a class request; None if pods are not known.
 
     Nor is known whether a kubelet that writes what claims count as adds it to the sum of a class, too.
     """

@@ -28,7 +28,7 @@ class Page(Record):
     """One resource on a set of NUMA nodes, in bytes.
 
     ``had`` is what containers have at least of what they are ``promised``, ``had_at_most`` the same from
-    above; ``free`` is None where nothing is known of the kernel's free pages.
+    above; ``free`` is None if nothing is known of the kernel's free pages.
     """
 
     resource: str

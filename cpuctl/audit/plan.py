@@ -23,7 +23,7 @@ class ListChange(NamedTuple):
 
 
 class GroupChange(NamedTuple):
-    """What is to become of one group; ``first`` is the container's oldest process, None where none is."""
+    """What is to become of one group; ``first`` is the container's oldest process, None if none is."""
 
     path: str
     owner: Owner

@@ -49,7 +49,7 @@ from cpuctl.pods.rules import ASSIGNED_CPUSET
 
 
 class NodeContext(NamedTuple):
-    """What is known of a node before its files are looked at; ``pods`` is None where nobody named them.
+    """What is known of a node before its files are looked at; ``pods`` is None if they are not given.
 
     ``kubelet_roots`` are where the kubelet's directory may be, without the slash at their beginning.
     ``runtime`` are names of containers by their ids, as a container runtime told them.
@@ -130,7 +130,7 @@ def _snapshot_of_groups(
 
 
 def read_prepared(files: NodeFiles) -> PreparedClaims | None:
-    """Read what the driver for CPUs has prepared; None where it does not run on the node."""
+    """Read what the driver for CPUs has prepared; None if it does not run on the node."""
     found = prepared_claims_file(files.read)
     if found is None:
         return None
@@ -230,7 +230,7 @@ def read_downward_files(
 
 
 def _place(uid: str, ref: ResourceFieldRef) -> str:
-    """Name a file below the kubelet's directory, nothing where that would be somewhere else."""
+    """Name a file below the kubelet's directory, nothing if that would be somewhere else."""
     if "/" in uid or "/" in ref.volume or not _NOWHERE.isdisjoint((uid, ref.volume, *ref.name.split("/"))):
         return ""
     kind = PROJECTED_VOLUMES if ref.projected else DOWNWARD_API_VOLUMES
@@ -300,7 +300,7 @@ class _Homes:
         self._known: dict[str, str] = {}
 
     def of(self, path: str) -> str:
-        """Return the path of the container's group at or above a group; empty where there is none."""
+        """Return the path of the container's group at or above a group; empty if there is none."""
         if path not in self._known:
             self._known[path] = self._find(path) if len(path) <= _LONGEST_PATH else ""
         return self._known[path]

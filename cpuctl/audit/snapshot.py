@@ -58,7 +58,7 @@ class ContainerProcess(Record):
 
 
 class Interrupt(Record):
-    """An interrupt that something waits for; a set is None where the kernel does not tell.
+    """An interrupt that something waits for; a set is None if the kernel does not tell.
 
     ``fired`` counts since boot, on exclusive CPUs only.
     """
@@ -78,9 +78,9 @@ class Irqbalance(Record):
 
 
 class Interrupts(Record):
-    """All interrupts, and where new ones and unbound kernel work go; None where that is not known.
+    """All interrupts, and where new ones and unbound kernel work go; None if that is not known.
 
-    ``balancer`` is None where no irqbalance runs.
+    ``balancer`` is None if no irqbalance runs.
     """
 
     known: tuple[Interrupt, ...] = ()
@@ -93,7 +93,7 @@ class ConfiguredKubelet(NamedTuple):
     """What the kubelet is configured to keep to. ``lifts_quota``: exclusive CPUs have no CFS quota.
 
     ``policy`` and ``memory_policy`` are the configured policies of the CPU Manager and the Memory Manager,
-    empty where no configuration is known. ``tells_assigned``: containers can read ``assigned.cpuset``, and
+    empty if no configuration is known. ``tells_assigned``: containers can read ``assigned.cpuset``, and
     ``takes_assigned`` is its gate; ``delays``: CPUs are taken from a container after a delay (KEP-6122).
     ``untold`` says why nothing is known of the configuration that is there.
     """
@@ -111,7 +111,7 @@ class ConfiguredKubelet(NamedTuple):
 
 
 class KubeletState(NamedTuple):
-    """The kubelet's state files; None where there is none, or it is unusable: the problem says why.
+    """The kubelet's state files; None if there is none, or it is unusable: the problem says why.
 
     ``lost`` are the names of files that nobody can read, ``closed`` those that are there and could not be
     opened. ``own``: the node's own were looked for, not those that somebody named.
@@ -231,9 +231,9 @@ class NodeSnapshot(_Parts):
     ``pods`` are those that the API server knows, by UID; empty if unknown (``pods_known``).
     ``host_groups`` are the CPU sets of groups that are not the kubelet's and have a list of their own.
     ``others`` are the threads that belong to no container, ``downward_files`` where pods read their CPUs.
-    ``cpu_settings`` are those of systemd, None where nothing is known of them.
-    ``answers`` is what the kubelet says itself, None where it was not asked. ``prepared`` are the claims of
-    the driver for CPUs, None where no such driver runs.
+    ``cpu_settings`` are those of systemd, None if nothing is known of them.
+    ``answers`` is what the kubelet says itself, None if it was not asked. ``prepared`` are the claims of
+    the driver for CPUs, None if no such driver runs.
     """
 
     @cached_property

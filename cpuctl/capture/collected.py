@@ -85,10 +85,10 @@ class FileState(StrEnum):
 class KubeletFacts(NamedTuple):
     """What is known of the kubelet apart from its files.
 
-    ``flags`` are those of the running kubelet that concern its resource managers, None where none runs.
-    ``unit_flags`` are those that one that does not run would be started with, None where ``unit_files`` do
+    ``flags`` are those of the running kubelet that concern its resource managers, None if none runs.
+    ``unit_flags`` are those that one that does not run would be started with, None if ``unit_files`` do
     not tell; ``flags_gap`` says why some may be missing. ``other_flags`` are the names of all others.
-    Paths are the node's own. ``drop_ins_used`` is False where nothing tells whether the kubelet reads them,
+    Paths are the node's own. ``drop_ins_used`` is False if nothing tells whether the kubelet reads them,
     ``drop_ins_complete`` where some of them could not be recorded.
     """
 

@@ -56,12 +56,12 @@ class RecordedDropIns(Record):
 
 
 class RecordedKubelet(Record):
-    """Texts are empty where nothing is recorded; ``config`` is None then.
+    """Texts are empty if nothing is recorded; ``config`` is None then.
 
     ``config_problem`` says what is in its place: a pipe, a link that leads to nothing or out of the root.
     ``config_refused`` says that the kubelet has a configuration which could not be recorded, ``config_path``
     where the node has it, ``config_at`` where the recording does. ``flags`` are those of the running kubelet
-    or, where none ``runs``, those that its unit would start it with; None where neither is known.
+    or, where none ``runs``, those that its unit would start it with; None if neither is known.
     ``flags_gap`` says why some may be missing, ``other_flags`` names those without a value here,
     ``flag_files`` are the node's files that say so of one that does not run, ``flag_places`` the lines in
     them by the flag. A live one has its files where they are: ``config_path`` and ``config_directory``.

@@ -16,7 +16,7 @@ from cpuctl.records import replace
 
 
 def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: str) -> RecordedKubelet:
-    """Add what a manifest says of the kubelet of a recording, called *origin*: nothing where it is not ours.
+    """Add what a manifest says of the kubelet of a recording, called *origin*: nothing if it is not ours.
 
     Raise InputError, with the place in the manifest, for one that another version of cpuctl wrote, or an
     invalid one.
@@ -38,7 +38,7 @@ def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: s
 
 
 def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
-    """Yield what a recording lacks because it could not be read on the node; nothing where no capture is.
+    """Yield what a recording lacks because it could not be read on the node; nothing if no capture is.
 
     Raise InputError, with the place in the manifest, for one that another version of cpuctl wrote, or an
     invalid one.
@@ -51,7 +51,7 @@ def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
 
 
 def recorded_at(tree: Tree) -> str:
-    """Return when a node was recorded, empty where its recording does not say so in words that we know."""
+    """Return when a node was recorded, empty if its recording does not say so in words that we know."""
     text = tree.read(MANIFEST)
     if text is None or not _is_ours(text):
         return ""

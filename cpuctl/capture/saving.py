@@ -66,8 +66,8 @@ def save(
     Return where the replaced file is now if a *backup* is to be kept. *directory* is the descriptor of the
     directory, where one is open already.
 
-    Raise UsageError where *path* has come into being meanwhile, NodeAccessError where the system refuses:
-    then all is as before; NotRestoredError where that cannot be said.
+    Raise UsageError if *path* has come into being meanwhile, NodeAccessError if the system refuses:
+    then all is as before; NotRestoredError if that cannot be said.
     """
     check_target(path, replace=replace, directory=directory)
     way = _Way(replace, mode, backup)

@@ -78,7 +78,7 @@ class Applied(NamedTuple):
 
     @property
     def failure(self) -> LogEntry | None:
-        """The write that failed; None where all went well."""
+        """The write that failed; None if all went well."""
         return next((entry for entry in self.entries if entry.step is WriteResult.FAILED), None)
 
     @property
@@ -127,7 +127,7 @@ class Applier:
         return tuple(entries)
 
     def changed_by_others(self, change: ValueChange) -> str | None:
-        """Return what a file holds now in place of what we wrote; None where it is ours, or gone."""
+        """Return what a file holds now in place of what we wrote; None if it is ours, or gone."""
         found = self._value(change)
         return None if found is None or self._is(change.name, found, change.after) else found
 
@@ -233,7 +233,7 @@ class Applier:
         return LogEntry(step=WriteResult.NOT_RESTORED, change=change, problem=problem)
 
     def _value(self, change: ValueChange) -> str | None:
-        """Return what a file holds, None where its group has gone; raise OSError where only the file has."""
+        """Return what a file holds, None if its group has gone; raise OSError if only the file has."""
         found = self.files.read(change.group, change.name)
         if found is None and self.files.has(change.group):
             raise OSError(

@@ -35,7 +35,7 @@ class GroupFiles(NamedTuple):
     pause: Callable[[float], None]
 
     def read(self, group: str, name: str) -> str | None:
-        """Return a file's text without the newline at its end; None where there is no such file.
+        """Return a file's text without the newline at its end; None if there is no such file.
 
         Raise OSError with what else the kernel says.
         """
@@ -106,7 +106,7 @@ def _whole(descriptor: int) -> bytes:
 def locked(hierarchy: Path) -> Iterator[None]:
     """Lock a mounted hierarchy as long as this lasts; the kernel lets go of it when the process is killed.
 
-    Raise NodeAccessError where another cpuctl holds it.
+    Raise NodeAccessError if another cpuctl holds it.
     """
     try:
         handle = os.open(hierarchy, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -39,7 +39,7 @@ def is_interface_file(name: str) -> bool:
 
 
 class Hierarchies(Record):
-    """The roots of the hierarchies that matter here, as paths in a tree; empty where there is none."""
+    """The roots of the hierarchies that matter here, as paths in a tree; empty if there is none."""
 
     version: Literal[1, 2]
     cpuset: str
@@ -50,7 +50,7 @@ class Hierarchies(Record):
 
 
 def find_hierarchies(tree: Tree) -> Hierarchies | None:
-    """Find the mounts of a node; None where it has no control groups."""
+    """Find the mounts of a node; None if it has no control groups."""
     mounts = list(mount_points(tree.names(CGROUPS)))
     if mounts == [CGROUPS]:
         return Hierarchies(version=2, cpuset=CGROUPS, cpu=CGROUPS, memory=CGROUPS, hugetlb=CGROUPS)

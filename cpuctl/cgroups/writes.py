@@ -186,7 +186,7 @@ def _require_lists(groups: Mapping[str, Cgroup], desired: Iterable[DesiredGroup]
 
 
 class _Lists(NamedTuple):
-    """A group's own list, empty where it has none, and what is in force."""
+    """A group's own list, empty if it has none, and what is in force."""
 
     own: CPUSet
     effective: CPUSet

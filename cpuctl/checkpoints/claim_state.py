@@ -147,7 +147,7 @@ def read_claims_state(text: str, reader: StateReader) -> ClaimsStateFile | Unrea
 
 
 def old_form(document: Value, minor: int = _STRING_SINCE - 1) -> Format | None:
-    """Determine in which form a kubelet up to 1.*minor* finds the checksum right; None where in none.
+    """Determine in which form a kubelet up to 1.*minor* finds the checksum right; None if in none.
 
     *document* is decoded as ``V1_30``. 1.28 and later look at the form without handles, too.
     """

@@ -30,7 +30,7 @@ class Holder(NamedTuple):
 
 
 class HolderChange(Record, Generic[_Held]):
-    """What a holder had and has; None where there was no such holder, or is none any more."""
+    """What a holder had and has; None if there was no such holder, or is none any more."""
 
     holder: Holder
     before: _Held | None
@@ -56,7 +56,7 @@ class MemoryChange(HolderChange[Blocks]):
 
 
 class TableChange(Record):
-    """One number of the tables of a NUMA node, in bytes; None where the node or the resource is not there.
+    """One number of the tables of a NUMA node, in bytes; None if the node or the resource is not there.
 
     ``resource`` is empty for what is the node's own: how many assignments it has, and the nodes of its group.
     """

@@ -143,7 +143,7 @@ def inspect_embedded(text: str) -> Inspection:
 def readable_part(text: str, found: Inspection) -> Inspection | None:
     """Return what of a manager's file holds a state: what was *found*, or its copy for older kubelets.
 
-    The newest part may be wrong, the copy must be whole; None where neither is there.
+    The newest part may be wrong, the copy must be whole; None if neither is there.
     """
     if found.state is not None:
         return found

@@ -173,7 +173,7 @@ def _block_documents(assigned: _Assigned) -> dict[str, list[Value]]:
 def memory_state_of(document: Value) -> MemoryStateFile:
     """Turn a document into a state with all that it holds.
 
-    Raise InputError where it holds null for a NUMA node or a resource: no state, and no kubelet, has a place
+    Raise InputError if it holds null for a NUMA node or a resource: no state, and no kubelet, has a place
     for that. Raise it, too, for NUMA nodes with numbers that no machine has.
     """
     pods = document.get("podEntries") or {}

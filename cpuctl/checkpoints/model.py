@@ -98,7 +98,7 @@ class RecordedResources(Record):
 class RecordedPod(Record):
     """What a pod was given: resources by container, of the pod as a whole, and sizes of volumes in memory.
 
-    ``volume_limits`` (KEP-6030) are bytes by volume, None where the file has null.
+    ``volume_limits`` (KEP-6030) are bytes by volume, None if the file has null.
     """
 
     containers: Mapping[str, RecordedResources] = {}

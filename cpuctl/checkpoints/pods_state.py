@@ -4,7 +4,7 @@ Kubelets from 1.33 on keep them, for in-place resize (KEP-1287): what pods were 
 runtime has accepted.
 
 The format (``pkg/kubelet/allocation/state``) is a string of JSON and its checksum. Which fields a pod has
-grows with the release; the kubelet writes all that it knows, null where there is nothing.
+grows with the release; the kubelet writes all that it knows, null if there is nothing.
 """
 
 from __future__ import annotations

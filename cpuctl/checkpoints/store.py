@@ -48,7 +48,7 @@ class RunLock:
     def hold(self, shown: Path, root: Root, path: str) -> int:
         """Lock the directory *path* below *root* and return its descriptor; *shown* names it from then on.
 
-        Raise NodeAccessError where another cpuctl has it, or the system refuses, InputError where it cannot
+        Raise NodeAccessError if another cpuctl has it, or the system refuses, InputError if it cannot
         be used otherwise.
         """
         if shown in _held:
@@ -78,7 +78,7 @@ class NotSyncedError(NodeAccessError):
 def read_state_file(path: Path) -> bytes:
     """Read a state file.
 
-    Raise InputError for a link, for what is no file, and for one beyond reason, NodeAccessError where the
+    Raise InputError for a link, for what is no file, and for one beyond reason, NodeAccessError if the
     system does not allow it.
     """
     directory = _held.get(path.parent)
@@ -109,9 +109,9 @@ def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | No
     """Replace *old* with *new* and keep *old* as a backup next to it; return the backup's path.
 
     Mode, owner and extended attributes are kept. A kill at any point leaves the old file or the new one, with
-    the backup in place before the new one is. Raise NodeAccessError where the file is not *old* any more,
+    the backup in place before the new one is. Raise NodeAccessError if the file is not *old* any more,
     where another cpuctl is writing, and where the system refuses; nothing is changed then. Raise
-    NotSyncedError where the new file is in place and may not be on the disk. *now* is the time in the
+    NotSyncedError if the new file is in place and may not be on the disk. *now* is the time in the
     backup's name, in UTC.
     """
     with _locked(path) as directory:
@@ -136,8 +136,8 @@ def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | No
 def take_back(path: Path, backup: Path, old: bytes, new: bytes) -> None:
     """Move a backup to where it came from, which takes no room on a full disk.
 
-    Raise NodeAccessError where *path* is not *new*, or *backup* not *old*, and where the system refuses,
-    InputError where one of them is no file any more.
+    Raise NodeAccessError if *path* is not *new*, or *backup* not *old*, and where the system refuses,
+    InputError if one of them is no file any more.
     """
     with _locked(path) as directory:
         if _read(path.name, directory, str(path)) != new or _read(backup.name, directory, str(backup)) != old:

@@ -64,7 +64,7 @@ class Cursor(NamedTuple):
     # Members of a mapping
 
     def get(self, key: str) -> Cursor | None:
-        """Step to a member; None where it is absent or null, which Kubernetes does not tell apart."""
+        """Step to a member; None if it is absent or null, which Kubernetes does not tell apart."""
         value = self._mapping().get(key)
         return None if value is None else self._below(key, value)
 

@@ -82,7 +82,7 @@ class Document(Record):
         return self.placed.root(self.number)
 
     def line_of(self, path: Path) -> int | None:
-        """Return the line (from 1) of the key or item at *path*; None where the text holds no such path."""
+        """Return the line (from 1) of the key or item at *path*; None if the text holds no such path."""
         if not path:
             return self.line
         node = self._root

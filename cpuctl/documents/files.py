@@ -30,7 +30,7 @@ def read_input(name: str) -> bytes:
     """Return the whole content of a file, or of standard input for ``-``.
 
     A pipe that is named is waited for; a device that never ends is not read. Raise NodeAccessError where
-    permission is missing, InputError where it cannot be read otherwise or is too large.
+    permission is missing, InputError if it cannot be read otherwise or is too large.
     """
     try:
         data = _read_up_to(name, MAX_INPUT_BYTES + 1)

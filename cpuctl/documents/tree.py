@@ -108,7 +108,7 @@ class TreeBuilder:
     def open(self, container: Container, position: Position, anchor: str | None = None) -> None:
         """Begin a mapping or a list.
 
-        Raise TextError where a key is wanted, and beyond MAX_DEPTH levels.
+        Raise TextError if a key is wanted, and beyond MAX_DEPTH levels.
         """
         if self.wants_key:
             kind = "mapping" if isinstance(container, dict) else "list"

@@ -56,7 +56,7 @@ class YamlReader:
         self.last_wins = last_wins
 
     def __iter__(self) -> Iterator[TreeBuilder]:
-        """Yield every document as a finished builder; raise TextError where the text is not usable."""
+        """Yield every document as a finished builder; raise TextError if the text is not usable."""
         from yaml import (
             AliasEvent,
             CollectionEndEvent,
@@ -185,7 +185,7 @@ def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
 
 
 def _go_complaint(error: yaml.MarkedYAMLError) -> str:
-    """Say what Go's reader says, which is libyaml translated; nothing where that is not known.
+    """Say what Go's reader says, which is libyaml translated; nothing if that is not known.
 
     It counts lines from 0, except where the scanner complains, and passes over line 0.
     """

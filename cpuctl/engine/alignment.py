@@ -19,7 +19,7 @@ class Alignment(Record):
     """``core``: every core is used whole; the others: all CPUs lie in one such element.
 
     The mappings show the CPUs (masks) by element id, as the kubelet groups them. What is about uncore caches
-    is None where nothing is recorded of them.
+    is None if nothing is recorded of them.
     """
 
     core: bool
@@ -57,7 +57,7 @@ def _split(elements: Masks, cpus: int) -> dict[int, int]:
 def devices_aligned(topology: "CPUTopology", grants: Iterable["DeviceGrant"], cpus: CPUMask) -> bool | None:
     """Return whether one node is next to all devices and has all these CPUs (a mask, 0 for shared ones).
 
-    None where no plugin names a node.
+    None if no plugin names a node.
     """
     groups = [nodes for grant in grants for nodes in grant.by_nodes if nodes]
     if not groups:

@@ -70,7 +70,7 @@ class WhatIf(Protocol):
 class Node(Copied):
     """A started kubelet; ``fault`` is set once it hangs or crashes.
 
-    ``allocatable`` is what pods must fit into, None where that is not to be checked. ``server`` is the
+    ``allocatable`` is what pods must fit into, None if that is not to be checked. ``server`` is the
     API server that new pods come through, None if it is not asked. ``claims`` serves resource claims,
     None if none are known. ``active`` are the pods it takes for running, by UID. Clean-up is lazy as
     the kubelet's: what an inactive pod holds comes back when a manager next handles a request, and never
@@ -280,7 +280,7 @@ class Node(Copied):
         return self._admission_of(self.pod_rules.known(pod)).ask(container)
 
     def why_shared(self, pod: StoredPod, container: Container) -> str:
-        """Say why a container of a pod gets no CPUs of its own here; nothing where it does."""
+        """Say why a container of a pod gets no CPUs of its own here; nothing if it does."""
         candidate = self._candidate(self.pod_rules.known(pod))
         return self.cpu.why_shared(candidate, container, self.topology_manager.scope)
 
@@ -399,7 +399,7 @@ class Node(Copied):
     def _readmission(
         self, held: PodAllocation | None, verdict: Verdict, *, divided: bool
     ) -> Readmission | None:
-        """Return what becomes of what a pod held that came back; None where it kept all, or held nothing."""
+        """Return what becomes of what a pod held that came back; None if it kept all, or held nothing."""
         if held is None:
             return None
         anew = divided and self.topology_manager.scope == "pod" and not self.cpu.rules.restores_cpus

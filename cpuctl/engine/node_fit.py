@@ -128,7 +128,7 @@ def _hugepages(info: MachineInfo) -> dict[str, int]:
 def fit_verdict(
     pod: StoredPod, running: Iterable[StoredPod] | Usage, allocatable: Allocatable, *, pod_level: bool
 ) -> Rejected | Undetermined | None:
-    """Say what comes of a pod that does not fit, None where it does.
+    """Say what comes of a pod that does not fit, None if it does.
 
     For a critical pod a kubelet ends others to make room (``pkg/kubelet/preemption``).
     """

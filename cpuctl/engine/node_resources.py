@@ -143,7 +143,7 @@ def _by_node(config: KubeletConfiguration) -> dict[int, dict[str, Quantity]]:
 def memory_balances(
     config: KubeletConfiguration, reserved: Mapping[str, Quantity]
 ) -> Iterator[MemoryBalance]:
-    """Compare ``reservedMemory`` with what is kept from pods; nothing where no manager looks at either."""
+    """Compare ``reservedMemory`` with what is kept from pods; nothing if no manager looks at either."""
     if config.memory_manager_policy != "Static" and not config.reserved_memory:
         return
     sums = {"memory": _ZERO} | total_by_resource(config.reserved_memory)
@@ -152,5 +152,5 @@ def memory_balances(
 
 
 def reservations_of_node(info: MachineInfo, config: KubeletConfiguration) -> ReservationSummary:
-    """Work out what a configuration keeps from pods; raise GoError where the kubelet cannot."""
+    """Work out what a configuration keeps from pods; raise GoError if the kubelet cannot."""
     return summarize(info, config, node_reservations(info, config), node_capacity(info))

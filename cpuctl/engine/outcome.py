@@ -97,7 +97,7 @@ class Rejected(Record):
     """The kubelet refuses the pod, with its reason and message; what was allocated before stays taken.
 
     ``reason`` is a ``RejectionReason``, a ``ResizeReason``, ``PodLevelResourcesNotSupported`` or, where the
-    node is too small, ``OutOf`` and the resource's name. ``container`` is empty where the pod as a whole is
+    node is too small, ``OutOf`` and the resource's name. ``container`` is empty if the pod as a whole is
     refused. ``details`` are the amounts behind the message: CPUs, bytes or devices, and CPU in milli where
     the node is too small.
     """

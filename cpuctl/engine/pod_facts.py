@@ -46,7 +46,7 @@ class NodeOfPods(NamedTuple):
     """The node and the rules that pods are looked at by; ``static`` names managers with a static policy.
 
     ``scope`` and ``policy`` are the Topology Manager's, ``none`` where it does nothing.
-    ``memory`` in bytes and ``allocatable`` by resource are None where the node is not known.
+    ``memory`` in bytes and ``allocatable`` by resource are None if the node is not known.
     """
 
     rules: PodRules = PodRules()

@@ -103,7 +103,7 @@ Claims = Callable[[Container], Amounts]
 
 
 def empty_pool(containers: Iterable[Container], claims: Claims, budget: Amounts) -> str:
-    """Say in the kubelet's words that a pod's pool would be empty; nothing where all is well.
+    """Say in the kubelet's words that a pod's pool would be empty; nothing if all is well.
 
     *budget* is what the pod has. CPUs are counted under the name ``cpus``.
     """

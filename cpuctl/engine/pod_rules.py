@@ -103,7 +103,7 @@ def tells_allocated(gates: FeatureGates) -> bool:
 
 
 def pod_level_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
-    """Return how a kubelet rejects pod-level resources that it has switched off; None where it does not.
+    """Return how a kubelet rejects pod-level resources that it has switched off; None if it does not.
 
     Rule: kubelet v1.36 ``pkg/kubelet/lifecycle`` (``isPodLevelResourcesSupported``).
     """
@@ -115,7 +115,7 @@ def pod_level_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
 
 
 def sidecar_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
-    """Return how a kubelet rejects a sidecar while SidecarContainers is off; None where it does not.
+    """Return how a kubelet rejects a sidecar while SidecarContainers is off; None if it does not.
 
     Rule: ``pkg/kubelet/lifecycle/predicate.go`` of 1.28 to 1.32.
     """

@@ -53,7 +53,7 @@ class Provider(Protocol):
     ) -> None:
         """Release everything that is not held by one of these containers, by pod UID.
 
-        *gone* are the pods that may hold such things, by their UIDs; None where all are to be looked through.
+        *gone* are the pods that may hold such things, by their UIDs; None if all are to be looked through.
         """
 
     def remove_container(self, uid: str, container: str) -> None:
@@ -79,7 +79,7 @@ class ClaimSource(Protocol):
         """Let drivers prepare the claims of a pod that the kubelet has admitted."""
 
     def problem(self, uid: str) -> str:
-        """Say why a pod does not start although its claims are allocated; empty where nothing keeps it."""
+        """Say why a pod does not start although its claims are allocated; empty if nothing keeps it."""
 
     def release(self, uid: str) -> None:
         """Take back what a pod has that has gone."""

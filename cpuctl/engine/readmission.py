@@ -47,7 +47,7 @@ class Readmission(Record):
 
 
 def pod_allocation_of(cpu: CPUManagerState, memory: MemoryManagerState, uid: str) -> PodAllocation | None:
-    """Return what a pod holds as a whole; None where it holds nothing so."""
+    """Return what a pod holds as a whole; None if it holds nothing so."""
     cpus, blocks = cpu.pod_entries.get(uid, 0), memory.pod_blocks.get(uid, ())
     if not cpus and not blocks:
         return None

@@ -42,7 +42,7 @@ class Effects(NamedTuple):
     """Differences that change an answer when each is taken the other way alone.
 
     ``shown_by_start``: whether, or with which words, the kubelet starts on the node's state files;
-    ``shown_by_pods``: what becomes of a pod. ``pods`` is None where there are none.
+    ``shown_by_pods``: what becomes of a pod. ``pods`` is None if there are none.
     """
 
     pods: tuple[PodEffect, ...] | None

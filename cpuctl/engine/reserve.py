@@ -56,7 +56,7 @@ class CPUChoice(NamedTuple):
 def choose_reserved(topology: CPUTopology, request: CPUReserve) -> CPUChoice:
     """Choose CPUs, those near CPU 0 first: the kernel's own work tends to be there.
 
-    Raise ValueError where there are not as many, or none would be left.
+    Raise ValueError if there are not as many, or none would be left.
     """
     chosen = 0
     for inside, count in _regions(topology, request):
@@ -148,7 +148,7 @@ def split_memory(
     """Split *total* bytes over nodes that have *available* bytes; nodes that give nothing are left out.
 
     Parts are whole MiB but for one. *node* names the node for ``ONE_NODE``; without it the lowest that has
-    the room gives all. Raise ValueError where there is not enough room, or no such node.
+    the room gives all. Raise ValueError if there is not enough room, or no such node.
     """
     if total > sum(available.values()):
         raise ValueError(
@@ -309,7 +309,7 @@ def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> Memo
 
 
 def _unsplittable(kept: Quantity) -> str:
-    """Say why no reservation can equal an amount, nothing where one can."""
+    """Say why no reservation can equal an amount, nothing if one can."""
     if kept.sign <= 0:
         none = "no memory is reserved, but the Static policy requires some"
         return f"{none}: set {MEMORY_SETTINGS}"

@@ -92,7 +92,7 @@ def start_node(
 ) -> StartResult:
     """Start the managers on a machine without state files; *fit* makes pods fit into the node, too.
 
-    *devices* are those that device plugins have registered, None where that is not known.
+    *devices* are those that device plugins have registered, None if that is not known.
     """
     started = check_start(info, kubelet)
     return (

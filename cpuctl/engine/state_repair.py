@@ -131,7 +131,7 @@ class _Search:
                 yield uid, cpus - kept
 
     def _found(self, held: CPUHolder, lost: CPUSet) -> CPUSet | None:
-        """Take as many free CPUs, near what is kept; None where they are too few.
+        """Take as many free CPUs, near what is kept; None if they are too few.
 
         Threads of cores that the holder has already come first, then what the kubelet would take.
         """

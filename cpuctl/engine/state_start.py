@@ -30,7 +30,7 @@ class StateStart(Record):
     """How a start ends; ``refusals`` is what stands against each file by itself.
 
     ``managers`` is how far it comes without files, ``node`` has taken them over, as far as that goes: it is
-    None where the kubelet ends before it opens any.
+    None if the kubelet ends before it opens any.
     """
 
     outcome: Started | NotStarted
@@ -51,7 +51,7 @@ def start_on(
 
     Where nobody says which release the kubelet is, it is the one that is assumed that is told to start or
     not: where another one would come to another end on the same files, nothing is. *fit* makes pods fit into
-    the node, *devices* are those that device plugins have registered, None where that is not known.
+    the node, *devices* are those that device plugins have registered, None if that is not known.
     """
     managers = start_managers(info, kubelet)
     if not isinstance(managers, Started):
@@ -91,7 +91,7 @@ def _refusals(
 
 
 def _refused(name: str, error: str, failure: LoadFailure, root: str) -> NotStarted | None:
-    """Say how a kubelet ends over a file that it cannot load; None where it does not."""
+    """Say how a kubelet ends over a file that it cannot load; None if it does not."""
     from cpuctl.checkpoints.reader import kubelet_refusal
 
     if failure == "crashes":

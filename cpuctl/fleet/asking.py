@@ -59,7 +59,7 @@ class Question(Protocol):
         """Return the question with other names for these files, where they are elsewhere."""
 
     def __call__(self, recording: Recording) -> Row:
-        """Ask one node; raise CpuctlError where it cannot be read."""
+        """Ask one node; raise CpuctlError if it cannot be read."""
 
 
 class KubeletFiles:

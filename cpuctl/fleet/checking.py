@@ -116,7 +116,7 @@ class NodeChecker(KubeletFiles):
         return content_digest(sorted(self._pods.items()))
 
     def __call__(self, recording: Recording) -> CheckedNode:
-        """Read a recording and check it; raise CpuctlError where it cannot be used."""
+        """Read a recording and check it; raise CpuctlError if it cannot be used."""
         name, source, sources = recording.name, recording.source, Sources()
         found = list(self._found(load_machine(source, Sources()), source, name, sources))
         starts = [each.start for each in found if each.start is not None]

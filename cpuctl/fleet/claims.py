@@ -39,7 +39,7 @@ _Pool: TypeAlias = tuple[str, str]
 
 
 class ServedClaims(NamedTuple):
-    """What an admitted pod has for its claims: CPUs by its names for them, None where they are not known.
+    """What an admitted pod has for its claims: CPUs by its names for them, None if they are not known.
 
     ``problem`` is why it does not start.
     """
@@ -51,7 +51,7 @@ class ServedClaims(NamedTuple):
 class ClaimFit(NamedTuple):
     """The scheduler's verdict on a pod's claims on a node: why it cannot place the pod, or the node's score.
 
-    ``load`` is the pod with what its claims count as, None where they do not. ``preference`` is more for
+    ``load`` is the pod with what its claims count as, None if they do not. ``preference`` is more for
     alternatives that come first.
     """
 
@@ -169,7 +169,7 @@ def _preference(claims: NodeClaims, pod: Pod) -> int:
 
 
 def served(node: Node, pod: Pod) -> ServedClaims | None:
-    """Return what a pod has for its claims on a node; None where it has none."""
+    """Return what a pod has for its claims on a node; None if it has none."""
     known = node.claims.pods.get(pod.uid) if isinstance(node.claims, NodeClaims) else None
     if known is None or not known.claims:
         return None
@@ -195,7 +195,7 @@ def _pool(each: DRAObject) -> _Pool | None:
 
 
 def _slice_node(each: DRAObject) -> str:
-    """Name the node that a slice is for; empty where it is for several."""
+    """Name the node that a slice is for; empty if it is for several."""
     return each.at.required("spec").optional("nodeName", Cursor.text, "")
 
 

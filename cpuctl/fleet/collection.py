@@ -51,7 +51,7 @@ class Collection(NamedTuple):
 def collect(names: Sequence[str]) -> Collection:
     """Find what *names* stand for: paths, directories, patterns, ``@FILE`` or ``-`` for a list of these.
 
-    Raise UsageError where nothing is named, and InputError for a name that stands for nothing.
+    Raise UsageError if nothing is named, and InputError for a name that stands for nothing.
     """
     if not names:
         hint = (

@@ -74,7 +74,7 @@ class NodeLister(KubeletFiles):
         return f"list {self._asks_kubelet(name)}"
 
     def __call__(self, recording: Recording) -> ListedNode:
-        """Read a recording and start its kubelet; raise CpuctlError where it cannot be used."""
+        """Read a recording and start its kubelet; raise CpuctlError if it cannot be used."""
         name, source, sources = recording.name, recording.source, Sources()
         inputs = PlanningInputs(machine=source, kubelet=self._inputs_of(name))
         try:
@@ -266,7 +266,7 @@ def _compared(here: Placements | None, there: Placements | None) -> GroupPlaceme
 
 
 def placements(inputs: PlanningInputs, given: GivenPods) -> Placements | None:
-    """Plan pods on a fresh node, and return by pod what becomes of it; nothing where no kubelet starts.
+    """Plan pods on a fresh node, and return by pod what becomes of it; nothing if no kubelet starts.
 
     None means that it is unknown whether it would. Raise InputError for pods that cannot be planned.
     """

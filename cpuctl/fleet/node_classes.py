@@ -203,7 +203,7 @@ class ClassTopologies:
         )
 
     def _published(self, node_class: NodeClass, publisher: Publisher = _EXPORTER) -> NodeTopology | None:
-        """Return what an exporter publishes of nodes as they are; None where it crashes, or none is known."""
+        """Return what an exporter publishes of nodes as they are; None if it crashes, or none is known."""
         if not node_class.starts:
             return None
         kubelet = self._kubelet_of(node_class)

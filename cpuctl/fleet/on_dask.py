@@ -41,7 +41,7 @@ _PATIENCE = 10
 """Seconds until a scheduler answers, and a worker is there."""
 
 _Answers = list["list[Row] | None"]
-"""Of each recording of a task the answers; None where the worker does not see the same file."""
+"""Of each recording of a task the answers; None if the worker does not see the same file."""
 
 
 class _Task(NamedTuple):
@@ -206,7 +206,7 @@ class _Handing:
 
 
 def _sent(recording: Recording) -> bytes:
-    """Return what is in a recording; nothing where it cannot be read any more, which is said here."""
+    """Return what is in a recording; nothing if it cannot be read any more, which is said here."""
     try:
         return Path(recording.source).read_bytes()
     except OSError:

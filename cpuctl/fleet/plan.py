@@ -63,7 +63,7 @@ class Fitting(NamedTuple):
 class Placed(NamedTuple):
     """The outcome for a pod; if no kubelet decides on it, the message says why.
 
-    There is no message where it is sent to a node of which no kubelet is known. ``plugin`` is None where the
+    There is no message where it is sent to a node of which no kubelet is known. ``plugin`` is None if the
     scheduler has none.
     """
 

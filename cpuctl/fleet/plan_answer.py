@@ -93,7 +93,7 @@ def fleet_plan_document(
 ) -> answers.FleetPlan:
     """Plan *given* pods on the nodes that *rows* survey, and put what becomes of them into one document.
 
-    Raise UsageError for nodes that there are not, InputError where no node can be planned on.
+    Raise UsageError for nodes that there are not, InputError if no node can be planned on.
     """
     rows = rows or nodes_alone(cluster)
     inputs.check({row["node"] for row in rows})

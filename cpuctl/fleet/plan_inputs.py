@@ -41,9 +41,9 @@ class FleetPlanInputs(NamedTuple):
 
     ``drained`` nodes are left out and their pods come first, those in ``without`` are left out. ``rounds`` is
     how many times over the pods are planned, None for once, without an end of its own. ``plugin`` is how the
-    scheduler's plugin is set up, None where it has none; ``topologies`` the objects that it reads.
+    scheduler's plugin is set up, None if it has none; ``topologies`` the objects that it reads.
     ``driver_arguments`` are the flags of the driver for CPUs, which are one fleet's.
-    ``policy`` decides in the kubelets' place, None where these do.
+    ``policy`` decides in the kubelets' place, None if these do.
     """
 
     kubelet: KubeletInputs
@@ -178,7 +178,7 @@ class Coming(NamedTuple):
 def given_pods(inputs: FleetPlanInputs, sources: Sources) -> GivenPods:
     """Read the pods that are to be planned.
 
-    Raise UsageError where there are none, InputError for what cannot be read.
+    Raise UsageError if there are none, InputError for what cannot be read.
     """
     return load_pods(inputs.filenames, inputs.templates, sources, needed=not inputs.drained)
 
@@ -376,7 +376,7 @@ def topology_doubts(nodes: Sequence[PlannedNode], cluster: Cluster) -> Iterator[
 def first_kubelet(nodes: Sequence[PlannedNode], inputs: FleetInputs) -> Kubelet:
     """Return the kubelet of the first node that has one: manifests are read as in its release.
 
-    Raise InputError where there is none. Without any recording it is what the options tell.
+    Raise InputError if there is none. Without any recording it is what the options tell.
     """
     if nodes and not any(node["source"] for node in nodes):
         return load_kubelet(inputs.kubelet, Sources(), machine=None).kubelet

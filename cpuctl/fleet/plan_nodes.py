@@ -43,7 +43,7 @@ _FEW_KEPT = 8
 class FleetInputs(NamedTuple):
     """The settings of all kubelets, their devices, and by node the running pods: None if unknown.
 
-    ``driver`` are the flags of the driver for CPUs where pods have resource claims, None where none has.
+    ``driver`` are the flags of the driver for CPUs where pods have resource claims, None if none has.
     ``releases`` are those that Nodes tell, by their names, for recordings that do not tell theirs. With
     ``by_name``, nodes differ where names and UIDs of their pods do: kubelets do not go by these, fingerprints
     and lists of devices in use do.
@@ -73,7 +73,7 @@ class NodeReader:
         self._read: dict[tuple[str, str], Planning] = {}
 
     def __call__(self, recording: Recording) -> Planning:
-        """Read one node; raise CpuctlError where it cannot be used."""
+        """Read one node; raise CpuctlError if it cannot be used."""
         inputs, name = self._inputs, recording.name
         planning = self._as_recorded(recording, inputs.releases.get(name, ""))
         if inputs.running is None:
@@ -132,7 +132,7 @@ class NodeSurveyor(KubeletFiles):
         return f"survey {self._kubelet} {inputs.devices} {inputs.by_name} {release} {known}{driver}"
 
     def __call__(self, recording: Recording) -> PlannedNode:
-        """Read a recording and start its kubelet; raise CpuctlError where it cannot be used."""
+        """Read a recording and start its kubelet; raise CpuctlError if it cannot be used."""
         try:
             planning = self._reader(recording)
         except ConfigRefusedError as refused:

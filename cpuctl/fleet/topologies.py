@@ -37,7 +37,7 @@ class TopologyPublisher(KubeletFiles):
         return f"publish {name} {self._asks_kubelet(name)} {self._publisher}"
 
     def __call__(self, recording: Recording) -> PublishedNode:
-        """Read a recording and start its kubelet; raise CpuctlError where nothing is published there."""
+        """Read a recording and start its kubelet; raise CpuctlError if nothing is published there."""
         name, source = recording.name, recording.source
         planning = read_planning(
             PlanningInputs(machine=source, kubelet=self._inputs_of(name)), pods_needed=False

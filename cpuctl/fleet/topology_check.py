@@ -179,7 +179,7 @@ class PublishedNodes(NamedTuple):
     def compare(self, kubelet: KubeletInputs, source: str, name: str) -> Compared:
         """Start the kubelet of a recording, and compare what an exporter there would publish.
 
-        Raise CpuctlError where the recording cannot be used.
+        Raise CpuctlError if the recording cannot be used.
         """
         published = self.topologies.get(name)
         if published is None:
@@ -219,7 +219,7 @@ def _amounts_known(node: Node, initial: StartingState) -> bool:
 
 
 def _unknown_pods(now: NodeTopology, node: Node, initial: StartingState, devices: Collection[str]) -> str:
-    """Say why not all pods are known that the fingerprint covers; empty where they are."""
+    """Say why not all pods are known that the fingerprint covers; empty if they are."""
     if now.fingerprint is None or (now.fingerprint_method is FingerprintMethod.ALL and not initial.known):
         return "the running pods are unknown (--pods FILE)"
     if now.fingerprint_method is FingerprintMethod.EXCLUSIVE:

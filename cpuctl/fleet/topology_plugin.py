@@ -93,7 +93,7 @@ class PluginView(NamedTuple):
 
     @property
     def crash(self) -> str:
-        """How the filter ends the scheduler, on whichever node; empty where it does not."""
+        """How the filter ends the scheduler, on whichever node; empty if it does not."""
         return next((refusal.message for refusal, _ in self.filtered if refusal.crash), "")
 
 
@@ -182,7 +182,7 @@ def _of(container: str, request: TopologyRequest) -> dict[str, int]:
 def why_passed(
     verdict: Verdict, request: TopologyRequest, topology: NodeTopology | None, now: NodeTopology | None
 ) -> str:
-    """Say why the plugin lets a pod through that the kubelet rejects; empty where that is no rejection."""
+    """Say why the plugin lets a pod through that the kubelet rejects; empty if that is no rejection."""
     if not isinstance(verdict, Rejected):
         return ""
     if topology is None:

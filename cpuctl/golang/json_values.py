@@ -130,7 +130,7 @@ class _BrokenError(Exception):
 
 
 def syntax_complaint(text: str) -> str:
-    """Return Go's complaint, nothing where the text is JSON."""
+    """Return Go's complaint, nothing if the text is JSON."""
     try:
         _Scanner(text).run()
     except _BrokenError as broken:

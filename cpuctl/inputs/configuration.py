@@ -82,7 +82,7 @@ class Arguments(Record):
     released: bool = True
 
     def read(self, version: KubeletVersion, sources: Sources) -> KubeletFlags:
-        """Read all flags as a kubelet of a release does; raise ConfigRefusedError where it would end."""
+        """Read all flags as a kubelet of a release does; raise ConfigRefusedError if it would end."""
         from cpuctl.kubelet.flags.kubelet_flags import KubeletFlags
 
         if not self.own and not self.given and not self.others:
@@ -125,7 +125,7 @@ def _noted(refused: list[ConfigRefusedError]) -> Iterator[None]:
 
 
 class KubeletSetup(Record):
-    """Everything that was read: the main file's text and name (None where there is none), and the flags.
+    """Everything that was read: the main file's text and name (None if there is none), and the flags.
 
     ``beside`` is the directory on the node to which relative paths of the main file belong, ``overrides``
     what is put on top of everything as flags would be, ``places`` where the main file's fields stand in
@@ -204,7 +204,7 @@ def configuration_text(
 ) -> tuple[tuple[bytes | str, str] | None, str]:
     """Return the main file's text and name, and the directory that relative paths in it belong to.
 
-    *data* is what is in the file of that *name* where it was read already. Raise CpuctlError where the node
+    *data* is what is in the file of that *name* where it was read already. Raise CpuctlError if the node
     has one that cannot be read.
     """
     from cpuctl.documents.files import STDIN, read_input, source_name

@@ -165,7 +165,7 @@ def driver_beside(
 
 
 def _published_settings(dra: Iterable[DRAObject], node: str, machine: Machine) -> DriverSettings | None:
-    """Return how the driver is set up whose slices for the node are given; None where there are none."""
+    """Return how the driver is set up whose slices for the node are given; None if there are none."""
     from cpuctl.dra.driver import DRIVER
     from cpuctl.dra.published import published_settings
     from cpuctl.dra.reading import decode_slices

@@ -287,7 +287,7 @@ def _found_cgroup_version(machine: MachineSource | None) -> Literal[1, 2] | None
 def load_known_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSource) -> LoadedKubelet:
     """Read the kubelet's settings, as other commands do.
 
-    Raise UsageError where neither the command line nor the recording names its release, and no kubelet is
+    Raise UsageError if neither the command line nor the recording names its release, and no kubelet is
     installed on the live host.
     """
     try:

@@ -47,7 +47,7 @@ def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -
 
 
 def load_devices(name: str, sources: Sources, *, info: MachineInfo | None = None) -> DeviceInventory | None:
-    """Read what device plugins have on the node; None where no file is named: that is not known then.
+    """Read what device plugins have on the node; None if no file is named: that is not known then.
 
     Warn where the file leaves something open, or names NUMA nodes that the machine does not have.
     """
@@ -131,7 +131,7 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
 
 
 def load_memory(text: str, sources: Sources) -> int | None:
-    """Read the memory of a node of which nothing else is known, in bytes; None where nothing is said.
+    """Read the memory of a node of which nothing else is known, in bytes; None if nothing is said.
 
     Raise UsageError for what is no amount, and for nothing.
     """

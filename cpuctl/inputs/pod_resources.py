@@ -47,7 +47,7 @@ def load_pod_resources(
 
 
 def refuse_own_socket(name: str, machine: str) -> None:
-    """Raise UsageError where a recording's kubelet is to be asked."""
+    """Raise UsageError if a recording's kubelet is to be asked."""
     if name == OWN_SOCKET and machine != LIVE_MACHINE:
         hint = "use a file with the response of the node's kubelet"
         raise UsageError("a recording has no running kubelet", where=option_names.POD_RESOURCES, hint=hint)

@@ -136,7 +136,7 @@ def load_pods(
 ) -> GivenPods:
     """Read manifests and templates, in the order given, without any default; pods without UID get one.
 
-    Objects that make no pods are named in *sources*. Raise UsageError where there are no pods although they
+    Objects that make no pods are named in *sources*. Raise UsageError if there are no pods although they
     are *needed* for the *purpose*, InputError for two pods of one UID.
     """
     from cpuctl.pods.identity import with_uids
@@ -299,7 +299,7 @@ def rules_of_pods(kubelet: Kubelet) -> PodRules:
 
 
 def load_usage(name: str, sources: Sources) -> dict[str, int] | None:
-    """Read the memory that pods use, in bytes by full name; None where it is not given."""
+    """Read the memory that pods use, in bytes by full name; None if it is not given."""
     from cpuctl.documents.files import read_input, source_name
     from cpuctl.pods.reading.usage import decode_usage
 
@@ -326,7 +326,7 @@ def choose_pod(
 ) -> PodChoice:
     """Find the pod that ``NAME``, ``NAMESPACE/NAME``, ``NAMESPACE/NAME/CONTAINER`` or a UID means.
 
-    Pods that come are looked at first. Raise UsageError where there is none or more than one, and for one of
+    Pods that come are looked at first. Raise UsageError if there is none or more than one, and for one of
     those that have *ended*.
     """
     name, container = _split(text)

@@ -51,7 +51,7 @@ class Sources:
         self.unrecorded |= others.unrecorded
 
     def origin(self, name: str) -> Origin | None:
-        """Return where an input came from; None where it is not among them."""
+        """Return where an input came from; None if it is not among them."""
         found = self.entries.get(name)
         return found["from"] if found else None
 

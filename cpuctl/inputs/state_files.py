@@ -94,7 +94,7 @@ class StatePlace(Record):
 def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateInput, ...]:
     """Read what *name* names or, where it is empty, the files of the machine; there may be none.
 
-    Raise InputError for a file that is no state file, UsageError where nothing says which files are meant.
+    Raise InputError for a file that is no state file, UsageError if nothing says which files are meant.
     """
     if place.read is not None:
         found = place.read

@@ -37,7 +37,7 @@ ARCHIVED_WHY = (
 
 
 class OptionHistory(Record):
-    """The minor release in which an option came to each stage; None where it has not got there."""
+    """The minor release in which an option came to each stage; None if it has not got there."""
 
     alpha: int
     beta: int | None = None
@@ -122,7 +122,7 @@ def parse_scale_delay(text: str, gates: FeatureGates) -> int:
 
 
 def refuse_gated_options(options: Mapping[str, str], gates: FeatureGates) -> None:
-    """Raise SettingError where options are given, of whatever policy, and the gate of them all is off.
+    """Raise SettingError if options are given, of whatever policy, and the gate of them all is off.
 
     Rule: ``cmd/kubelet/app/server.go``, which looks before any manager is made.
     """
@@ -141,7 +141,7 @@ def refuse_options_of_none_policy(options: Mapping[str, str]) -> None:
 
 
 def check_align_by_socket(options: CPUPolicyOptions, topology_policy: str) -> None:
-    """Raise SettingError where ``align-by-socket`` meets the topology policy ``single-numa-node``."""
+    """Raise SettingError if ``align-by-socket`` meets the topology policy ``single-numa-node``."""
     if options.align_by_socket and topology_policy == "single-numa-node":
         raise SettingError(
             "Topolgy manager single-numa-node policy is incompatible with CPUManager"
@@ -152,7 +152,7 @@ def check_align_by_socket(options: CPUPolicyOptions, topology_policy: str) -> No
 
 
 def check_sockets_for_alignment(options: CPUPolicyOptions, *, sockets: int, numa_nodes: int) -> None:
-    """Raise SettingError where ``align-by-socket`` meets a machine with more sockets than NUMA nodes."""
+    """Raise SettingError if ``align-by-socket`` meets a machine with more sockets than NUMA nodes."""
     if options.align_by_socket and sockets > numa_nodes:
         raise SettingError(
             "Align by socket is not compatible with hardware where number of sockets are more than"
@@ -231,7 +231,7 @@ def parse_topology_options(options: Mapping[str, str], gates: FeatureGates) -> T
 
 
 def refuse_gated_topology_options(options: Mapping[str, str], gates: FeatureGates) -> None:
-    """Raise SettingError where options are given, whatever the policy, and the gate of them all is off.
+    """Raise SettingError if options are given, whatever the policy, and the gate of them all is off.
 
     Rule: ``cmd/kubelet/app/server.go``.
     """

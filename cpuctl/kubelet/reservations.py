@@ -53,7 +53,7 @@ class Threshold(Record):
     share: float = 0.0
 
     def of(self, capacity: Quantity | None) -> Quantity | None:
-        """Resolve against a capacity; None where a share is taken of a capacity that is not known."""
+        """Resolve against a capacity; None if a share is taken of a capacity that is not known."""
         if self.amount is not None:
             return self.amount
         if capacity is None:
@@ -187,7 +187,7 @@ class Reservations(Record):
 
 
 def listed_cpus(config: KubeletConfiguration, online: CPUSet) -> CPUSet | None:
-    """Read ``reservedSystemCPUs`` on a node whose CPUs are *online*; None where it is not set.
+    """Read ``reservedSystemCPUs`` on a node whose CPUs are *online*; None if it is not set.
 
     Raise SettingError, in the kubelet's words, for what is no CPU list and for CPUs that are not online.
     """

@@ -35,7 +35,7 @@ class CounterFiles:
         self._most = _room_for_files()
 
     def read(self, path: str, *, keep: bool = True) -> bytes | None:
-        """Return what a file holds now; None where there is none, or it may not be read."""
+        """Return what a file holds now; None if there is none, or it may not be read."""
         self.replaced.discard(path)
         handle = self._open.get(path)
         if handle is None:

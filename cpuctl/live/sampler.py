@@ -43,7 +43,7 @@ _SHARE, _ALL = 64, 1 << 22
 
 
 class WatchedContainer(NamedTuple):
-    """A container with exclusive CPUs; ``path`` is its group's, empty where it has none that is known.
+    """A container with exclusive CPUs; ``path`` is its group's, empty if it has none that is known.
 
     ``below`` are the groups below its own, ``above`` is its pod's.
     """
@@ -73,7 +73,7 @@ class Watched(NamedTuple):
 
 
 class GroupCounts(NamedTuple):
-    """What a container's group has used since it was made; times in seconds, None where nothing tells.
+    """What a container's group has used since it was made; times in seconds, None if nothing tells.
 
     ``periods`` are those in which it was throttled, ``throttled`` is for how long: its own or its pod's,
     whichever is more.
@@ -94,9 +94,9 @@ class Span(NamedTuple, Generic[T]):
 
 
 class Window(NamedTuple):
-    """All that was read at two moments; a span is None where the kernel does not tell, or only once yet.
+    """All that was read at two moments; a span is None if the kernel does not tell, or only once yet.
 
-    Groups and threads are by the paths of containers' groups. ``foreign`` is None where no process can be
+    Groups and threads are by the paths of containers' groups. ``foreign`` is None if no process can be
     seen. ``at`` is the moment of the clock at which the CPUs' times were read: the first of all, and on a
     busy node long before the last.
     """
@@ -130,7 +130,7 @@ class _Track(Generic[T]):
 
     @property
     def span(self) -> Span[T] | None:
-        """What lies between the two; None where there are not two, or no time between them."""
+        """What lies between the two; None if there are not two, or no time between them."""
         if self._before is None or self._after is None or self._after[0] <= self._before[0]:
             return None
         return Span(self._after[0] - self._before[0], self._before[1], self._after[1])

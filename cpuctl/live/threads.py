@@ -44,7 +44,7 @@ def read_thread(files: CounterFiles, tid: int) -> ThreadCounts | None:
 
 
 def group_threads(files: CounterFiles, directories: Iterable[str], version: int) -> list[int] | None:
-    """List the threads of some control groups; None where none of the groups tells."""
+    """List the threads of some control groups; None if none of the groups tells."""
     name, found_any = "cgroup.threads" if version == 2 else "tasks", False
     tids: list[int] = []
     for directory in directories:
@@ -119,7 +119,7 @@ class ForeignThreads:
     def look(self, now: float, holders: Mapping[int, frozenset[str]]) -> list[ForeignThread] | None:
         """Return the threads that have run where they do not belong since they were last looked at.
 
-        *holders* are the paths of the groups that may run on each exclusive CPU. None where no process can be
+        *holders* are the paths of the groups that may run on each exclusive CPU. None if no process can be
         seen; the first look only remembers.
         """
         pids = {int(name) for name in self._files.names("proc") if name.isdigit()}

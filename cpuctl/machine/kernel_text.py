@@ -118,7 +118,7 @@ def parse_distances(text: str) -> tuple[int, ...]:
 
 
 class MemoryTotals(Record):
-    """The two lines of a ``meminfo`` that describe the hardware, in bytes; None where absent."""
+    """The two lines of a ``meminfo`` that describe the hardware, in bytes; None if absent."""
 
     total: int | None
     free: int | None

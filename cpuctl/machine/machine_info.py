@@ -32,7 +32,7 @@ class InfoCore(Record):
 class InfoNode(Record):
     """One NUMA node entry; ``hugepages`` counts pages by page size in KiB.
 
-    ``memory_known`` is False where nothing is recorded of the node's memory; what it has is not known then.
+    ``memory_known`` is False if nothing is recorded of the node's memory; what it has is not known then.
     ``distances`` are the kernel's relative figures, 10 to the node itself, in the order of its own nodes.
     """
 
@@ -47,8 +47,8 @@ class InfoNode(Record):
 class MachineInfo(Record):
     """The node entries and the three totals that cAdvisor counts separately.
 
-    ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None where it is not known;
-    ``memory_bytes`` is 0 where it is not, and ``hugepages_known`` False where those of some node are not.
+    ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None if it is not known;
+    ``memory_bytes`` is 0 where it is not, and ``hugepages_known`` False if those of some node are not.
     ``caches_known`` is False if it is not known which CPUs share caches: none reported is not none there,
     ``cores_known`` where of no CPU both core and package are.
     """

@@ -30,12 +30,12 @@ MAX_CACHE_USES = 128 * MAX_CPUS
 MachineFinding: TypeAlias = Diagnostic[str]
 """What is unusual about a machine; its location is the kernel's file, as a path from the root.
 
-Files that every CPU or node has are one name with an asterisk; it is empty where no kernel's files were read.
+Files that every CPU or node has are one name with an asterisk; it is empty if no kernel's files were read.
 """
 
 
 class CPU(NamedTuple):
-    """One online logical CPU and the ids the kernel gives it; None where nothing was recorded.
+    """One online logical CPU and the ids the kernel gives it; None if nothing was recorded.
 
     ``core_id``, ``die_id`` and ``cluster_id`` are unique only inside their parent, if at all: cores
     are distinguished by ``siblings``. ``package_id`` is -1 if the kernel does not know the socket;
@@ -59,7 +59,7 @@ class CPU(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """One cache and the online CPUs that share it; ``size_bytes`` is None where not recorded.
+    """One cache and the online CPUs that share it; ``size_bytes`` is None if not recorded.
 
     Where no file says which CPUs share it, or the kernel's map is empty (``sharing_known`` is False), it is
     only known who lists the cache. A ``level`` that was not recorded is None. ``complete`` is False where
@@ -135,8 +135,8 @@ class Machine(Record):
     (``reserved_hugepages``: those that are free on some node, and some process has reserved),
     ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. Without ``cores_known``, CPUs stand alone only
     because nothing is recorded of their siblings. ``caches_known`` and ``hugepages_known`` are
-    False where nothing is recorded of caches, or of who shares those of level 3, or of the huge pages of some
-    NUMA node: none known is not none there. ``numa_known`` is False where no NUMA node is recorded and
+    False if nothing is recorded of caches, or of who shares those of level 3, or of the huge pages of some
+    NUMA node: none known is not none there. ``numa_known`` is False if no NUMA node is recorded and
     nothing says that there is none. ``findings`` say what is unusual.
     """
 
@@ -223,7 +223,7 @@ class Machine(Record):
 
     @cached_property
     def socket_of(self) -> Mapping[int, int | None]:
-        """The socket of every CPU: its package id; None where the kernel names neither id nor package.
+        """The socket of every CPU: its package id; None if the kernel names neither id nor package.
 
         Packages without an id (-1, or no file) are numbered after the known ids, by lowest CPU.
         """
@@ -247,7 +247,7 @@ class Machine(Record):
 
     @cached_property
     def l3_groups(self) -> tuple[CPUSet, ...]:
-        """The CPU sets that share a level-3 cache, by lowest CPU; empty where the kernel names none."""
+        """The CPU sets that share a level-3 cache, by lowest CPU; empty if the kernel names none."""
         groups = {cache.cpus for cache in self.caches if cache.level == 3 and cache.sharing_known}
         return tuple(sorted(groups, key=lambda group: group.lowest))
 

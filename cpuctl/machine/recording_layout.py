@@ -56,7 +56,7 @@ IRQBALANCE_FILES = ("etc/default/irqbalance", "etc/sysconfig/irqbalance")
 
 
 def prepared_claims_file(read: Callable[[str], str | None]) -> tuple[str, str] | None:
-    """Return path and text of the driver's file in a tree that *read* reads; None where it has none."""
+    """Return path and text of the driver's file in a tree that *read* reads; None if it has none."""
     return next(((path, text) for path in CDI_FILES if (text := read(path)) is not None), None)
 
 

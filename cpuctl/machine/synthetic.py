@@ -36,7 +36,7 @@ _L3_BYTES = 32 << 20
 
 
 def described_layout(description: Description) -> Layout:
-    """Divide all CPUs as described, offline ones included; raise ValueError where figures do not divide."""
+    """Divide all CPUs as described, offline ones included; raise ValueError if figures do not divide."""
     groups = description.groups
     figures = description.figures
     l3_count = description.l3_count
@@ -62,7 +62,7 @@ def sleeping_siblings(layout: Layout) -> CPUSet:
 
 
 def kind_of_cpus(description: Description, letter: str) -> CPUSet | None:
-    """Return the CPUs of performance or efficiency cores; None where the figures do not tell them apart."""
+    """Return the CPUs of performance or efficiency cores; None if the figures do not tell them apart."""
     return cpus_of_kind(description.figures, description.arrangement, letter) or None
 
 
@@ -73,7 +73,7 @@ def _explicit_cores(groups: Mapping[int, CPUSet], cpus: int) -> tuple[CPUSet, ..
 
 
 def build_machine(description: Description) -> Machine:
-    """Build the machine; raise ValueError where the parts of the description contradict each other."""
+    """Build the machine; raise ValueError if the parts of the description contradict each other."""
     numbered = CPUSet((1 << description.figures.cpus) - 1)
     _require_known_cpus(description, numbered)
     present = numbered - description.cpus.get("absent", CPUSet())
@@ -292,7 +292,7 @@ def _figures(machine: Machine) -> Iterator[tuple[Figures, bool]]:
 
 
 def _kinds_of_cores(machine: Machine) -> tuple[CoreKind, ...]:
-    """Count the cores of a socket by kind; nothing where sockets differ."""
+    """Count the cores of a socket by kind; nothing if sockets differ."""
     performance, efficiency = machine.performance_cpus or CPUSet(), machine.efficiency_cpus or CPUSet()
     letters = {
         core: PERFORMANCE if core <= performance else EFFICIENCY if core <= efficiency else PLAIN

@@ -101,7 +101,7 @@ class Layout(Record):
 def regular_layout(figures: Figures, arrangement: Arrangement, *, l3_groups: int) -> Layout:
     """Divide the cores evenly into sockets, NUMA nodes and *l3_groups* (in all), each kind of core evenly.
 
-    Raise ValueError where the figures do not divide.
+    Raise ValueError if the figures do not divide.
     """
     sockets, nodes = figures.sockets, figures.nodes
     if nodes and nodes % sockets and sockets % nodes and not arrangement.across:
@@ -241,7 +241,7 @@ def write_cpus(cpus: CPUSet) -> str:
 def parse_groups(text: str) -> dict[int, CPUSet]:
     """Read CPU lists parted by slashes, ``0-3/4-7/252:``, by the number before the colon or by position.
 
-    ``none`` is no group at all. Raise ValueError where numbers do not ascend or a CPU is named twice.
+    ``none`` is no group at all. Raise ValueError if numbers do not ascend or a CPU is named twice.
     """
     groups: dict[int, CPUSet] = {}
     claimed, last = CPUSet(), -1

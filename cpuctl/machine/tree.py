@@ -21,13 +21,13 @@ class Tree(Protocol):
     """What a reader needs from a file tree; a missing path is a valid answer, not an error."""
 
     def read(self, path: str) -> str | None:
-        """Return the whole text of a regular file, or None where there is none.
+        """Return the whole text of a regular file, or None if there is none.
 
         Raise InputError for a pipe, socket or device, and for a link that leads out of the tree.
         """
 
     def names(self, path: str) -> Sequence[str]:
-        """Return the sorted names in a directory (links included), empty where there is none."""
+        """Return the sorted names in a directory (links included), empty if there is none."""
 
     def in_the_way(self, path: str) -> str:
         """Describe what is at a path instead of a readable file: a directory or a dangling link."""
@@ -40,7 +40,7 @@ class DirectoryTree:
         self._root = Root(root)
 
     def read(self, path: str) -> str | None:
-        """Return the text of a file; raise CpuctlError where it exists and cannot be read."""
+        """Return the text of a file; raise CpuctlError if it exists and cannot be read."""
         try:
             data = self._root.read(path, MAX_FILE_BYTES)
         except OSError as error:
@@ -52,7 +52,7 @@ class DirectoryTree:
         return data.decode(errors="replace")
 
     def names(self, path: str) -> Sequence[str]:
-        """Return the names in a directory; raise CpuctlError where it exists and cannot be listed."""
+        """Return the names in a directory; raise CpuctlError if it exists and cannot be listed."""
         try:
             return sorted(self._root.names(path) or ())
         except OSError as error:

@@ -199,7 +199,7 @@ def json_object(line: str) -> dict[str, Any] | None:
 
 
 def object_name(reference: object) -> str:
-    """Return ``namespace/name`` or the name of what an object refers to, empty where it names nothing."""
+    """Return ``namespace/name`` or the name of what an object refers to, empty if it names nothing."""
     if not isinstance(reference, dict) or not isinstance(name := reference.get("name"), str):
         return ""
     namespace = reference.get("namespace")

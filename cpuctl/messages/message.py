@@ -64,7 +64,7 @@ class Text(NamedTuple):
 
     @property
     def releases(self) -> str:
-        """The kubelets that print it, empty where all do that cpuctl knows."""
+        """The kubelets that print it, empty if all do that cpuctl knows."""
         if (self.since, self.until) == (OLDEST, NEWEST):
             return ""
         if self.since == self.until:

@@ -29,7 +29,7 @@ _CONTAINER = re.compile(r'\bcontainerName="(?P<name>[a-z0-9-]+)"')
 class Recognized(NamedTuple):
     """A message that was found: ``values`` are what stands for its placeholders, ``found`` is its text.
 
-    ``pod`` is ``namespace/name`` or a name, empty where the line names none, as is ``container``.
+    ``pod`` is ``namespace/name`` or a name, empty if the line names none, as is ``container``.
     """
 
     message: Message

@@ -37,7 +37,7 @@ class PlannedPod(NamedTuple):
 
 
 class CarriedPlan(NamedTuple):
-    """What a plan says: ``pool`` is what is left once all its pods are there, None where it says no CPUs.
+    """What a plan says: ``pool`` is what is left once all its pods are there, None if it says no CPUs.
 
     ``nodes`` are the CPUs of each NUMA node of the machine that it was made for.
     """

@@ -126,7 +126,7 @@ class MessageReader:
 
 
 def _taken(buffer: bytearray, header_length: int, length: int) -> bytes | None:
-    """Take the first frame away, and return what stands behind its head; None where it is not whole yet."""
+    """Take the first frame away, and return what stands behind its head; None if it is not whole yet."""
     end = header_length + length
     if len(buffer) < end:
         return None

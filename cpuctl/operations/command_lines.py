@@ -192,7 +192,7 @@ def audit_command(inputs: NodeInputs) -> str:
 def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> Callable[[str], str]:
     """Return what adds the options that were given to the command of ours that a fix proposes.
 
-    *released* is False where neither these nor the node tell the kubelet's release.
+    *released* is False if neither these nor the node tell the kubelet's release.
     """
 
     def spelt_out(proposed: re.Match[str]) -> str:

@@ -36,8 +36,8 @@ _POLICY = "policy="
 class Side(NamedTuple):
     """One of two kubelets: the settings that make it, and its plan, or why it cannot load its configuration.
 
-    ``fragmentation`` is how scattered free CPUs are afterwards, None where that says nothing. ``explain`` is
-    the command that explains the first rejected pod, empty where none could ask for the side's settings.
+    ``fragmentation`` is how scattered free CPUs are afterwards, None if that says nothing. ``explain`` is
+    the command that explains the first rejected pod, empty if none could ask for the side's settings.
     """
 
     settings: str
@@ -103,7 +103,7 @@ def compare_unloaded(
 def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersion) -> list[str] | None:
     """Name the differences between two releases that the pods show, each tried alone.
 
-    None where there are too many pods to try.
+    None if there are too many pods to try.
     """
     from cpuctl.engine.explain.known_defects import MOST_PODS, noticed
     from cpuctl.engine.release_effects import effects_of
@@ -230,7 +230,7 @@ def _explain(planner: Planner, asked: _Asked, plan: Plan) -> str:
 
 
 def _flags(patch: Settings, kubelet: Kubelet) -> list[str] | None:
-    """Write settings as flags of the kubelet that has them; None where one has no flag that sets it alone."""
+    """Write settings as flags of the kubelet that has them; None if one has no flag that sets it alone."""
     config = kubelet.config
     options = {
         "cpuManagerPolicyOptions": config.cpu_manager_policy_options,

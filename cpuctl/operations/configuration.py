@@ -180,7 +180,7 @@ def compare_versions(
 ) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome], Kubelet | None]:
     """Compare with another release: the differences, whether each of the two would start, and the other.
 
-    Both start on *states*, files of the node. The other is None where it cannot load the configuration.
+    Both start on *states*, files of the node. The other is None if it cannot load the configuration.
     """
     kubelet, configuration = loaded.kubelet, loaded.configuration
     uses_drop_ins = loaded.setup.drop_ins is not None

@@ -48,7 +48,7 @@ def defragment(
 ) -> Defragmentation | NotStarted:
     """Search on the node as its kubelet left it; return why the kubelet does not start where it does not.
 
-    Raise UsageError where nothing is known of the node's pods, for several pods, and where no pod is given
+    Raise UsageError if nothing is known of the node's pods, for several pods, and where no pod is given
     though no CPUs are anybody's own.
     """
     if len(planning.incoming) > 1:

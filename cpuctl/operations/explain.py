@@ -54,7 +54,7 @@ class Explained(Record):
 def choose_explained(planning: Planning, text: str = "") -> PodChoice | None:
     """Find the pod that *text* names, without one the pod that was rejected last, where events are given.
 
-    None where neither is said. Raise UsageError where there is no such pod, or more than one.
+    None if neither is said. Raise UsageError if there is no such pod, or more than one.
     """
     from cpuctl.inputs.pods import choose_pod
 
@@ -121,7 +121,7 @@ def _pending_resize(planning: Planning, uid: str) -> Pending | None:
 def _last_rejected(planning: Planning) -> PodChoice:
     """Return the pod that was rejected last among those that come.
 
-    Raise UsageError where events tell of others only: what these ask for does not stand in events.
+    Raise UsageError if events tell of others only: what these ask for does not stand in events.
     """
     from cpuctl.inputs.pods import PodChoice, few_names
 

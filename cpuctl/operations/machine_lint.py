@@ -41,7 +41,7 @@ class MachineSetting(NamedTuple):
 def kubevirt_context(
     documents: Iterable[Document], quotas: Sequence[ResourceQuota]
 ) -> KubeVirtContext | None:
-    """Collect what decides on virtual machines; None where there are none.
+    """Collect what decides on virtual machines; None if there are none.
 
     Raise InputError for what cannot be read of it.
     """

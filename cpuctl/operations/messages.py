@@ -55,7 +55,7 @@ def find_messages(lines: Iterable[str]) -> MessageSearch:
 
 
 def named_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
-    """Return the first pod that a message names and *pods* hold; nothing where there is none."""
+    """Return the first pod that a message names and *pods* hold; nothing if there is none."""
     known = {name: pod.full_name for pod in pods for name in (pod.name, pod.full_name)}
     named = (found.recognized.pod for found in search.found.values())
     return next((known[name] for name in named if name in known), "")

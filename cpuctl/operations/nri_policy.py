@@ -81,7 +81,7 @@ class StateFile:
         return lock
 
     def read(self) -> tuple[dict[StateFileName, str], dict[ContainerKey, str]]:
-        """Return the texts of the kubelet's files, and who holds what; nothing where there is no file yet.
+        """Return the texts of the kubelet's files, and who holds what; nothing if there is no file yet.
 
         Raise InputError for a file that is none of ours, UsageError for what cannot be replaced as a whole.
         """
@@ -135,7 +135,7 @@ def _parsed(document: Any) -> tuple[dict[StateFileName, str], dict[ContainerKey,
 def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
     """Start a node whose policy gives CPUs away, with what it held before.
 
-    Raise InputError where a kubelet with these settings would not start, UsageError for an unknown policy.
+    Raise InputError if a kubelet with these settings would not start, UsageError for an unknown policy.
     """
     from cpuctl.engine.node import Node
     from cpuctl.engine.start import why_not_started

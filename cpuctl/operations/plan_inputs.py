@@ -51,7 +51,7 @@ class PlanningInputs(Record):
     """What is planned, and with what: names of files and amounts as a command line has them.
 
     ``events`` is a file about rejected pods, which are kept although they have ended.
-    ``include_completed`` is None where a command has no such option.
+    ``include_completed`` is None if a command has no such option.
     """
 
     filenames: Sequence[str] = ()
@@ -79,7 +79,7 @@ class Planning(Record):
     """What the inputs name: ``incoming`` are the pods that come, in their order.
 
     ``server`` is the API server that they come through, None if it is not asked. ``claims`` serves resource
-    claims, None where no pod has any. ``policy`` decides in the kubelet's place, to see what would come of
+    claims, None if no pod has any. ``policy`` decides in the kubelet's place, to see what would come of
     it. ``governing`` is what has been given with pods: LimitRanges, ResourceQuotas, and the objects that
     decide on claims.
     """
@@ -162,7 +162,7 @@ def read_planning(inputs: PlanningInputs, *, pods_needed: bool, sources: Sources
     """Read everything.
 
     Where it is all from goes to *sources*, which tell it also where the kubelet cannot load its configuration
-    (ConfigRefusedError). Raise UsageError where no pods are named although they are needed.
+    (ConfigRefusedError). Raise UsageError if no pods are named although they are needed.
     """
     refuse_stdin_twice(
         inputs.machine,
@@ -181,7 +181,7 @@ def read_planning(inputs: PlanningInputs, *, pods_needed: bool, sources: Sources
 def read_pods(inputs: PlanningInputs, sources: Sources, *, needed: bool) -> tuple[GivenPods, PastPods]:
     """Read the pods that come, without those that have ended, and what distinguishes them.
 
-    Raise UsageError where there are none although they are *needed*.
+    Raise UsageError if there are none although they are *needed*.
     """
     given = load_pods(inputs.filenames, inputs.templates, sources, needed=needed)
     rejections = load_rejections(inputs.events, sources)
@@ -256,7 +256,7 @@ def _claims(planning: Planning, given: GivenPods) -> NodeClaims | None:
 
 
 def claims_of(node: Node) -> NodeClaims | None:
-    """Return what serves claims on a node, as the engine does not know it; None where no pod has any."""
+    """Return what serves claims on a node, as the engine does not know it; None if no pod has any."""
     if node.claims is None:
         return None
 
@@ -367,7 +367,7 @@ def _names_beyond(pods: Iterable[Pod], kept: Sequence[Pod]) -> Iterator[str]:
 
 
 def _warn_of_ended(ended: Sequence[str], sources: Sources, option: str, *, all_ended: bool) -> None:
-    """Say which pods are left out; raise UsageError where these are all, and some are needed."""
+    """Say which pods are left out; raise UsageError if these are all, and some are needed."""
     from cpuctl.phrases import few
 
     if all_ended:

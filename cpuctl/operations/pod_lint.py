@@ -64,7 +64,7 @@ class LintInputs(NamedTuple):
 
 
 class LintSetting(NamedTuple):
-    """What the inputs name: ``trial`` is an empty node, None where no ``machine`` is named."""
+    """What the inputs name: ``trial`` is an empty node, None if no ``machine`` is named."""
 
     rules: LintRules
     kubelet: KubeletView
@@ -393,7 +393,7 @@ def _machine_trial(machine: MachineSource, kubelet: Kubelet) -> TrialNode | None
 
 
 def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, progress: Progress) -> LintRun:
-    """Look at all manifests that are named; raise InputError where there is nothing to look at."""
+    """Look at all manifests that are named; raise InputError if there is nothing to look at."""
     from cpuctl.documents.files import source_name
     from cpuctl.phrases import few
     from cpuctl.pods.reading.manifest_files import find_manifest_files

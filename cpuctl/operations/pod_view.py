@@ -42,7 +42,7 @@ class PodViewInputs(NamedTuple):
 
 
 class NodeView(Record):
-    """What the inputs name. ``formula`` is None where the containers' runtime is not known."""
+    """What the inputs name. ``formula`` is None if the containers' runtime is not known."""
 
     node: NodeOfPods
     kubelet: Kubelet
@@ -58,7 +58,7 @@ class NodeView(Record):
 
 
 class ShownPods(Record):
-    """Pods, quotas with what is used in the end, the order of eviction; None where no usage is known."""
+    """Pods, quotas with what is used in the end, the order of eviction; None if no usage is known."""
 
     pods: Sequence[PodFacts]
     limit_ranges: Sequence[LimitRange] = ()

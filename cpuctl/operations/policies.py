@@ -31,7 +31,7 @@ class ChosenPolicy(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The Python text that it is in; empty where there is none."""
+        """The Python text that it is in; empty if there is none."""
         return str(self.worker.ask(Question("text")).get("text", ""))
 
     def attach(self, node: Node, source: MachineSource, kubelet: Kubelet) -> None:
@@ -42,7 +42,7 @@ class ChosenPolicy(NamedTuple):
 
 
 class KnownPolicy(NamedTuple):
-    """A policy that has a name; ``description`` is None where it cannot be loaded, and ``error`` says why."""
+    """A policy that has a name; ``description`` is None if it cannot be loaded, and ``error`` says why."""
 
     plugin: Plugin
     description: Description | None
@@ -65,7 +65,7 @@ def write_start(name: str, *, force: bool) -> str:
     """Write a commented start for a policy, and return where.
 
     Raise UsageError for a file that is there, unless *force* permits to replace it, or that is called
-    otherwise than Python's are; NodeAccessError where it cannot be written.
+    otherwise than Python's are; NodeAccessError if it cannot be written.
     """
     from importlib.resources import files
 
@@ -83,7 +83,7 @@ def write_start(name: str, *, force: bool) -> str:
 def choose_policy(text: str) -> ChosenPolicy:
     """Find the policy that *text* names, and load it in its own process.
 
-    Raise UsageError for one that there is not, or for its options, PolicyError where it cannot be loaded.
+    Raise UsageError for one that there is not, or for its options, PolicyError if it cannot be loaded.
     """
     return load_policy(find(text))
 

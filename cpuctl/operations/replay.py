@@ -41,7 +41,7 @@ class TimelineInputs(Record):
 def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
     """Read a timeline, and name in *sources* what is not recorded about its releases.
 
-    Raise UsageError where none is named.
+    Raise UsageError if none is named.
     """
     timeline = _cut(_load(inputs, sources), inputs.until)
     if inputs.skips_api_server:

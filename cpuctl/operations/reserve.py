@@ -40,7 +40,7 @@ def memory_of_node(info: MachineInfo, node: int) -> MemoryReserve:
 
 
 def performance_cpus(machine: Machine) -> tuple[CPUSet, str]:
-    """Return the CPUs to be chosen last, and what is doubtful about them, empty where nothing is."""
+    """Return the CPUs to be chosen last, and what is doubtful about them, empty if nothing is."""
     kinds = machine.core_kinds
     if not (kinds.efficiency and kinds.performance):
         return CPUSet(), "this machine does not distinguish performance cores"

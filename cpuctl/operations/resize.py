@@ -85,7 +85,7 @@ def _resized(
 def _decided(node: Node, requests: Sequence[PodResize], path: ResizePath) -> Sequence[RetriedResize]:
     """Decide about requests.
 
-    Raise UsageError where a policy would have to choose CPUs that follow: its steps have nothing of that.
+    Raise UsageError if a policy would have to choose CPUs that follow: its steps have nothing of that.
     """
     from cpuctl.engine.resize.pending import resize_all
 
@@ -111,7 +111,7 @@ class GateOptions:
         self._asked: dict[frozenset[tuple[str, str]], Mapping[str, tuple[str, bool]]] = {}
 
     def options(self, uid: str) -> dict[str, str]:
-        """Return gates by the option that takes them, with those that were given; empty where none lacks."""
+        """Return gates by the option that takes them, with those that were given; empty if none lacks."""
         found: dict[str, str] = {}
         needs: Mapping[str, tuple[str, bool]] = self._lacking
         done = set()
@@ -191,7 +191,7 @@ def _with_options(
 def resize_running(started: StartedNode, wanted: Pod) -> Resizes:
     """Give a pod that runs, and that has all it asks for, the resources of *wanted*.
 
-    Raise UsageError where none of its UID runs.
+    Raise UsageError if none of its UID runs.
     """
     from cpuctl.engine.resize.running import PodResize, RunningPod
     from cpuctl.engine.resize.semantics import Semantics
@@ -215,9 +215,9 @@ def resize_running(started: StartedNode, wanted: Pod) -> Resizes:
 
 
 def pending_resize(planning: Planning, uid: str) -> Pending | None:
-    """Decide about the resize that is pending of a pod that runs; None where there is none.
+    """Decide about the resize that is pending of a pod that runs; None if there is none.
 
-    Raise UsageError where a policy would have to choose CPUs that follow.
+    Raise UsageError if a policy would have to choose CPUs that follow.
     """
     from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.semantics import Semantics

@@ -46,7 +46,7 @@ class RunningNode(Record):
     """A node and the pods that run on it, with the release's gates.
 
     ``never_stored``: what the API server says of pods that it does not store, by UID. ``server`` has
-    taken the others; None where nobody asks it. ``outside``: of pods that the kubelet does not admit or of
+    taken the others; None if nobody asks it. ``outside``: of pods that the kubelet does not admit or of
     which that cannot be said, by UID, a sentence.
     """
 
@@ -261,7 +261,7 @@ def edited(spec: Pod, wanted: Pod) -> Pod:
 class NewAmounts(Record):
     """One ``--set``: the pod's (and container's) name, and amounts by resource as (request, limit).
 
-    An amount is None where nothing is said of that side, and both are the same where one is given for both.
+    An amount is None if nothing is said of that side, and both are the same where one is given for both.
     """
 
     name: str

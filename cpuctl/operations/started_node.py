@@ -85,14 +85,14 @@ class StartedNode(Copied):
         return admission
 
     def find(self, name: str) -> StoredPod:
-        """Return the pod of this name or UID that runs; raise UsageError where there is none."""
+        """Return the pod of this name or UID that runs; raise UsageError if there is none."""
         from cpuctl.inputs.pods import choose_pod
 
         running = self.running
         return running[choose_pod(name, running, ()).place]
 
     def remove(self, name: str) -> None:
-        """Let a pod be deleted; raise UsageError where none of this name or UID runs."""
+        """Let a pod be deleted; raise UsageError if none of this name or UID runs."""
         gone = self.find(name)
         self.node.remove(gone.uid)
         if self.node.server is not None:

@@ -26,7 +26,7 @@ def changing(directory: str = "", *, in_place: bool = False) -> Iterator[RunLock
     """Keep other cpuctl out of what a run changes, from before it reads anything to its last check.
 
     That is the *directory* that files are written into, and what the run itself holds where it writes
-    *in_place*; None for a run that changes nothing. Raise NodeAccessError where another cpuctl is at work.
+    *in_place*; None for a run that changes nothing. Raise NodeAccessError if another cpuctl is at work.
     """
     if not (directory or in_place):
         yield None
@@ -61,7 +61,7 @@ def save_states(
     """Write state files, by their name, into a directory; *force* permits to replace what is there.
 
     Return what was written, each with the backup of what it replaced. Where one cannot be written all is as
-    before; raise NotRestoredError where that cannot be said, UsageError for what is no directory.
+    before; raise NotRestoredError if that cannot be said, UsageError for what is no directory.
     """
     from cpuctl.capture.saving import check_target, save
     from cpuctl.checkpoints.store import RunLock

@@ -37,7 +37,7 @@ _QOS_GROUPS = {QosClass.BURSTABLE: "burstable", QosClass.BEST_EFFORT: "bestEffor
 class TopNode(NamedTuple):
     """Who has which CPUs of a node; ``owners`` are those of the watched containers, in their order.
 
-    ``pool`` and ``reserved`` are None where nothing tells them, ``policy`` is empty then.
+    ``pool`` and ``reserved`` are None if nothing tells them, ``policy`` is empty then.
     """
 
     machine: Machine
@@ -78,7 +78,7 @@ class RunningNode:
         self._sampler = Sampler(self._files, self.top.watched, clock, thorough=thorough)
 
     def take(self) -> Window | None:
-        """Read the counters; None where there is nothing to compare them with yet.
+        """Read the counters; None if there is nothing to compare them with yet.
 
         Where CPUs have gone offline or come online, the kubelet's state has changed, or the group of a
         container has gone, the CPUs' owners are looked for before. Raise InputError for what no kernel says

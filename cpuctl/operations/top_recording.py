@@ -60,7 +60,7 @@ class Recorder:
     def write(self, document: Top) -> None:
         """Write one moment, so that a reader sees it at once; nothing once the file is ``full``.
 
-        Raise NodeAccessError where the system refuses.
+        Raise NodeAccessError if the system refuses.
         """
         if self.full:
             return
@@ -75,7 +75,7 @@ class Recorder:
         self._put(data)
 
     def close(self) -> None:
-        """End the file; raise NodeAccessError where the system refuses even that.
+        """End the file; raise NodeAccessError if the system refuses even that.
 
         Where it has refused to take a moment, the file stays as it is: one with an end looks whole.
         """

@@ -121,7 +121,7 @@ def publish(
 ) -> Published:
     """Make the object of a started node; *names* are namespaces and names of pods, by UID.
 
-    Raise InputError where the exporter crashes, and publishes nothing.
+    Raise InputError if the exporter crashes, and publishes nothing.
     """
     writer = _Writer(machine, kubelet, settled(node), publisher, names or {})
     attributes, annotations = writer.fingerprint()

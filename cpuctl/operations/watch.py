@@ -81,7 +81,7 @@ class Look(NamedTuple):
 class Observation(NamedTuple):
     """What is to be reported now: changes, a look where there was one, or why there was none, and remarks.
 
-    ``failure`` is why the node could not be looked at, empty where that was reported already.
+    ``failure`` is why the node could not be looked at, empty if that was reported already.
     """
 
     changes: tuple[Change, ...] = ()
@@ -128,7 +128,7 @@ class Watch:
         self._retry = math.inf
 
     def begin(self) -> Observation:
-        """Look at the node for the first time; raise CpuctlError where that is not possible at all."""
+        """Look at the node for the first time; raise CpuctlError if that is not possible at all."""
         started = time.process_time()
         look = look_at(self._inputs)
         self._texts = _checksums(look)

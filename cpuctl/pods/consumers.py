@@ -30,7 +30,7 @@ class ConsumedAmount(NamedTuple):
     """One amount that a reader takes from a pod; ``error`` is what it says where it finds none.
 
     ``amount`` is None with an error, and where it is the node's allocatable that is not known. ``container``
-    is empty where the pod as a whole is meant; ``text`` is how the downward API writes it (divisor 1).
+    is empty if the pod as a whole is meant; ``text`` is how the downward API writes it (divisor 1).
     """
 
     reader: Literal["scheduler", "HPA", "VPA", "cluster autoscaler", "downward API"]

@@ -23,7 +23,7 @@ _NO_LIMIT = "0, as no limit is set"
 class DownwardContext(Record):
     """The kubelet 1.*minor* that tells, and its node.
 
-    ``allocatable`` is None where the node is not known. ``assigned`` are the CPUs of containers, as a list,
+    ``allocatable`` is None if the node is not known. ``assigned`` are the CPUs of containers, as a list,
     empty for those that share; one that is not in it is not decided on.
     """
 
@@ -33,7 +33,7 @@ class DownwardContext(Record):
 
 
 class DownwardValue(Record):
-    """What is read, and by which rule: an ``amount`` and its ``text``, both None where that is not known.
+    """What is read, and by which rule: an ``amount`` and its ``text``, both None if that is not known.
 
     With an ``error``, in the kubelet's words, the container does not start: of a file, no container does.
     """

@@ -57,7 +57,7 @@ class Container(Record):
     """One container; its name is unique in the pod.
 
     ``restarts`` names the resources whose change restarts it (``resizePolicy``). ``restart_policy`` is its
-    own, empty where that of the pod decides.
+    own, empty if that of the pod decides.
     """
 
     name: str
@@ -117,7 +117,7 @@ class CountedClaim(Record):
 class Pod(NamedTuple):
     """One pod. ``init_containers`` holds sidecars too, in the order of the manifest.
 
-    ``resources`` are the pod-level ones: None where the manifest has none, which is not the same as an
+    ``resources`` are the pod-level ones: None if the manifest has none, which is not the same as an
     empty value (KEP-2837). ``qos_class``, ``phase``, ``statuses`` and ``resize`` come from the status, if
     there is one; ``generation`` counts the changes of the spec.
     ``uid`` is empty until one is given or derived (``cpuctl.pods.identity``). ``str(origin)`` says for
@@ -126,7 +126,7 @@ class Pod(NamedTuple):
     affinity looks at pods of other namespaces: quotas ask for both. ``scale_down_grace`` is
     scaleDownGracePeriodSeconds, announced in place of the kubelet's scale-delay-time (KEP-6122).
     ``field_refs`` are what its containers read of resources. ``virtual_machine`` is what KubeVirt runs in it.
-    ``node_selection`` says which nodes it may run on, None where that is any without taints.
+    ``node_selection`` says which nodes it may run on, None if that is any without taints.
     ``resource_claims`` are the claims that its containers may name, ``counted_claims`` what the scheduler
     wrote into the status of those that count as the node's resources.
     """
@@ -185,7 +185,7 @@ class Pod(NamedTuple):
         return bool(self.final_phase({each.name: each.exit_code for each in self.statuses}))
 
     def final_phase(self, exits: Mapping[str, int | None]) -> str:
-        """Return the phase that the pod ends in, nothing where it goes on.
+        """Return the phase that the pod ends in, nothing if it goes on.
 
         *exits* are the codes of containers that have ended; those that run or wait have none. Sidecars do not
         count: they are ended with the pod. Rule: kubelet v1.36 ``kubelet_pods.go``, ``getPhase``.

@@ -90,7 +90,7 @@ class Term(NamedTuple):
 
     @property
     def names(self) -> frozenset[str] | None:
-        """The names of the only nodes that can meet it; None where it lists none."""
+        """The names of the only nodes that can meet it; None if it lists none."""
         listed = [
             frozenset(each.values) for each in self.fields if each.key == _NAME and each.operator == "In"
         ]
@@ -100,7 +100,7 @@ class Term(NamedTuple):
 class NodeSelection(NamedTuple):
     """All that a pod says of the nodes it may run on.
 
-    ``required`` are terms of which one must hold, None where there is no such affinity. ``preferred`` are
+    ``required`` are terms of which one must hold, None if there is no such affinity. ``preferred`` are
     terms with their weights.
     """
 
@@ -123,7 +123,7 @@ class NodeSelection(NamedTuple):
 
     @property
     def names(self) -> frozenset[str] | None:
-        """The names of the only nodes that a required affinity leaves; None where it lists none."""
+        """The names of the only nodes that a required affinity leaves; None if it lists none."""
         listed = [each.names for each in self.required or ()]
         known = [names for names in listed if names is not None]
         return frozenset[str]().union(*known) if known and len(known) == len(listed) else None

@@ -20,7 +20,7 @@ _ZERO = Quantity()
 
 
 class OomScore(Record):
-    """A score and the rule that it follows; ``value`` is None where it takes the node's memory to say."""
+    """A score and the rule that it follows; ``value`` is None if it takes the node's memory to say."""
 
     value: int | None
     rule: str
@@ -34,7 +34,7 @@ def oom_score(
     *,
     lowers_sidecars: bool = True,
 ) -> OomScore:
-    """Return the score of a container on a node with *memory* bytes, None where that is not known.
+    """Return the score of a container on a node with *memory* bytes, None if that is not known.
 
     Unless *lowers_sidecars* (kubernetes pull request 128029) a sidecar's own request decides.
     """

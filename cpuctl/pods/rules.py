@@ -45,7 +45,7 @@ class ServerRules(Record):
 
     @property
     def restart_policies(self) -> tuple[str, ...] | None:
-        """The restart policies that init containers may have, None where others are dropped unseen.
+        """The restart policies that init containers may have, None if others are dropped unseen.
 
         Any container may have its own with the gate ContainerRestartRules, on from 1.35 on (KEP-5307).
         """
@@ -86,7 +86,7 @@ class NodeRules(Record):
     ``allocatedResources`` of its status, those of sidecars only if it ``resizes_sidecars``.
     ``counts_claims``: claims count as the node's resources at admission, ``writes_claims``: in cgroups and
     OOM scores, too (KEP-5517). ``static_claims`` is what it says of static pods with claims, whose
-    manifests it does not take; empty where it takes them. ``static_references``: it takes none with any
+    manifests it does not take; empty if it takes them. ``static_references``: it takes none with any
     reference to objects of the API server.
     """
 
@@ -164,7 +164,7 @@ class NodeRules(Record):
         return self.rejects_pod_level and not self.pod_level and pod.has_pod_level_resources
 
     def forbidden_sidecar(self, pod: Pod) -> str:
-        """Name the first sidecar of a pod that this kubelet rejects for it, nothing where it does not."""
+        """Name the first sidecar of a pod that this kubelet rejects for it, nothing if it does not."""
         kinds = pod.init_containers if self.knows_sidecars and not self.sidecars else ()
         return next((each.name for each in kinds if each.kind is ContainerKind.SIDECAR), "")
 

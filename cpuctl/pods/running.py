@@ -7,7 +7,7 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import Record
 
 Amounts = Mapping[str, Quantity] | None
-"""Amounts by resource; None where a status does not speak of them."""
+"""Amounts by resource; None if a status does not speak of them."""
 
 
 class RunState(StrEnum):

@@ -177,7 +177,7 @@ class Support(Record):
 
 
 class Cluster(NamedTuple):
-    """What a KubeVirt object says, with its defaults; ``where`` is empty where there is none."""
+    """What a KubeVirt object says, with its defaults; ``where`` is empty if there is none."""
 
     where: str = ""
     version: str = ""
@@ -294,7 +294,7 @@ def _default_annotations(guest: Guest, cluster: Cluster) -> Mapping[str, str]:
 
 
 def page_bytes(guest: Guest) -> Quantity | None:
-    """Read the size of huge pages; None where there is none that can be read."""
+    """Read the size of huge pages; None if there is none that can be read."""
     try:
         return Quantity.parse(guest.page_size) if guest.page_size else None
     except ValueError:

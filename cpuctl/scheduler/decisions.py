@@ -111,7 +111,7 @@ def _with_something(pod: Pod) -> Pod:
 
 
 def filter_reasons(needs: PodNeeds, node: NodeObject, load: Load) -> tuple[str, ...]:
-    """Say in the scheduler's words why a node cannot take a pod; nothing where it can."""
+    """Say in the scheduler's words why a node cannot take a pod; nothing if it can."""
     selection = needs.selection
     if (names := selection.names) is not None and node.name not in names:
         return (_OTHER_NODES,)  # sorted out before all other filters

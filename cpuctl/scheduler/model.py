@@ -76,7 +76,7 @@ Siblings = tuple[str, str]
 
 
 def siblings_of(pod: Pod) -> Siblings | None:
-    """Return whose replica a pod is, None where the scheduler does not spread it by default."""
+    """Return whose replica a pod is, None if the scheduler does not spread it by default."""
     owner = owner_of(pod) or ""
     if owner.partition("/")[0] not in _SPREAD:
         return None

@@ -72,7 +72,7 @@ class Zone(NamedTuple):
 
     @property
     def numa_id(self) -> int | None:
-        """The NUMA node that its name tells, None where it tells none."""
+        """The NUMA node that its name tells, None if it tells none."""
         return numa_id_of(self.name)
 
 
@@ -96,7 +96,7 @@ class NodeTopology(NamedTuple):
     owner: Owner | None = None
 
     def attribute(self, name: str) -> str | None:
-        """Return an attribute, the first of its name, None where there is none."""
+        """Return an attribute, the first of its name, None if there is none."""
         return next((value for key, value in self.attributes if key == name), None)
 
     @property
@@ -141,7 +141,7 @@ def _most_numa_nodes(text: str) -> int | None:
 
 
 def numa_id_of(name: str) -> int | None:
-    """Return the NUMA node that the name of a zone or a cost tells (``node-1``), None where it tells none."""
+    """Return the NUMA node that the name of a zone or a cost tells (``node-1``), None if it tells none."""
     match = _ZONE_NAME.fullmatch(name)
     return int(match[1]) if match and len(match[1]) < 19 else None
 

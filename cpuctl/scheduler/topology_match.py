@@ -144,9 +144,9 @@ def numa_zones(topology: NodeTopology) -> list[NumaZone]:
 def filter_topology(
     request: TopologyRequest, topology: NodeTopology | None, node_resources: Collection[str]
 ) -> Unaligned | None:
-    """Say why the plugin filters a node, None where it lets the pod pass.
+    """Say why the plugin filters a node, None if it lets the pod pass.
 
-    *node_resources* are the names of what the Node has allocatable. Raise PluginCrashError where the plugin
+    *node_resources* are the names of what the Node has allocatable. Raise PluginCrashError if the plugin
     crashes.
     """
     if request.unseen or topology is None:
@@ -237,7 +237,7 @@ def _score(request: TopologyRequest, topology: NodeTopology, scoring: Scoring) -
 
 
 def _worst_zone(requests: Nanos, zones: Sequence[NumaZone], scoring: Scoring) -> int | None:
-    """Return the lowest score of a zone but for 0; None where it is no number."""
+    """Return the lowest score of a zone but for 0; None if it is no number."""
     lowest = 0
     for zone in zones:
         if scoring.strategy is Strategy.BALANCED_ALLOCATION:
@@ -311,7 +311,7 @@ class FewestZones(NamedTuple):
 
 
 def fewest_zones(requests: Nanos, zones: Sequence[NumaZone]) -> FewestZones | None:
-    """Find the fewest NUMA nodes that hold a request together, the nearest of those; None where none do."""
+    """Find the fewest NUMA nodes that hold a request together, the nearest of those; None if none do."""
     members = [at for at, zone in enumerate(zones) if all(name in zone.available for name in requests)]
     for count in range(_lower_bound(requests, [zones[at] for at in members]), len(members) + 1):
         _refuse_too_many(len(zones), count)
@@ -336,7 +336,7 @@ def fewest_zones(requests: Nanos, zones: Sequence[NumaZone]) -> FewestZones | No
 
 
 def _refuse_too_many(zones: int, count: int) -> None:
-    """Raise InputError where the plugin itself would be busy for minutes: no node has as many NUMA nodes."""
+    """Raise InputError if the plugin itself would be busy for minutes: no node has as many NUMA nodes."""
     if (number := comb(zones, count)) > _MOST_COMBINED:
         what = f"{number:,} combinations of {count} out of {zones} NUMA nodes"
         raise InputError(

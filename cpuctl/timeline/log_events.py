@@ -45,7 +45,7 @@ class LogEvent(NamedTuple):
 
     ``cpus`` are those of an assignment, ``version`` is a kubelet's that starts. ``hints`` are those for every
     resource of a line that tells some, and what all come to. ``text`` is an error or the message
-    of a rejection, whose ``reason`` is that of the pod's status, empty where the log has none.
+    of a rejection, whose ``reason`` is that of the pod's status, empty if the log has none.
     """
 
     kind: LogEventKind

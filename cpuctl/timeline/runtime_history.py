@@ -127,7 +127,7 @@ class _Reading:
                 pass
 
     def pod(self, request: RuntimeRequest, place: int | None = None) -> _LoggedPod | None:
-        """Return the pod of a request, None where it names none; at a *place* it comes, or comes again."""
+        """Return the pod of a request, None if it names none; at a *place* it comes, or comes again."""
         return self._logged_pod(self.objects.of(request, "pod"), place)
 
     def container(self, request: RuntimeRequest) -> str:

@@ -116,7 +116,7 @@ class Objects:
         self.read: dict[str, Value] = {}
 
     def of(self, request: RuntimeRequest, name: str) -> Value:
-        """Return an object of a request, None where it has none.
+        """Return an object of a request, None if it has none.
 
         Raise InputError for invalid YAML, for example in a truncated log.
         """
@@ -150,7 +150,7 @@ def text_of(found: Value) -> str:
 
 
 def number_of(found: Value) -> int | None:
-    """Return a number, which may be wrapped (``{value: 1024}``) or a text; None where there is none."""
+    """Return a number, which may be wrapped (``{value: 1024}``) or a text; None if there is none."""
     if isinstance(found, dict):
         # An optional number that is there and 0 is printed as an empty object.
         found = found.get("value", 0)

@@ -161,9 +161,9 @@ _ROOM = 1 << 16
 
 
 class Notice(NamedTuple):
-    """What the kernel reports: the directory, and the name in it, empty where it is the directory itself.
+    """What the kernel reports: the directory, and the name in it, empty if it is the directory itself.
 
-    Both are empty where there was too much to keep all. ``of_directory``: what the name stands for is or
+    Both are empty if there was too much to keep all. ``of_directory``: what the name stands for is or
     was a directory itself, and ``made_directory``: it has come.
     """
 

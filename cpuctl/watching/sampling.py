@@ -52,7 +52,7 @@ class Sample(NamedTuple):
     """Values to compare with those of another sample.
 
     ``threads`` are control groups with CPUs that some of their threads may run on, and noted programs with
-    their processes. ``groups`` is empty where the kernel reports them.
+    their processes. ``groups`` is empty if the kernel reports them.
     """
 
     threads: frozenset[tuple[str, int]] = frozenset()
@@ -95,7 +95,7 @@ class _Known(NamedTuple):
 
 
 Affinity = Callable[[int, int], int | None]
-"""The CPUs that a thread may run on as a bit mask, by process and thread; None where it has ended."""
+"""The CPUs that a thread may run on as a bit mask, by process and thread; None if it has ended."""
 
 
 class Sampler:

@@ -41,7 +41,7 @@ _FIELDS = {"system_reserved": "systemReserved"}
 def diff_document(
     pairs: Iterable[tuple[StateInput | None, StateInput | None]], owners: Owners, sources: Sources
 ) -> answers.CheckpointDiff:
-    """Compare files of the same kind; one of a pair is None where only the other side has the file."""
+    """Compare files of the same kind; one of a pair is None if only the other side has the file."""
     files: list[answers.ComparedFile] = []
     for a, b in pairs:
         before, after = (each.inspection if each else Inspection() for each in (a, b))

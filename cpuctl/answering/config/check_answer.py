@@ -208,7 +208,7 @@ UNSET: Mapping[str, str] = {
 
 
 def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
-    """Say what to change; nothing where the outcome does not tell."""
+    """Say what to change; nothing if the outcome does not tell."""
     text = start_text(outcome)
     if _NO_CPU in text:
         return (

@@ -116,7 +116,7 @@ def fix_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) ->
 
 
 def place_of(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str | None:
-    """Name the file and line, or the flag, of a setting; None where it is left at its default."""
+    """Name the file and line, or the flag, of a setting; None if it is left at its default."""
     if not path:
         return None
     origin = loaded.origin(*path)

@@ -71,7 +71,7 @@ def _next(planning: Planning, explained: Explained) -> NextPart:
 
 
 def _pending(planning: Planning, pending: Pending | None) -> answers.PendingResize | None:
-    """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
+    """Describe what becomes of the resize that is pending of a pod that runs; None if there is none."""
     if pending is None:
         return None
 
@@ -264,7 +264,7 @@ def _widths(rule: HintRule | None) -> answers.RulePart:
 
 
 def _of_cpus(rule: HintRule | None) -> answers.CPUsPart:
-    """Describe the CPUs that hints follow from; nothing where they are hints for memory."""
+    """Describe the CPUs that hints follow from; nothing if they are hints for memory."""
     from cpuctl.engine.cpu.hints import CPUHints
 
     if not isinstance(rule, CPUHints):

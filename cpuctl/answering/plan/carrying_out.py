@@ -30,7 +30,7 @@ _BALLOON_KEY = "balloon.balloons.resource-policy.nri.io"
 class Carried(NamedTuple):
     """A container with what it is to have in the end; ``own`` CPUs are its alone, ``runs`` already.
 
-    ``uid`` is its pod's, empty where the pod is not created yet.
+    ``uid`` is its pod's, empty if the pod is not created yet.
     """
 
     namespace: str

@@ -26,7 +26,7 @@ class PlannedSide(NamedTuple):
     verdicts: Mapping[str, Verdict]
 
     def verdict(self, uid: str) -> Verdict | None:
-        """Return what becomes of a pod; None where this side has no such pod."""
+        """Return what becomes of a pod; None if this side has no such pod."""
         return self.verdicts.get(uid)
 
     def admitted(self, uid: str) -> Pod | None:

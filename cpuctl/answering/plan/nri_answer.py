@@ -26,7 +26,7 @@ _STATIC = "static"
 
 
 def nri_document(plan: StartedPlan | NotStartedPlan, node: Node | None) -> NRIPlan:
-    """Return the answers for a plan; *node* is as the plan leaves it, None where no kubelet runs."""
+    """Return the answers for a plan; *node* is as the plan leaves it, None if no kubelet runs."""
     answers: list[NRIAnswer] = []
     if "after" in plan and node is not None:
         planned = {pod["uid"] for pod in plan["pods"]}
@@ -135,7 +135,7 @@ def event_document(name: str, answer: Answer, outcome: NRIOutcome, now: float) -
 
 
 def event_line(answer: Answer, outcome: NRIOutcome) -> str:
-    """Report one answer in a line; empty where nothing changes."""
+    """Report one answer in a line; empty if nothing changes."""
     parts = []
     if answer.container is not None:
         if answer.adjust is None:

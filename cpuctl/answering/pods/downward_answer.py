@@ -59,7 +59,7 @@ def _asked(ref: ResourceFieldRef) -> ResourceReference:
 
 
 def value_answer(value: DownwardValue) -> ReadValue:
-    """Describe what is read: null where that is not known, or the kubelet's error."""
+    """Describe what is read: null if that is not known, or the kubelet's error."""
     return {"text": value.text, "error": value.error or None, "rule": value.rule or None}
 
 

@@ -34,7 +34,7 @@ _WEIGHT = "cpu.weight"
 
 
 class CgroupView(Record):
-    """How cgroup values are written down; ``formula`` is None where the runtime's is not known."""
+    """How cgroup values are written down; ``formula`` is None if the runtime's is not known."""
 
     version: int
     host: CgroupHost

@@ -20,7 +20,7 @@ NO_NODE = "none"
 
 
 def container_devices(topology: CPUTopology, placement: Placement) -> DevicesPart:
-    """Describe what a container gets of device plugins; nothing where it gets nothing."""
+    """Describe what a container gets of device plugins; nothing if it gets nothing."""
     if not placement.devices:
         return {}
 
@@ -43,7 +43,7 @@ def container_devices(topology: CPUTopology, placement: Placement) -> DevicesPar
 
 
 def devices_left(provider: DeviceProvider) -> DevicesLeftPart:
-    """Describe all registered devices and those that are left; nothing where none are known."""
+    """Describe all registered devices and those that are left; nothing if none are known."""
     if not provider.pools:
         return {}
     return {"devices": [entry for resource in provider.pools for entry in _left(provider, resource)]}

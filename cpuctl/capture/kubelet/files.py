@@ -82,7 +82,7 @@ def record_kubelet(
 
 
 class KubeletPaths(NamedTuple):
-    """Where the node has the kubelet's files; empty where it has none."""
+    """Where the node has the kubelet's files; empty if it has none."""
 
     root: str
     config: str

@@ -58,7 +58,7 @@ def running_kubelet(processes: Iterable[Process]) -> Process | None:
 
 
 def read_arguments(files: NodeFiles, process: Process) -> tuple[str, ...] | None:
-    """Read the words behind a program's name; None where its command line cannot be read."""
+    """Read the words behind a program's name; None if its command line cannot be read."""
     text = files.read(f"proc/{process.pid}/cmdline")
     return None if not text else tuple(text.removesuffix("\0").split("\0")[1:])
 
@@ -88,7 +88,7 @@ def other_flags(arguments: Sequence[str]) -> tuple[str, ...]:
 
 
 def flag_value(flags: Iterable[str], name: str) -> str:
-    """Return the value of the last flag of a name, empty where there is none."""
+    """Return the value of the last flag of a name, empty if there is none."""
     values = [flag.partition("=")[2] for flag in flags if flag.startswith(f"--{name}=")]
     return values[-1] if values else ""
 
@@ -160,7 +160,7 @@ _PATIENCE = 5.0
 def installed_version(
     binaries: Sequence[str] = BINARIES, *, owner: int = 0, patience: float = _PATIENCE
 ) -> tuple[str, str]:
-    """Ask the first trustworthy binary for its version; both texts are empty where none answers.
+    """Ask the first trustworthy binary for its version; both texts are empty if none answers.
 
     Trusted is a regular file of *owner* that nobody else may write, no link. *patience* is in seconds.
     """

@@ -48,7 +48,7 @@ class TrackedFiles:
         self.used: list[str] = []
 
     def text(self, path: str) -> str | None:
-        """Return the text of a file; None where there is none, or it cannot be read."""
+        """Return the text of a file; None if there is none, or it cannot be read."""
         # What is not there need not be followed, and is no link that leads elsewhere.
         text = self._files.read_followed(path) if self.lists(path) else None
         if text is not None and path not in self.used:
@@ -56,7 +56,7 @@ class TrackedFiles:
         return text
 
     def sure_text(self, path: str) -> str | None:
-        """Return the text of a file, None where there is none; raise UnknownError for one that is closed."""
+        """Return the text of a file, None if there is none; raise UnknownError for one that is closed."""
         text = self.text(path)
         if text is None and posixpath.basename(path) in self.sure_names(posixpath.dirname(path)):
             raise UnknownError(f"/{path} cannot be read")
@@ -73,7 +73,7 @@ class TrackedFiles:
         return self._listed[path]
 
     def sure_names(self, path: str) -> Sequence[str]:
-        """Return the names in a directory; raise UnknownError where it, or one above it, is closed."""
+        """Return the names in a directory; raise UnknownError if it, or one above it, is closed."""
         names = self.names(path)
         closed = (each for each in _and_above(path) if each in self._files.refused)
         if not names and (at := next(closed, "")):

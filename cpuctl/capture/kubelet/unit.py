@@ -25,7 +25,7 @@ from cpuctl.machine.recording_layout import EMBEDDING_UNITS, FLAG_FILES, MICROK8
 class UnitCommand(NamedTuple):
     """The words behind the kubelet's name, the files that say so, and why some may be missing.
 
-    ``arguments`` is None where no file says anything; ``places`` are files and lines by the flag that stands
+    ``arguments`` is None if no file says anything; ``places`` are files and lines by the flag that stands
     there.
     """
 
@@ -75,7 +75,7 @@ def _units(files: TrackedFiles) -> list[str]:
 
 
 def _agreed(files: TrackedFiles, units: Sequence[str]) -> Sequence[str]:
-    """Return the flags of a node whose units all say the same; raise UnknownError where they do not."""
+    """Return the flags of a node whose units all say the same; raise UnknownError if they do not."""
     first, *others = (_arguments(files, unit) for unit in units)
     if any(each != first for each in others):
         raise UnknownError(f"{' and '.join(units)} start it differently")
@@ -126,7 +126,7 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 def embedded_arguments(files: TrackedFiles, unit: str, command: Command) -> list[str]:
     """Return the flags of the kubelet inside the program that a unit starts.
 
-    Raise UnknownError where files do not tell all, or no kubelet is inside.
+    Raise UnknownError if files do not tell all, or no kubelet is inside.
     """
     program, *arguments = command.words or ("nothing",)
     name = PurePosixPath(program).name
@@ -169,7 +169,7 @@ def _k3s_arguments(
 
 
 def _is_there(files: TrackedFiles, path: str) -> bool:
-    """Return whether something is at a path; raise UnknownError where a directory on the way is closed."""
+    """Return whether something is at a path; raise UnknownError if a directory on the way is closed."""
     parent, name = posixpath.split(path)
     return (not parent or _is_there(files, parent)) and name in files.sure_names(parent)
 

@@ -31,7 +31,7 @@ class CpuSetting(NamedTuple):
 
 
 def read_cpu_settings(files: NodeFiles) -> tuple[CpuSetting, ...] | None:
-    """Read them from a node's files, or from its recording; None where that holds nothing of systemd.
+    """Read them from a node's files, or from its recording; None if that holds nothing of systemd.
 
     Raise InputError for a list that no recording can contain.
     """

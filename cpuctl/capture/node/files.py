@@ -36,7 +36,7 @@ class NodeFiles:
         self._headers = MAX_MEMBERS - _SPARE_MEMBERS
 
     def read(self, path: str) -> str | None:
-        """Return a file's text; None where there is none or it cannot be read, which is noted."""
+        """Return a file's text; None if there is none or it cannot be read, which is noted."""
         return self._read(path, path)
 
     def read_followed(self, path: str) -> str | None:

@@ -55,7 +55,7 @@ class Scatter(NamedTuple):
 
 
 class Fragmentation(NamedTuple):
-    """The figures of a node's levels; that of uncore caches is None where nothing is recorded of them."""
+    """The figures of a node's levels; that of uncore caches is None if nothing is recorded of them."""
 
     core: Scatter
     uncore_cache: Scatter | None
@@ -63,7 +63,7 @@ class Fragmentation(NamedTuple):
 
 
 def fragmentation_of(node: Node) -> Fragmentation | None:
-    """Look at the free CPUs of a node that has cleaned up; None where no CPUs are ever exclusive."""
+    """Look at the free CPUs of a node that has cleaned up; None if no CPUs are ever exclusive."""
     if node.policy is None:
         return None
     free, allocatable = free_cpus(node), node.policy.allocatable
@@ -91,7 +91,7 @@ class RefusedRequest(NamedTuple):
 
 
 class Largest(NamedTuple):
-    """The most CPUs that one container would get; ``stop`` refuses more, None where no more are free."""
+    """The most CPUs that one container would get; ``stop`` refuses more, None if no more are free."""
 
     cpus: int
     stop: RefusedRequest | None = None

@@ -53,7 +53,7 @@ class Step(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """What was found for one pod: the steps of a plan, None where there is none, and what is known of it.
+    """What was found for one pod: the steps of a plan, None if there is none, and what is known of it.
 
     ``now`` is what becomes of the pod as things are. No plan has up to ``excluded`` moves, -1 where not even
     that is known; ``ended`` says why the search ended: with ``all`` the plan has the fewest moves, or there

@@ -43,7 +43,7 @@ class Attempt(NamedTuple):
 
 
 class BestRemedy(NamedTuple):
-    """The best set, None where none was found; no set of up to ``excluded`` pods helps."""
+    """The best set, None if none was found; no set of up to ``excluded`` pods helps."""
 
     attempt: Attempt | None
     excluded: int
@@ -106,7 +106,7 @@ class MoveSearch:
         return None
 
     def attempt(self, leaving: Sequence[StoredPod]) -> Attempt | None:
-        """Let pods leave, admit the one that was refused, and let them come back; None where that fails."""
+        """Let pods leave, admit the one that was refused, and let them come back; None if that fails."""
         node = self.node.copy()
         for each in leaving:
             node.remove(each.uid)

@@ -30,7 +30,7 @@ class Service(NamedTuple):
     ``on_one_node`` are containers with CPUs of their own, all of them, and the memory and devices that they
     are given, next to one NUMA node; ``memory_too`` those of them whose memory is kept there. ``cores`` are
     held by one container that does not share them. ``crossings`` counts, of every container with CPUs of
-    its own, the uncore caches beyond the first; None where nothing is recorded of them. ``shared_pool`` is
+    its own, the uncore caches beyond the first; None if nothing is recorded of them. ``shared_pool`` is
     the number of CPUs of all other containers, ``largest`` the most CPUs, in whole cores, that one more
     container is admitted with.
     """

@@ -62,7 +62,7 @@ def _distributes_by_sockets(subject: LintSubject) -> bool:
 
 
 def _idle_reason(name: str, topology: CPUTopology) -> str:
-    """Say why an option has no purpose on a machine, nothing where it has one."""
+    """Say why an option has no purpose on a machine, nothing if it has one."""
     if name in (FULL_PCPUS_ONLY, DISTRIBUTE_CORES):
         single = topology.cpus_per_core == 1 and topology.cpus.bit_count() == len(topology.cores)
         besides = _BESIDES if name == FULL_PCPUS_ONLY else ""

@@ -27,7 +27,7 @@ class Ceiling(NamedTuple):
 
 
 class LintSubject(NamedTuple):
-    """A configuration on a machine: with what gates, and what came of the start (None where nothing did).
+    """A configuration on a machine: with what gates, and what came of the start (None if nothing did).
 
     ``gate_flags`` are the gates given as flags, on top of the configuration's; ``info`` is what the kubelet
     is told of the machine, ``ceilings`` are the control groups above the pods, none where they were not

@@ -27,7 +27,7 @@ def exclusive_claim(
     """Count the exclusive CPUs that a container of a pod of this QoS class is due.
 
     *pod_level_managers* is the gate PodLevelResourceManagers, *scope* the Topology Manager's: with ``pod`` a
-    container gets a slice of what its pod has as a whole, or nothing where the pod has none. *passes_over* is
+    container gets a slice of what its pod has as a whole, or nothing if the pod has none. *passes_over* is
     False for a kubelet that aligns a pod with pod-level resources as if it had none.
     """
     if qos.qos_class is not QosClass.GUARANTEED:
@@ -54,7 +54,7 @@ def exclusive_claim(
 
 
 def why_shared(claim: ExclusiveClaim, *, static: bool) -> str:
-    """Say why a container gets no CPUs of its own; nothing where it does.
+    """Say why a container gets no CPUs of its own; nothing if it does.
 
     *static*: whether that is the CPU Manager's policy.
     """

@@ -269,7 +269,7 @@ def start_cpu_manager(
 ) -> StaticPolicy | None:
     """Set the manager up, or raise SettingError with the kubelet's text; None for the policy ``none``.
 
-    Raise ReservingFailsError where choosing the reserved CPUs never ends.
+    Raise ReservingFailsError if choosing the reserved CPUs never ends.
     """
     options = config.cpu_manager_policy_options
     match config.cpu_manager_policy:

@@ -39,7 +39,7 @@ class CPUBubble(NamedTuple):
 
 
 def empty_cpu_pool(pod: StoredPod, claims: Claims, total: int) -> str:
-    """Say why no CPU would be left for the pod's shared containers; nothing where one is."""
+    """Say why no CPU would be left for the pod's shared containers; nothing if one is."""
     return empty_pool(
         pod.all_containers, lambda each: {"cpus": count} if (count := claims(each)) else {}, {"cpus": total}
     )
@@ -149,7 +149,7 @@ def _failed(result: _Failure, container: Container | None = None) -> Rejected | 
 
 
 def usable_bubble(state: CPUManagerState, pod: StoredPod) -> CPUMask | None:
-    """Return the CPUs a pod holds as a whole; None where it holds none, or what it holds makes no sense."""
+    """Return the CPUs a pod holds as a whole; None if it holds none, or what it holds makes no sense."""
     held = state.pod_entries.get(pod.uid)
     if held is None or held & state.default:
         return None

@@ -139,7 +139,7 @@ class CPUProvider(Copied):
         )
 
     def why_shared(self, candidate: Candidate, container: Container, scope: str) -> str:
-        """Say why a container gets no CPUs of its own with this scope; nothing where it does."""
+        """Say why a container gets no CPUs of its own with this scope; nothing if it does."""
         if self.policy is None:
             return POLICY_NONE
         return self.claim(candidate, container, scope=scope).why_not

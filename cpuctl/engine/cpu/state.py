@@ -130,7 +130,7 @@ class CPUManagerState(Changeable):
         self.baselines[uid] = {**promised, container: promised.get(container, cpus)}
 
     def baseline(self, uid: str, container: str) -> CPUMask | None:
-        """Return the CPUs that a container keeps over every resize, None where it has none."""
+        """Return the CPUs that a container keeps over every resize, None if it has none."""
         return self.baselines.get(uid, {}).get(container)
 
     def postpone(self, uid: str, container: str, cpus: CPUMask) -> None:
@@ -138,7 +138,7 @@ class CPUManagerState(Changeable):
         self.pending[uid] = {**self.pending.get(uid, {}), container: cpus}
 
     def awaited(self, uid: str, container: str) -> CPUMask | None:
-        """Return the CPUs that a container will have left, None where none are to be taken from it."""
+        """Return the CPUs that a container will have left, None if none are to be taken from it."""
         return self.pending.get(uid, {}).get(container)
 
     def call_off(self, uid: str, container: str) -> None:
@@ -150,7 +150,7 @@ class CPUManagerState(Changeable):
             self.pending[uid] = waiting
 
     def settle(self, uid: str, container: str) -> CPUMask:
-        """Take from a container what it was to give up, and return it; nothing where it is gone."""
+        """Take from a container what it was to give up, and return it; nothing if it is gone."""
         kept, held = self.awaited(uid, container), self.assigned(uid, container)
         self.call_off(uid, container)
         if kept is None or held is None:

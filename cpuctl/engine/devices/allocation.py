@@ -107,7 +107,7 @@ class Chosen(NamedTuple):
 def choose(
     pool: DevicePool, count: int, *, free: int, reusable: int, affinity: NodeMask | None
 ) -> Chosen | None:
-    """Choose *count* of the *free* and *reusable* devices (masks), None where there are too few.
+    """Choose *count* of the *free* and *reusable* devices (masks), None if there are too few.
 
     *affinity* is the mask of NUMA nodes that the Topology Manager chose, None without one.
     """

@@ -188,7 +188,7 @@ class DeviceProvider(Copied):
     def _allocate(
         self, pod: StoredPod, container: Container, asked: tuple[str, int], affinity: NodeMask | None
     ) -> DeviceGrant | Rejected | None:
-        """Give a container what it asks for of one resource; None where it needs nothing."""
+        """Give a container what it asks for of one resource; None if it needs nothing."""
         from cpuctl.engine.devices.allocation import choose
 
         resource, count = asked

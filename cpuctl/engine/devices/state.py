@@ -60,7 +60,7 @@ class DeviceState(Changeable):
         return copied
 
     def assigned(self, uid: str, container: str, resource: str) -> int | None:
-        """Return the devices of a container; None where it was never given any."""
+        """Return the devices of a container; None if it was never given any."""
         return self.held.get(uid, {}).get(container, {}).get(resource)
 
     def of_pod(self, uid: str, resource: str) -> int:

@@ -41,7 +41,7 @@ class OfferStatus(StrEnum):
 class Offer(Record):
     """The hints of one provider for one resource; ``rule`` is what they follow, where they follow one.
 
-    ``hints`` is None where they are too many to list, and so is ``usable``: the sets of NUMA nodes (masks)
+    ``hints`` is None if they are too many to list, and so is ``usable``: the sets of NUMA nodes (masks)
     that the policy admits. ``request`` is how much was requested, in CPUs, bytes or devices, None if that
     is not known.
     """
@@ -152,7 +152,7 @@ def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[NodeMas
 def memory_requested(node: Node, pod: StoredPod, container: Container | None) -> MemoryRequest | None:
     """Return what the Memory Manager reads for a container, or for the pod where that is None, in bytes.
 
-    It is None where an amount is not written as a whole number, and empty for a container that runs and whose
+    It is None if an amount is not written as a whole number, and empty for a container that runs and whose
     status names none, to a kubelet that uses that.
     """
     from cpuctl.engine.memory.pod_level import pod_level_request

@@ -44,9 +44,9 @@ class Replacement(Record):
 def replacement_of(
     rejected: Rejected, decision: Decision, owner: str | None, *, static: bool
 ) -> Replacement | None:
-    """Return what follows a rejection; *owner* is ``Kind/name``, empty where there is none, None if unknown.
+    """Return what follows a rejection; *owner* is ``Kind/name``, empty if there is none, None if unknown.
 
-    None where the scheduler sees what the kubelet rejects the pod for, and for static pods, which it never
+    None if the scheduler sees what the kubelet rejects the pod for, and for static pods, which it never
     sees.
     """
     if owner is None or static or rejected.reason.startswith(_SHARED_CHECKS):

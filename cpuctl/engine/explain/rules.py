@@ -31,7 +31,7 @@ from cpuctl.quantity import Format, Quantity
 
 
 def hint_decision(round_: Round, node: Node, pod: StoredPod) -> Decision | None:
-    """Name the rule that kept a round from a preferred hint, None where there is one.
+    """Name the rule that kept a round from a preferred hint, None if there is one.
 
     *node* is the node as the managers saw it.
     """
@@ -299,7 +299,7 @@ def refusal(replay: Replay, refused: Rejected, rounds: Sequence[Round]) -> Decis
 
 
 def _memory_failure(refused: Rejected) -> AllocationFailure | None:
-    """Find the Memory Manager's error in a refusal's message; None where it was not the one to refuse."""
+    """Find the Memory Manager's error in a refusal's message; None if it was not the one to refuse."""
     return next(
         (failure for failure in AllocationFailure if f"[memorymanager] {failure}," in refused.message), None
     )
@@ -395,7 +395,7 @@ def _of_pod(total: int, node: Node, refused: Rejected) -> Blocked:
 
 
 def blocked_by_devices(refused: Rejected) -> Blocked | None:
-    """Name the rule behind an error of the device manager; None where the error is another's."""
+    """Name the rule behind an error of the device manager; None if the error is another's."""
     if refused.reason != RejectionReason.UNEXPECTED_ADMISSION:
         return None
     before, behind = _WRAPPING

@@ -21,7 +21,7 @@ MOST_TRIED = 20_000
 def equally_good(hint_round: HintRound, manager: TopologyManager) -> tuple[NodeMask, ...]:
     """List the sets that all managers prefer, as small and as close as the one that was chosen, lowest first.
 
-    It is that one alone where not all prefer it; nothing where any NUMA nodes will do.
+    It is that one alone where not all prefer it; nothing if any NUMA nodes will do.
     """
     merged = hint_round.merged
     if not isinstance(merged, Merged) or merged.hint.nodes is None:

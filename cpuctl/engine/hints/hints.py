@@ -93,7 +93,7 @@ _UNKNOWN = -(1 << 80)
 class Fit(Record):
     """How sets of equal rank compare: fewer nodes, then closer ones if distance counts, then lower ids.
 
-    ``distances`` holds the row of every node by id; it is empty where distance does not count. A kubelet
+    ``distances`` holds the row of every node by id; it is empty if distance does not count. A kubelet
     looks nodes up in a row by id, too, so where ids are sparse a row can be too short: sets that need such a
     distance sort before all others of their size.
     """

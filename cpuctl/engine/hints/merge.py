@@ -365,7 +365,7 @@ def _best_cut(rules: Sequence[HintRule], nodes: NodeMask, sizes: Iterable[int], 
 
 
 def _socket_rules(rules: Iterable[HintRule], size: int) -> list[SocketRule] | None:
-    """Return what is asked of sockets for every rule to prefer hints of a size; None where one never does."""
+    """Return what is asked of sockets for every rule to prefer hints of a size; None if one never does."""
     others = [rule for rule in rules if rule.width != size]
     asked = [rule.socket_rule for rule in others if rule.socket_rule is not None]
     return asked if len(asked) == len(others) else None

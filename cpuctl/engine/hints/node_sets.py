@@ -76,7 +76,7 @@ class Walk(Record):
 
 
 def endless_walk(who: str, nodes: int, request: str) -> KubeletFault | None:
-    """Return the fault of a request for which a manager walks all sets of nodes; None where it answers."""
+    """Return the fault of a request for which a manager walks all sets of nodes; None if it answers."""
     if nodes <= _MOST_NODES[who]:
         return None
     text = Walk(who, nodes, request).text
@@ -84,7 +84,7 @@ def endless_walk(who: str, nodes: int, request: str) -> KubeletFault | None:
 
 
 def endless_merge(lists: Sequence[HintList], nodes: int) -> KubeletFault | None:
-    """Return how a request ends whose hints are combined for too long; None where the kubelet answers.
+    """Return how a request ends whose hints are combined for too long; None if the kubelet answers.
 
     The lists are of sets of so many *nodes*.
     Lists that come as rules count with the hints that they have at least.

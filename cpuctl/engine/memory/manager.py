@@ -63,13 +63,13 @@ class StaticMemoryPolicy(Record):
         return MemoryManagerState(dict(self.tables))
 
     def request(self, container: Container) -> MemoryRequest | None:
-        """Read what a container asks for; None where that cannot be represented."""
+        """Read what a container asks for; None if that cannot be represented."""
         return container_request(container)
 
     def hints(
         self, state: MemoryManagerState, uid: str, request: MemoryRequest
     ) -> MemoryHints | KubeletFault | None:
-        """Make the hints for a pod's request, None where there are none."""
+        """Make the hints for a pod's request, None if there are none."""
         return find_hints(state, uid, request)
 
     def allocate(
@@ -129,7 +129,7 @@ def choose_nodes(
 def find_hints(
     state: MemoryManagerState, uid: str, request: MemoryRequest
 ) -> MemoryHints | KubeletFault | None:
-    """Make the hints for a pod's request, None where there are none.
+    """Make the hints for a pod's request, None if there are none.
 
     A fault where a NUMA node has no table of a resource, or an id beyond what a mask holds.
     """

@@ -22,7 +22,7 @@ Claims = Callable[[Container], MemoryRequest]
 
 
 def pod_level_request(pod: StoredPod) -> MemoryRequest | None:
-    """Read what a pod requests as a whole; None where an amount is not written as a whole number."""
+    """Read what a pod requests as a whole; None if an amount is not written as a whole number."""
     request = {}
     for name, quantity in (pod.resources.requests if pod.resources else {}).items():
         if is_memory(name) and quantity.sign > 0:
@@ -34,7 +34,7 @@ def pod_level_request(pod: StoredPod) -> MemoryRequest | None:
 
 
 def empty_memory_pool(pod: StoredPod, claims: Claims, total: MemoryRequest) -> str:
-    """Say why no memory would be left for the pod's shared containers; nothing where some is."""
+    """Say why no memory would be left for the pod's shared containers; nothing if some is."""
     return empty_pool(pod.all_containers, claims, total)
 
 

@@ -193,7 +193,7 @@ class MemoryProvider(Copied):
 
 
 def _why_not(candidate: Candidate, rules: PodLevelRules) -> str:
-    """Say why a pod gets no memory of its own; nothing where it does."""
+    """Say why a pod gets no memory of its own; nothing if it does."""
     qos = candidate.qos
     if qos.qos_class is not QosClass.GUARANTEED:
         return f"the pod is {qos.qos_class}, not Guaranteed: {qos.reason}"

@@ -197,7 +197,7 @@ _Sums = dict[str, int]
 
 
 def container_request(container: Container) -> MemoryRequest | None:
-    """Read a container's requests; None where one is not written as a whole number (``1.5Gi``, ``1000m``)."""
+    """Read a container's requests; None if one is not written as a whole number (``1.5Gi``, ``1000m``)."""
     request = {}
     for name, quantity in container.resources.requests.items():
         if is_memory(name):

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class ResizePath(Record):
     """Who decides on a resize; without ``server`` the API server has agreed already.
 
-    *capacity* is what the whole node has for pods by the kubelet's count (CPU in milli), None where it is
+    *capacity* is what the whole node has for pods by the kubelet's count (CPU in milli), None if it is
     not known.
     """
 

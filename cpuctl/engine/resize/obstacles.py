@@ -41,7 +41,7 @@ _NEEDED = {
 class KubeletResize(Record):
     """A resize as one kubelet looks at it.
 
-    *capacity* is what the whole node has for pods (CPU in milli), None where that is not known.
+    *capacity* is what the whole node has for pods (CPU in milli), None if that is not known.
     """
 
     request: PodResize

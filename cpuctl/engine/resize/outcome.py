@@ -47,7 +47,7 @@ class DecidedBy(StrEnum):
 
 
 class CPUShare(Record):
-    """A container's exclusive CPUs (masks), None where it shares; ``baseline`` are those it was promised."""
+    """A container's exclusive CPUs (masks), None if it shares; ``baseline`` are those it was promised."""
 
     before: int | None
     after: int | None
@@ -86,7 +86,7 @@ ConditionType = Literal["PodResizePending", "PodResizeInProgress"]
 
 
 class Condition(Record):
-    """A condition of the pod that is ``True``; ``observed_generation`` is None where releases tell none."""
+    """A condition of the pod that is ``True``; ``observed_generation`` is None if releases tell none."""
 
     type: ConditionType
     reason: str = ""
@@ -124,5 +124,5 @@ _LEGACY: Mapping[ResizeResult, LegacyStatus] = {
 
 
 def legacy_status(outcome: ResizeOutcome, rules: ResizeRules) -> LegacyStatus | None:
-    """Return what ``status.resize`` says, which conditions replaced in 1.33; None where it is empty."""
+    """Return what ``status.resize`` says, which conditions replaced in 1.33; None if it is empty."""
     return None if rules.conditions else _LEGACY.get(outcome.result)

@@ -39,7 +39,7 @@ class ResizeServer(Record):
     """An API server 1.*minor* and its gates; ``node_resizes`` is the kubelet's gate.
 
     ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting.
-    ``allocatable`` is what the node's status says it has for pods (CPU in milli), None where not known.
+    ``allocatable`` is what the node's status says it has for pods (CPU in milli), None if not known.
     ``namespaces`` has the LimitRanges and ResourceQuotas, which a resize that is let through is charged to.
     """
 

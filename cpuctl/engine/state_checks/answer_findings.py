@@ -31,7 +31,7 @@ WHOSE = "pods (--pods): which pods the kubelet's answers (--pod-resources) belon
 
 
 class SavedStates(NamedTuple):
-    """The files that a kubelet's answers can be held against; None where one is not there."""
+    """The files that a kubelet's answers can be held against; None if one is not there."""
 
     cpu: CPUStateFile | None = None
     memory: MemoryStateFile | None = None

@@ -53,7 +53,7 @@ class FoundFile(Record, Generic[_State]):
 
 
 class FoundStates(Record):
-    """The files of one kubelet; None where there is none.
+    """The files of one kubelet; None if there is none.
 
     ``pods`` are those that in-place resize keeps, ``devices`` the device manager's, ``claims`` the DRA
     manager's. ``by_others`` is what other releases make of them, where nobody says which one is meant.
@@ -97,7 +97,7 @@ def file_findings(
     *,
     certain: bool = True,
 ) -> Iterator[StateFinding]:
-    """Say what is wrong with a file; *policy* is the configured one, None where none is known.
+    """Say what is wrong with a file; *policy* is the configured one, None if none is known.
 
     *failure* tells what the kubelet does with it. Where its release is unknown and others end
     otherwise (*certain* is False), what another one may read is no error.

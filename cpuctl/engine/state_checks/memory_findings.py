@@ -86,9 +86,9 @@ class Amount(StrEnum):
 
 
 class DriftDifference(Record):
-    """A number as the file has it and as the machine does, in bytes; None where one of them has none.
+    """A number as the file has it and as the machine does, in bytes; None if one of them has none.
 
-    ``resource`` is empty where a whole NUMA node has come or gone.
+    ``resource`` is empty if a whole NUMA node has come or gone.
     """
 
     node: int
@@ -115,7 +115,7 @@ class MemoryDrift(Record):
 
 
 def memory_drift(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> MemoryDrift | None:
-    """Compare what a state says of the machine with the machine; None where it is the same."""
+    """Compare what a state says of the machine with the machine; None if it is the same."""
     changes = tuple(_changes(saved.machine_state, fresh)) if saved.machine_state else ()
     return MemoryDrift(changes, bool(replayed(saved, fresh).misfits)) if changes else None
 

@@ -43,9 +43,9 @@ _MANAGED = (CPU_FILE, MEMORY_FILE)
 class StateVerdict(Record):
     """``start`` is how the start ends; ``refusals`` is what stands against each file by itself.
 
-    ``readings`` tells what the kubelet does with each. ``reached`` is False where the kubelet ends before it
+    ``readings`` tells what the kubelet does with each. ``reached`` is False if the kubelet ends before it
     opens any of them. ``drift`` is how the machine's
-    memory differs from what the file says of it, None where it does not or no static Memory Manager starts.
+    memory differs from what the file says of it, None if it does not or no static Memory Manager starts.
     """
 
     start: Started | NotStarted
@@ -110,7 +110,7 @@ def _saved(found: FoundStates) -> SavedFiles:
 
 
 class _Look(Record):
-    """Looks at all files; ``node`` is None where the kubelet does not even get to them."""
+    """Looks at all files; ``node`` is None if the kubelet does not even get to them."""
 
     version: str
     found: FoundStates

@@ -60,7 +60,7 @@ def read_main_file(
 
     Relative paths in it are taken to be in *beside*, or else in the file's own directory. Lines are those of
     *places*, where the text was made of another.
-    Raise InputError with file, line and path for what is no such document, ConfigRefusedError where the
+    Raise InputError with file, line and path for what is no such document, ConfigRefusedError if the
     kubelet's own words for it are known.
     """
     if not text:

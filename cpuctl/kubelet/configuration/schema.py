@@ -149,7 +149,7 @@ ROOT_TYPE = "v1beta1.KubeletConfiguration"
 
 
 class FieldType(Record):
-    """A field's Go type and its default; None where it has none."""
+    """A field's Go type and its default; None if it has none."""
 
     go_type: str
     default: Value = None

@@ -71,7 +71,7 @@ _MEMBERS: Mapping[str, Collection[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SettingOverrides:
-    """What words set: the release, None where it is left alone, feature gates, and fields as a patch."""
+    """What words set: the release, None if it is left alone, feature gates, and fields as a patch."""
 
     text: str = ""
     version: KubeletVersion | None = None
@@ -193,7 +193,7 @@ class _Reader:
 
 
 def _kind(go_type: str) -> str:
-    """Name the flag kind of a type, nothing where no flag is like it."""
+    """Name the flag kind of a type, nothing if no flag is like it."""
     if go_type in _KINDS:
         return _KINDS[go_type]
     # Named types that are no structs are texts in this API.

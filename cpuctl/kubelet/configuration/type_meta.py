@@ -109,7 +109,7 @@ class TypeMeta(Record):
 
     @property
     def kind(self) -> str:
-        """The kind, empty where there is none."""
+        """The kind, empty if there is none."""
         return self.kind_at.text() if self.kind_at else ""
 
     @property
@@ -121,7 +121,7 @@ class TypeMeta(Record):
 def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, TypeMeta]:
     """Read the object of a file, which must have a kind, but may have any.
 
-    Raise NoObjectError where the kubelet's words for what is wrong are known, else InputError.
+    Raise NoObjectError if the kubelet's words for what is wrong are known, else InputError.
     """
     try:
         found = read_object(text, source)

@@ -45,7 +45,7 @@ _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 
 
 class _Use(NamedTuple):
-    """One use of a flag as it was written; the value is None where there is none.
+    """One use of a flag as it was written; the value is None if there is none.
 
     ``place`` is where it stands in a file; nothing for the command line itself.
     """
@@ -62,7 +62,7 @@ class _Use(NamedTuple):
 
 
 def split_arguments(text: str) -> list[str]:
-    """Split a command line as a shell does; raise UsageError where it cannot be split.
+    """Split a command line as a shell does; raise UsageError if it cannot be split.
 
     Lines of a file for systemd (``KUBELET_EXTRA_ARGS="--max-pods=50"``) stand for the words in them; of one
     variable the last counts. Of a command line of k3s or RKE2 those count that it hands to the
@@ -134,7 +134,7 @@ def _refused(bad: _BadFlagError, where: str) -> ConfigRefusedError:
 
 
 def check_names(names: Iterable[str], where: str, *, minor: int, lines: Mapping[str, str]) -> None:
-    """Raise ConfigRefusedError where a release has no flag of a name."""
+    """Raise ConfigRefusedError if a release has no flag of a name."""
     unknown = [f"--{name}" for name in names if flag_of(name, minor) is None]
     read_flags(unknown, where, minor=minor, lines=lines)
 

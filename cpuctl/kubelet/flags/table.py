@@ -183,6 +183,6 @@ def flag_of(name: str, minor: int | None) -> Flag | None:
 
 
 def flag_that_sets(field: str, minor: int) -> str:
-    """Name the flag that sets a field of the configuration in a release; empty where none does."""
+    """Name the flag that sets a field of the configuration in a release; empty if none does."""
     names = (name for name in FLAGS if (flag := flag_of(name, minor)) and flag.field == field)
     return next(names, "")

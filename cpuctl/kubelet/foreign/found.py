@@ -41,7 +41,7 @@ def wrong_type(at: str, expected: str, value: object) -> WrongTypeError:
 def mapping(value: object, *path: str, at: str = "") -> Fields:
     """Return the mapping at a path, empty if there is none; *at* is the path of *value* itself.
 
-    Raise WrongTypeError where anything else is on the way.
+    Raise WrongTypeError if anything else is on the way.
     """
     here = _mapping(value, at)
     for name in path:
@@ -59,7 +59,7 @@ def _mapping(value: object, at: str) -> Fields:
 
 
 def items(value: object, at: str) -> list[Any]:
-    """Return the list *at* a path, empty where there is none; raise WrongTypeError for anything else."""
+    """Return the list *at* a path, empty if there is none; raise WrongTypeError for anything else."""
     if value is None:
         return []
     if not isinstance(value, list):

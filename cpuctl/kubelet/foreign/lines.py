@@ -75,7 +75,7 @@ def _block(text: str, line: int, lines: Sequence[str]) -> str:
 
 
 def lines_before(text: str) -> int | None:
-    """Return how many lines of the file come before a text inside it; None where that is not known."""
+    """Return how many lines of the file come before a text inside it; None if that is not known."""
     if not isinstance(text, LinedName):
         return None
     return text.line if "\n" in text else text.line - 1

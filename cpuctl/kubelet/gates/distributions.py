@@ -59,5 +59,5 @@ VolumeGroupSnapshot
 
 
 def distribution_of(gate: str) -> str:
-    """Name the distribution that a gate belongs to; nothing where none is known."""
+    """Name the distribution that a gate belongs to; nothing if none is known."""
     return "OpenShift" if gate in _OPENSHIFT.split() else ""

@@ -78,7 +78,7 @@ class FeatureGates(Record):
         return stage.default
 
     def stage(self, name: str) -> GateStage | None:
-        """Return what a gate is in this release, None where it does not exist."""
+        """Return what a gate is in this release, None if it does not exist."""
         return _stage(name, self.minor)
 
     def verified(self, name: str) -> bool:
@@ -91,7 +91,7 @@ class FeatureGates(Record):
         return _known(self.minor)
 
     def releases_with(self, name: str) -> str:
-        """Name the releases that have a gate, ``1.27 to 1.34``; nothing where none has."""
+        """Name the releases that have a gate, ``1.27 to 1.34``; nothing if none has."""
         minors = [minor for minor in range(OLDEST, NEWEST + 1) if _stage(name, minor) is not None]
         if not minors:
             return ""
@@ -99,7 +99,7 @@ class FeatureGates(Record):
         return first if first == last else f"{first} to {last}"
 
     def refusal(self, name: str) -> str:
-        """Return the kubelet's error about how a gate is set, nothing where it is not, or rightly."""
+        """Return the kubelet's error about how a gate is set, nothing if it is not, or rightly."""
         if name in _GROUPS or name not in self.settings:
             return ""
         stage, value = self.stage(name), self.settings[name]
@@ -230,7 +230,7 @@ def gates_at_start(
     patch: int | None = None,
     turned: frozenset[str] = frozenset(),
 ) -> FeatureGates:
-    """Set gates as the kubelet does; flags win per gate. Raise BadGatesError where it gives up.
+    """Set gates as the kubelet does; flags win per gate. Raise BadGatesError if it gives up.
 
     *in_files* are the gates of the main file, and then those with drop-ins merged: each is tried.
     """

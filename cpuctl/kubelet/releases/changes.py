@@ -18,7 +18,7 @@ from cpuctl.kubelet.version import KubeletVersion
 
 
 class GateChange(NamedTuple):
-    """A gate that is something else in the other release; a stage is None where the gate does not exist.
+    """A gate that is something else in the other release; a stage is None if the gate does not exist.
 
     ``on_before`` and ``on_after`` tell whether the feature is on, the configuration taken into account.
     ``problem`` is the kubelet's error where the other release refuses how the gate is set.
@@ -35,7 +35,7 @@ class GateChange(NamedTuple):
 
 
 class OptionChange(NamedTuple):
-    """A policy option that moves to another stage; nothing where the release does not know it."""
+    """A policy option that moves to another stage; nothing if the release does not know it."""
 
     field: str
     option: str

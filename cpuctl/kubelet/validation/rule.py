@@ -46,7 +46,7 @@ class Subject(Record):
         return self.gates.enabled(gate)
 
     def given(self, field: str) -> Any:  # noqa: ANN401  # whatever the field holds
-        """Return what a field holds, defaults filled in; None where it is not set and has no default."""
+        """Return what a field holds, defaults filled in; None if it is not set and has no default."""
         attribute = ATTRIBUTES.get(field)
         return getattr(self.config, attribute) if attribute else self.config.others.get(field)
 
@@ -56,7 +56,7 @@ class Subject(Record):
         return None if value is None else int(value)
 
     def text(self, field: str) -> str:
-        """Return a text, which is empty where it is not set."""
+        """Return a text, which is empty if it is not set."""
         return str(self.given(field) or "")
 
     def duration(self, field: str) -> int:
@@ -65,7 +65,7 @@ class Subject(Record):
         return value if isinstance(value, int) else parse_duration(value) if value else 0
 
     def member(self, field: str, *path: str) -> Any:  # noqa: ANN401  # whatever the field holds
-        """Return what a field of a struct holds, None where it or the struct is not set."""
+        """Return what a field of a struct holds, None if it or the struct is not set."""
         value = self.given(field)
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None

@@ -380,12 +380,12 @@ RULES: tuple[Rule, ...] = (
 
 
 def validate(subject: Subject) -> list[SettingError]:
-    """Return everything the kubelet finds wrong, in its order; nothing where the configuration is valid."""
+    """Return everything the kubelet finds wrong, in its order; nothing if the configuration is valid."""
     return list(_errors(RULES, subject))
 
 
 def refused_later(subject: Subject, stage: str) -> SettingError | None:
-    """Return the first thing that a later stage of the start refuses, None where it refuses nothing."""
+    """Return the first thing that a later stage of the start refuses, None if it refuses nothing."""
     return next(_errors([rule for rule in LATER if rule.stage == stage], subject), None)
 
 

@@ -34,7 +34,7 @@ _GPU_PLUGINS = {"10de": "nvidia.com/gpu", "1002": "amd.com/gpu", "8086": "gpu.in
 
 
 class PCIDevice(NamedTuple):
-    """One device; ``numa_node`` is None where firmware names none, ``virtual`` an SR-IOV function."""
+    """One device; ``numa_node`` is None if firmware names none, ``virtual`` an SR-IOV function."""
 
     address: str
     class_code: str
@@ -50,7 +50,7 @@ class PCIDevice(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """The resource that a usual plugin makes of it; empty where none is usual."""
+        """The resource that a usual plugin makes of it; empty if none is usual."""
         if self.class_code in _GPUS:
             return _GPU_PLUGINS.get(self.vendor, "")
         return f"example.com/sriov-{self.vendor}-{self.device}" if self._is_network_function else ""

@@ -51,7 +51,7 @@ _Resources = dict[str, _Devices]
 def decode_pod_resources(answers: Sequence[Cursor]) -> tuple[DeviceInventory, bool]:
     """Join the responses; the second result is whether they show what is in use.
 
-    Raise InputError where they do not say what there is.
+    Raise InputError if they do not say what there is.
     """
     resources: _Resources = {}
     allocatable = listed = False
@@ -133,7 +133,7 @@ _RESOURCE_HINT = "write a name such as nvidia.com/gpu"
 
 
 class ReadDevices(NamedTuple):
-    """What a file says; ``in_use_known`` is False where it leaves out what pods hold."""
+    """What a file says; ``in_use_known`` is False if it leaves out what pods hold."""
 
     inventory: DeviceInventory
     in_use_known: bool = True

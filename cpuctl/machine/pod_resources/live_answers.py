@@ -127,7 +127,7 @@ def _signed(value: int) -> int:
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield number and value of every field; raise ValueError where the message is cut off or malformed."""
+    """Yield number and value of every field; raise ValueError if the message is cut off or malformed."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)

@@ -45,7 +45,7 @@ class PodAllocation(NamedTuple):
 
 
 class PodResources(NamedTuple):
-    """The answers of ``List`` and ``GetAllocatableResources`` (its CPUs); None where one is not there.
+    """The answers of ``List`` and ``GetAllocatableResources`` (its CPUs); None if one is not there.
 
     ``problems`` say why. ``alone`` are the answers of ``Get`` by the full names of pods: a pod, or the
     words of a refusal.

@@ -39,7 +39,7 @@ class GatheredFiles(Protocol):
     name: str
 
     def paths(self, wanted: Callable[[str], bool]) -> Iterator[str]:
-        """Yield the paths of the files that are *wanted*; raise CpuctlError where they cannot be listed."""
+        """Yield the paths of the files that are *wanted*; raise CpuctlError if they cannot be listed."""
 
     def read(self, paths: Collection[str]) -> dict[str, bytes]:
         """Return the content of files by their paths; raise InputError beyond the limits."""

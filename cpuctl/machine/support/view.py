@@ -15,7 +15,7 @@ from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 class SupportArchive(NamedTuple):
     """What a support archive is, and what it contains about its node besides the files.
 
-    ``what`` names its kind with an article. ``version`` is the kubelet's release, empty where it tells none,
+    ``what`` names its kind with an article. ``version`` is the kubelet's release, empty if it tells none,
     ``config_at`` where its configuration stands as far as no flag tells. ``flags_gap`` says why flags of the
     kubelet may be missing, ``findings`` what had to be made up for.
     """

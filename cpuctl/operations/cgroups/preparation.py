@@ -99,7 +99,7 @@ def below(root: Path, path: str) -> Path:
 
 
 def require_kernel(root: Path, snapshot: NodeSnapshot, *, quota: bool) -> Hierarchies:
-    """Return the node's hierarchies; raise InputError where these are plain files, or there are none.
+    """Return the node's hierarchies; raise InputError if these are plain files, or there are none.
 
     *quota*: that which holds quotas is written to as well.
     """
@@ -255,7 +255,7 @@ def _situation(request: ResolvedRequest, snapshot: NodeSnapshot, root: Path) -> 
 
 
 def _reach(snapshot: NodeSnapshot, root: Path) -> CPUSet | None:
-    """Return the CPUs in force right above the kubelet's groups; None where the kernel does not tell."""
+    """Return the CPUs in force right above the kubelet's groups; None if the kernel does not tell."""
     at = snapshot.hierarchies
     top = next((group for group in snapshot.groups.values() if group.role.level is Level.KUBEPODS), None)
     if at is None or top is None:

@@ -162,7 +162,7 @@ def step_answer(entry: LogEntry) -> StepAnswer:
 
 @contextmanager
 def write_log(name: str) -> Iterator[WriteLog]:
-    """Open a log to append to, if one is named; raise NodeAccessError where that is not possible."""
+    """Open a log to append to, if one is named; raise NodeAccessError if that is not possible."""
     if not name:
         yield WriteLog()
         return

@@ -51,7 +51,7 @@ def start_notes(outcome: NotStarted, when: str = "") -> str:
 
 
 class FileChange(Record):
-    """What comes of one file: ``text`` is the new content; ``state`` is None where there was no file."""
+    """What comes of one file: ``text`` is the new content; ``state`` is None if there was no file."""
 
     file_name: StateFileName
     state: StateInput | None
@@ -119,8 +119,8 @@ def apply_changes(
 ) -> Applied:
     """Write what has changed, all of it or nothing.
 
-    Raise NodeAccessError where a kubelet runs, a file has changed since it was read, or the system refuses,
-    StoppedError where an end is wanted: nothing is changed then. Raise NotRestoredError where that cannot be
+    Raise NodeAccessError if a kubelet runs, a file has changed since it was read, or the system refuses,
+    StoppedError if an end is wanted: nothing is changed then. Raise NotRestoredError if that cannot be
     said.
     """
     todo = [change for change in changes if change.changed or (target.directory and not change.refused)]

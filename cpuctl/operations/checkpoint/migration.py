@@ -42,7 +42,7 @@ _REPAIR = "cpuctl checkpoint repair recomputes checksums"
 class Migration(NamedTuple):
     """What comes of state files on another kubelet, how it reads them, and whether it starts on them.
 
-    ``proof`` and ``kubelet`` are None where nothing but its release and gates is known.
+    ``proof`` and ``kubelet`` are None if nothing but its release and gates is known.
     """
 
     changes: tuple[FileChange, ...]
@@ -55,7 +55,7 @@ class Migration(NamedTuple):
 def migrate_for_host(inputs: CheckpointInputs, sources: Sources, *, writes: bool) -> Migration:
     """Migrate for a kubelet of which all is known; files that it would not start on are refused.
 
-    Raise InputError where there is nothing to migrate and, if that *writes* files, where its configuration is
+    Raise InputError if there is nothing to migrate and, if that *writes* files, where its configuration is
     only assumed.
     """
     inputs, host = read_host(inputs, sources)
@@ -70,7 +70,7 @@ def migrate_for_host(inputs: CheckpointInputs, sources: Sources, *, writes: bool
 def migrate_for_release(inputs: CheckpointInputs, sources: Sources) -> Migration:
     """Migrate for a kubelet of which nothing is known but its release and gates.
 
-    Raise UsageError for a release or gates that there are not, InputError where there is nothing to migrate.
+    Raise UsageError for a release or gates that there are not, InputError if there is nothing to migrate.
     """
     refuse_stdin_twice(inputs.state, inputs.pods)
     reader = _reader(inputs.kubelet)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
 
 Pair: TypeAlias = tuple[StateInput | None, StateInput | None]
-"""A file on either side; None where a side does not have it."""
+"""A file on either side; None if a side does not have it."""
 
 
 class StateView(NamedTuple):
@@ -34,7 +34,7 @@ class StateView(NamedTuple):
 def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_machine: bool) -> StateView:
     """Read the state files that *name* names, else those of the machine, and the machine if it is requested.
 
-    Raise InputError where there are none, and for files that are none.
+    Raise InputError if there are none, and for files that are none.
     """
     asked = name
     if not machine and is_recording(name):
@@ -55,7 +55,7 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
 def read_pairs(a: str, b: str, sources: Sources) -> list[Pair]:
     """Bring together the files of two sides to be compared; next to a single file, others are ignored.
 
-    Raise InputError where the sides have nothing in common, and for files that cannot be read.
+    Raise InputError if the sides have nothing in common, and for files that cannot be read.
     """
     one, other = _side("a", a, sources), _side("b", b, sources)
     single = min(len(one), len(other)) == 1

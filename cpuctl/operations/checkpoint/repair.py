@@ -165,7 +165,7 @@ def _resummed(state: StateInput, case: CheckpointCase, before: StateVerdict) -> 
 def _readable(state: StateInput) -> tuple[StateInput, tuple[RepairAction, ...]]:
     """Return what can be repaired: where the newest part of a file is broken, the copy for older kubelets.
 
-    Raise InputError where nothing can be read.
+    Raise InputError if nothing can be read.
     """
     found = state.inspection
     part = readable_part(state.text, found)

@@ -84,7 +84,7 @@ def read_host(
     """Read the machine, unless *source* is it, and its kubelet; a recording as STATE is the machine, too.
 
     Raise UsageError if memory is given for a machine that has its own, or where the kubelet's release is not
-    known and it *assumes* none; ConfigRefusedError where the kubelet cannot load its configuration.
+    known and it *assumes* none; ConfigRefusedError if the kubelet cannot load its configuration.
     """
     refuse_stdin_twice(inputs.machine, inputs.state, inputs.pods, inputs.kubelet.config, inputs.pod_resources)
     named = inputs.state

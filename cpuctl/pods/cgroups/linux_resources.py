@@ -61,7 +61,7 @@ def systemd_quota(quota: int, period: int) -> int:
 
 
 def page_size(resource: str) -> int | None:
-    """Return the bytes of a page of ``hugepages-2Mi``; None where the name tells no size."""
+    """Return the bytes of a page of ``hugepages-2Mi``; None if the name tells no size."""
     try:
         size = Quantity.parse(resource.removeprefix("hugepages-")).value
     except ValueError:

@@ -25,7 +25,7 @@ class CgroupSettings(Record):
     ``period`` is cpuCFSQuotaPeriod in microseconds, ``lifts_quota`` the gate DisableCPUQuotaWithExclusiveCPUs
     (from 1.33 on), ``pids_limit`` is podPidsLimit, -1 for none. ``throttling_factor`` None means no
     ``memory.high``; ``tiered`` is memoryReservationPolicy TieredReservation. ``allocatable_memory`` in bytes
-    is None where the node is not known. ``memory_page`` is in bytes, as are ``page_sizes``, those of the huge
+    is None if the node is not known. ``memory_page`` is in bytes, as are ``page_sizes``, those of the huge
     pages that the node has: sizes that are not requested are limited to 0.
     """
 

@@ -65,7 +65,7 @@ def decode_custom_resource(resource: Cursor, kind: str, group: str) -> list[Pod]
 def pods_of_template(resource: Cursor, template: PodTemplate, kind: str, group: str) -> list[Pod]:
     """Read the pods of one template, owned by ``Job.batch.volcano.sh/NAME`` say; each stands in the template.
 
-    Raise UnreadableTemplateError where that cannot be read, InputError for more pods than any workload has.
+    Raise UnreadableTemplateError if that cannot be read, InputError for more pods than any workload has.
     """
     if template.number > MAX_REPLICAS:
         raise _too_many(resource, kind)

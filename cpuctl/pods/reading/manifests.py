@@ -169,7 +169,7 @@ def _by_kind(
 def finished(parts: Iterable[Manifests], source: str) -> Manifests:
     """Join what several texts gave, make the pods of virtual machines, and fill in UIDs.
 
-    Raise InputError where two pods share one, and for a virtual machine that cannot be read.
+    Raise InputError if two pods share one, and for a virtual machine that cannot be read.
     """
     parts, notes, computed = _with_machines(list(parts), source)
     try:

@@ -12,7 +12,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def decode_node_selection(spec: Cursor) -> NodeSelection | None:
-    """Read node selector, node affinity and tolerations; None where there is none of them.
+    """Read node selector, node affinity and tolerations; None if there is none of them.
 
     Raise InputError with file, line and path for what an API server could not decode.
     """

@@ -177,7 +177,7 @@ def _node_selection(spec: Cursor) -> NodeSelection | None:
 def decode_name(metadata: Cursor) -> str:
     """Read a name, or ``generateName`` with ``0`` behind it, for an object that has no name yet.
 
-    Raise InputError where there is neither.
+    Raise InputError if there is neither.
     """
     name = metadata.optional("name", _name, "")
     prefix = metadata.optional("generateName", _name, "")

@@ -120,7 +120,7 @@ _SPECS = {"Pod": ("spec",), "CronJob": ("spec", "jobTemplate", *_TEMPLATE)}
 
 
 class ManifestObject(NamedTuple):
-    """An object with the pod spec that it holds; ``spec_steps`` is empty where it holds none.
+    """An object with the pod spec that it holds; ``spec_steps`` is empty if it holds none.
 
     A custom resource may hold several: it comes once for each *template*, *number* counting them.
     """

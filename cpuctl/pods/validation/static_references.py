@@ -36,7 +36,7 @@ _BUNDLES_SINCE = 29
 def refused_reference(spec: object, rules: NodeRules) -> tuple[str, str]:
     """Return what a kubelet says of the first reference in a pod's spec, and the member that has it.
 
-    Both are empty where it takes the manifest.
+    Both are empty if it takes the manifest.
     """
     if rules.static_references:
         kind, member = next(_references(spec), ("", ""))

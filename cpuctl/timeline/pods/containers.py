@@ -108,7 +108,7 @@ def own_or_shared(kubelet: KubeletProcess, key: tuple[str, str]) -> int:
 
 
 def write_cpuset(world: World, life: PodLife, name: str, cpus: int) -> bool:
-    """Let the runtime write ``cpuset.cpus``; False where the kernel refuses: v1 takes CPUs that run only."""
+    """Let the runtime write ``cpuset.cpus``; False if the kernel refuses: v1 takes CPUs that run only."""
     if world.timeline.cgroup_version == 1 and cpus & ~world.online:
         return False
     life.containers[name].cgroup = cpus

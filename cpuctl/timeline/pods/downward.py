@@ -26,7 +26,7 @@ _SPOT = FieldPath((), "resourceFieldRef")
 
 
 def refusal(server: ApiServer, exposed: frozenset[str]) -> str:
-    """Return why the API server does not take a pod that exposes containers, nothing where it does."""
+    """Return why the API server does not take a pod that exposes containers, nothing if it does."""
     rules = server_rules(server.gates)
     for name in sorted(exposed):
         ref = FieldRef(_SPOT, ASSIGNED_CPUSET, name, Quantity(), in_volume=True)

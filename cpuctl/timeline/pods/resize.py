@@ -80,7 +80,7 @@ def _wanted(spec: Pod, changed: Mapping[str, ResourceRequirements]) -> dict[str,
 
 
 def handle_resize(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
-    """Let the kubelet decide on what a pod is to have; raise UsageError where a policy would have to."""
+    """Let the kubelet decide on what a pod is to have; raise UsageError if a policy would have to."""
     if kubelet.node.what_if is not None and kubelet.rules.allocates:
         from cpuctl.policies.what_if import no_say_in_resizes
 
@@ -232,7 +232,7 @@ def retry_deferred(world: World, kubelet: KubeletProcess) -> None:
 
 
 def save_waits(world: World, kubelet: KubeletProcess, uid: str) -> None:
-    """Write down which containers of a pod wait, and until when; nothing where waits end with the kubelet."""
+    """Write down which containers of a pod wait, and until when; nothing if waits end with the kubelet."""
     for key in [key for key in world.disk.waits if key[0] == uid]:
         del world.disk.waits[key]
     if not kubelet.setup.grace_of_pods:

@@ -63,7 +63,7 @@ class EventReader:
         self.server = server
 
     def read(self, item: Cursor) -> Event | None:
-        """Read what happens at one moment; None where nothing does.
+        """Read what happens at one moment; None if nothing does.
 
         Raise InputError for several actions, and for one that is not written as it should be.
         """

@@ -187,7 +187,7 @@ def _patched(before: Mapping[str, Value], patch: Mapping[str, Value]) -> dict[st
 def read_server(cursor: Cursor | None, before: ApiServer) -> ApiServer:
     """Read release and gates of the API server, on top of what it was *before*.
 
-    Raise InputError where one of that release would not start with these gates.
+    Raise InputError if one of that release would not start with these gates.
     """
     if cursor is None:
         return before

@@ -112,7 +112,7 @@ class CPUUse(StrEnum):
 
 
 class CPUStatus(Record):
-    """What a CPU is at a moment; ``container`` is empty where it is nobody's own."""
+    """What a CPU is at a moment; ``container`` is empty if it is nobody's own."""
 
     use: CPUUse
     container: str = ""

@@ -28,7 +28,7 @@ class RuntimeEvent(StrEnum):
 class RuntimeCall(Record):
     """One answer, or call, at a time in nanoseconds.
 
-    ``pod`` (``namespace/name``) and ``container`` are empty where it is about no container alone. ``cpus`` is
+    ``pod`` (``namespace/name``) and ``container`` are empty if it is about no container alone. ``cpus`` is
     a mask and ``mems`` a list of NUMA nodes, both of a container that is created; nothing is to be left as it
     is. ``updates`` are the CPUs (masks) that others move to, by pod and container.
     """

@@ -37,7 +37,7 @@ _NOTHING = Quantity()
 
 
 class Latency(Record):
-    """How often something was measured, and its bounds in nanoseconds; None where it never was."""
+    """How often something was measured, and its bounds in nanoseconds; None if it never was."""
 
     measured: int
     shortest: int | None
@@ -149,7 +149,7 @@ def _condition(found: Condition | None) -> answers.Condition | None:
 
 
 def state_file_view(world: World) -> answers.StateFile | None:
-    """Return what ``cpu_manager_state`` says, None where there is no such file."""
+    """Return what ``cpu_manager_state`` says, None if there is no such file."""
     if world.disk.cpu is None:
         return None
     saved = world.disk.read_cpu(KNOWS_ALL)

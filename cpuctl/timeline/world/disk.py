@@ -56,7 +56,7 @@ class SavedWait(Record):
 
 
 class Disk:
-    """The files; None where there is none. ``waits`` are there with the announced delay of pods only."""
+    """The files; None if there is none. ``waits`` are there with the announced delay of pods only."""
 
     def __init__(self) -> None:
         self.cpu: CPUFile = None

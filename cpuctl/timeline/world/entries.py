@@ -71,7 +71,7 @@ MOVES = frozenset(
 
 
 class HistoryEntry(Record):
-    """One thing that happened; ``pod`` and ``container`` are empty where it is about the node.
+    """One thing that happened; ``pod`` and ``container`` are empty if it is about the node.
 
     ``at`` is the time in nanoseconds.
     """

@@ -46,7 +46,7 @@ class ContainerLife:
     """One container: ``cgroup`` is its ``cpuset.cpus`` as last written (a mask, 0 for never), while it runs.
 
     ``milli`` are the CPUs that its ``cpu.weight`` stands for. ``file`` is what the downward API tells inside,
-    None where no such file is there. ``comes_back``: it ran when the machine went down. ``exit_code`` is set
+    None if no such file is there. ``comes_back``: it ran when the machine went down. ``exit_code`` is set
     from its end, the time ``ended``, until it starts again. ``allocated`` is what the last kubelet that
     stopped has left in its status as allocatedResources.
     """
@@ -146,7 +146,7 @@ class World:
     says why no kubelet runs that should, ``starts_at`` when one comes up, ``boot`` counts starts of the
     machine. ``allocatable`` is what the node's status told last. ``pods`` are those that exist, by UID;
     ``names`` also has those that did. ``api_server`` creates them, ``refused`` are names of those that it did
-    not store. ``claims`` serves resource claims, whichever kubelet runs, None where no pod has any;
+    not store. ``claims`` serves resource claims, whichever kubelet runs, None if no pod has any;
     ``claimants`` are the containers (UID and name) that have run on CPUs of theirs. ``runtime`` is told of
     containers that are created, where anybody wants to know.
     """

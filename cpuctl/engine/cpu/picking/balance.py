@@ -75,7 +75,7 @@ class _Wanted(NamedTuple):
 class Search(_Wanted):
     """Candidate nodes in the kubelet's order (free CPUs and sockets of each), and what is wanted.
 
-    ``sockets`` may be empty where the rules do not align by socket.
+    ``sockets`` may be empty if the rules do not align by socket.
     ``held`` has the CPUs of a resized container on each node, counted as free, and is empty without one:
     the container stays on all of its nodes. ``listed`` names the node of each position where one stands
     there more than once (``RepeatedSearch``), and is empty otherwise.
@@ -433,7 +433,7 @@ class RepeatedSearch(Search):
         return best
 
     def _dealt(self, left: Mapping[int, int], among: Sequence[int], remainder: int) -> dict[int, int] | None:
-        """Deal round after round; None where a round deals nothing."""
+        """Deal round after round; None if a round deals nothing."""
         after = dict(left)
         while remainder:
             before = remainder

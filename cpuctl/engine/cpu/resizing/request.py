@@ -30,7 +30,7 @@ class ResizeReason(StrEnum):
 
 
 Status = Mapping[str, Quantity | None]
-"""The CPUs that a pod's status says are allocated, by container; None where it has no such value."""
+"""The CPUs that a pod's status says are allocated, by container; None if it has no such value."""
 
 
 class ResizeRequest(Record):
@@ -64,7 +64,7 @@ class ResizeRequest(Record):
 def status_while_waiting(pod: StoredPod, state: CPUManagerState) -> Status | None:
     """Count what a running pod's containers still have, not what they will have left (KEP-6122).
 
-    None where none of them waits for the end of its delay.
+    None if none of them waits for the end of its delay.
     """
     waiting = state.pending.get(pod.uid)
     if not waiting:

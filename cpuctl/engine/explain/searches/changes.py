@@ -36,7 +36,7 @@ class Amount(Record):
 
 
 class FieldChange(Record):
-    """Another value of a field of a virtual machine; ``before`` is empty where it is not set."""
+    """Another value of a field of a virtual machine; ``before`` is empty if it is not set."""
 
     field: str
     before: str

@@ -1,1 +1,1 @@
-"""What a node's kubelet believes, against what its control groups, threads and interrupts do."""
+"""The state that a node's kubelet assumes, compared with its control groups, threads and interrupts."""

@@ -1,4 +1,4 @@
-"""The names of the checks: help and completion tell them without loading what is checked."""
+"""The names of the checks: help and completion list them without loading the checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that is compared on a node, check by check, and what comes of it for every container."""
+"""All checks of a node, and the verdict on every container."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ CHECKS: Mapping[CheckName, Sequence[Check]] = {
     "isolation": (check_isolation,),
     "volumes": (check_volumes,),
 }
-"""The checks by the names that people choose them by."""
+"""The checks by the names that users select."""
 
 
 def audit(snapshot: NodeSnapshot, wanted: Collection[str] = ()) -> tuple[Finding, ...]:
@@ -108,7 +108,7 @@ def _with_memory(differing: Finding, spilled: Finding) -> Finding:
 
 
 class Verdict(StrEnum):
-    """What an audit says of a container."""
+    """An audit's verdict on a container."""
 
     OK = "ok"
     CPUSET = "cpuset differs"
@@ -127,12 +127,12 @@ _VERDICTS = {
     "mems-differ": Verdict.MEMS,
     "quota-on-exclusive": Verdict.QUOTA,
 }
-"""The codes that decide on a container, the worst first."""
+"""The codes that decide the verdict on a container, the worst first."""
 _DECIDING = (check_cpusets, check_mems, check_threads, check_quota)
 
 
 def verdicts(snapshot: NodeSnapshot) -> dict[str, Verdict]:
-    """Say for every container, by the path of its group, how it fares, whatever checks are wanted."""
+    """Return the verdict on every container, by the path of its group, regardless of the selected checks."""
     codes: dict[str, set[str]] = {}
     for check in _DECIDING:
         for finding in check(snapshot):
@@ -159,7 +159,7 @@ def _verdict(observed: ObservedContainer, codes: Collection[str]) -> Verdict:
 
 
 class Unchecked(Record):
-    """What is missing of a node, and the names of the checks that say nothing without it."""
+    """What is unknown about a node, and the names of the checks that need it."""
 
     missing: str
     checks: tuple[str, ...]
@@ -181,7 +181,7 @@ _OF_CLAIMS = ("claims",)
 
 
 def unchecked(snapshot: NodeSnapshot, wanted: Collection[str]) -> tuple[Unchecked, ...]:
-    """Return what was not there to be checked, as far as the *wanted* checks need it."""
+    """Return what was not available for the *wanted* checks."""
     gaps = (
         (missing, tuple(name for name in checks if name in wanted)) for missing, checks in _gaps(snapshot)
     )
@@ -208,7 +208,7 @@ def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     if not snapshot.others and not any(observed.tasks for observed in snapshot.containers):
         yield "processes: where threads may run is unknown", _OF_TASKS
     if state is not None and (state.policy_name == POLICY_NONE or not snapshot.exclusive):
-        return  # nothing that an interrupt could disturb
+        return  # there is nothing that an interrupt could disturb
     interrupts = snapshot.interrupts
     if not interrupts.known and interrupts.default is None:
         yield "interrupts: where they are delivered is unknown", _OF_INTERRUPTS
@@ -219,12 +219,12 @@ def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _unconfigured(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     if why := snapshot.configured.untold:
         missing = f"the kubelet's configuration: {why}; reserved CPUs and quotas are unknown"
-        # Claims are compared with it where the driver runs.
+        # Claims are compared with it if the driver runs.
         yield missing, _OF_CONFIGURATION + (_OF_CLAIMS if snapshot.prepared is not None else ())
 
 
 def _uncounted(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Name promised huge pages of which nothing tells whether they are there."""
+    """List promised huge pages whose existence is unknown."""
     state = snapshot.state
     if state.memory is None and not state.memory_problem and snapshot.configured.memory_policy == "Static":
         yield f"the kubelet's {MEMORY_FILE}: which huge pages are guaranteed is unknown", _OF_PAGES
@@ -239,7 +239,7 @@ def _uncounted(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _unclaimed(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Name what is missing of claims where the driver for CPUs has prepared some."""
+    """List what is unknown about claims if the driver for CPUs has prepared some."""
     state, driver = snapshot.state.claims, f"{DRIVER}/"
     if snapshot.prepared is not None and state is None:
         yield f"the kubelet's {CLAIMS_FILE}: which pods use claims is unknown", _OF_CLAIMS
@@ -261,7 +261,7 @@ def _unanswered(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]
 
 
 def _ask_for_devices(snapshot: NodeSnapshot) -> bool:
-    """Return whether a pod asks for a resource that has a name of a domain, as plugins' resources have."""
+    """Return whether a pod requests a resource whose name has a domain, as device plugins' resources do."""
     return any(
         "/" in name
         for pod in snapshot.pods.values()

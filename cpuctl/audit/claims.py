@@ -1,8 +1,8 @@
-"""CPUs that the driver ``dra.cpu`` has given to resource claims: against each other, the kubelet, and groups.
+"""CPUs that the driver ``dra.cpu`` allocated to claims, compared with each other, the kubelet, and groups.
 
-Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver``: containers that name a claim have its CPUs,
-all others those that no claim has. What goes to a claim is taken from others at once; what comes back from
-one only containers get that are created later. No quota is lifted (kubernetes issue 70585).
+Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver``: containers that name a claim get its CPUs,
+all others those that no claim has. CPUs of a new claim are taken from others at once; CPUs of a released
+claim go only to containers that are created later. No quota is lifted (kubernetes issue 70585).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def check_claims(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _beside_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Finding]:
-    """Report a policy, and reserved CPUs, that do not go with the driver."""
+    """Report a policy, and reserved CPUs, that conflict with the driver."""
     if snapshot.configured.policy == _STATIC:
         yield Finding(
             severity=Severity.ERROR,
@@ -78,7 +78,7 @@ def _overlapping(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[F
 
 
 def _unknown_to_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Finding]:
-    """Report CPUs that are kept for a claim that no pod uses, as far as the kubelet knows."""
+    """Report CPUs that are reserved for a claim that no pod uses, as far as the kubelet knows."""
     state = snapshot.state.claims
     if state is None:
         return
@@ -129,7 +129,7 @@ def _on_claimed(
 
 
 def _throttled(observed: ObservedContainer) -> Iterator[Finding]:
-    """Report a quota at a container with CPUs of a claim, which nobody else can use meanwhile."""
+    """Report a quota on a container with CPUs of a claim, which no other container can use meanwhile."""
     cpu = observed.group.cpu
     if cpu.quota is None or not cpu.period:
         return
@@ -147,6 +147,6 @@ def _throttled(observed: ObservedContainer) -> Iterator[Finding]:
 
 
 def claim_name(snapshot: NodeSnapshot, uid: str) -> str:
-    """Name a claim as the kubelet does, by its UID where that knows none."""
+    """Name a claim as the kubelet does, or by its UID if the kubelet does not know it."""
     known = snapshot.claims.get(uid)
     return f"claim {known.namespace}/{known.name}" if known else f"claim {uid}"

@@ -1,4 +1,4 @@
-"""Shell commands that mend things."""
+"""Shell commands that fix findings."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from shlex import quote
 from cpuctl.pods.model import StoredPod
 
 RESTART = "cpuctl checkpoint verify && systemctl restart kubelet"
-"""Restarts a kubelet that would start again: one that would not keeps running, and the words say why."""
+"""Restarts a kubelet only if it would start again: otherwise it keeps running, and the text explains why."""
 MOST = 200
-"""Of one command's arguments; those beyond are found when the audit is repeated."""
+"""The maximum number of arguments of one command; the others are found when the audit is repeated."""
 
 
 def for_each(ids: Iterable[int], command: str) -> str:
-    """Write a command for one id or a loop for several; ``{}`` in *command* is the id's place."""
+    """Write a command for one id or a loop for several; ``{}`` in *command* is replaced by the id."""
     listed = sorted(set(ids))[:MOST]
     if len(listed) == 1:
         return command.format(listed[0])
@@ -27,15 +27,15 @@ def switch_cpus(cpus: Iterable[int], *, on: bool) -> str:
 
 
 def operand(name: str) -> str:
-    """Quote a name that stands at the end of a command, so that nothing but a name can come of it."""
+    """Quote a name at the end of a command, so that it is always read as a name."""
     return f"-- {quote(name)}" if name.startswith("-") else quote(name)
 
 
 def delete_pod(pod: StoredPod) -> str:
-    """Return the command that deletes a pod; its workload creates another, which gets CPUs again."""
+    """Return the command that deletes a pod; its workload creates another, which is allocated CPUs again."""
     return f"kubectl -n {quote(pod.namespace)} delete pod {operand(pod.name)}"
 
 
 def show_pod(pod: StoredPod) -> str:
-    """Write the command that tells what the API server knows of a pod."""
+    """Write the command that shows what the API server knows about a pod."""
     return f"kubectl -n {quote(pod.namespace)} get pod -o json {operand(pod.name)}"

@@ -1,10 +1,10 @@
-"""Containers against what the kubelet gives them: CPUs, memory nodes, threads, quotas.
+"""Containers compared with what the kubelet gives them: CPUs, memory nodes, threads, quotas.
 
 A kubelet never reads back what it has written (kubelet v1.36, cpumanager ``reconcileState``): a set that
-somebody else has changed stays as it is. The files: *Documentation/admin-guide/cgroup-v2.rst* and
+another program has changed stays as it is. The files: *Documentation/admin-guide/cgroup-v2.rst* and
 *Documentation/admin-guide/cgroup-v1/cpusets.rst*.
 
-A CFS quota on exclusive CPUs throttles what nobody else can use. Rule: since 1.33 kubelets lift it (gate
+A CFS quota on exclusive CPUs wastes CPUs that others cannot use. Rule: since 1.33 kubelets lift it (gate
 DisableCPUQuotaWithExclusiveCPUs), for the container and its pod; they never limit the groups above.
 Threads: ``Cpus_allowed_list`` of *proc(5)*; memory: ``/proc/PID/numa_maps`` (*numa(7)*).
 """
@@ -35,7 +35,7 @@ def check_cpusets(snapshot: NodeSnapshot) -> Iterator[Finding]:
         elif observed.expected.choices:
             yield from _nameless(snapshot, observed)
         elif snapshot.prepared is not None:
-            continue  # its CPUs are the driver's business, which ``claims`` looks at
+            continue  # the driver manages its CPUs, which the check ``claims`` covers
         elif snapshot.state.cpu and snapshot.state.cpu.policy_name == POLICY_NONE:
             yield from _left_over(snapshot, observed)
 
@@ -72,7 +72,7 @@ def _container(snapshot: NodeSnapshot, observed: ObservedContainer, expected: CP
 
 
 def _with_partitions(observed: ObservedContainer) -> CPUSet | None:
-    """Return what is in effect, with what partitions have that are below the container's own group."""
+    """Return the effective set, including CPUs of partitions below the container's own group."""
     if observed.effective is None:
         return None
     return observed.effective | union(group.cpuset.taken for group in observed.below)
@@ -105,7 +105,7 @@ def _configured(snapshot: NodeSnapshot, observed: ObservedContainer, expected: C
 
 
 def _nameless(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[Finding]:
-    """Look at a container of which only the pod is known: it must have the CPUs of one of the pod's."""
+    """Check a container of which only the pod is known: its CPUs must be those of a container of the pod."""
     choices, configured = observed.expected.choices, observed.group.cpuset.cpus
     if configured in choices:
         return
@@ -160,7 +160,7 @@ def _effective(
 
 
 def _culprit(snapshot: NodeSnapshot, group: Cgroup, expected: CPUSet) -> tuple[str, str]:
-    """Find what keeps a group from its CPUs: a list, its own or one further up, or a partition elsewhere."""
+    """Find what keeps a group from its CPUs: a list, its own or one further up, or another partition."""
     file, own = file_of(snapshot, group.path, "cpuset.cpus"), group.cpuset.cpus
     if own and not own <= expected:
         return f", because {group.path} has {own}", f"echo {expected} > {file}"
@@ -172,7 +172,7 @@ def _culprit(snapshot: NodeSnapshot, group: Cgroup, expected: CPUSet) -> tuple[s
                 f"echo {own | expected} > {file_of(snapshot, path, 'cpuset.cpus')}",
             )
     for path, taken in snapshot.partitions.items():
-        # Those above have what they have taken, too.
+        # The partitions above also have the CPUs that they have taken.
         if lost := expected & taken if path not in (group.path, *ancestors(group.path)) else CPUSet():
             return (
                 f", because partition {path} has taken {named(lost)}",
@@ -192,7 +192,7 @@ def _own_list(snapshot: NodeSnapshot, path: str) -> CPUSet | None:
 
 
 def _conflicts(snapshot: NodeSnapshot, observed: ObservedContainer, extra: CPUSet) -> str:
-    """Say who is disturbed by the CPUs that a container has too many."""
+    """Return which pods are disturbed by a container's excess CPUs."""
     disturbed = snapshot.holders(extra, but=observed.owner.uid)
     parts = [f"exclusive CPUs of {disturbed}"] if disturbed else []
     if reserved := extra & snapshot.configured.reserved:
@@ -216,7 +216,7 @@ def _nodes(nodes: CPUSet | None) -> str:
 
 
 def file_of(snapshot: NodeSnapshot, path: str, name: str) -> str:
-    """Name a file of a group in the hierarchy that decides on CPUs, for a shell on the node."""
+    """Return the path of a group's file in the hierarchy that controls CPUs, for a shell on the node."""
     root = snapshot.hierarchies.cpuset if snapshot.hierarchies else ""
     return quote(f"/{root}{path.rstrip('/')}/{name}")
 
@@ -226,7 +226,7 @@ TOLERANCE = 1 << 20
 
 
 def check_memory(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report containers that have memory of their own outside of their NUMA nodes."""
+    """Report containers with private memory outside of their NUMA nodes."""
     for observed in snapshot.containers:
         allowed = observed.expected.mems or observed.group.cpuset.effective_mems or observed.group.cpuset.mems
         if allowed:
@@ -263,12 +263,12 @@ def _spilled(observed: ObservedContainer, allowed: CPUSet) -> Iterator[Finding]:
 
 
 def check_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report threads that may run outside their container's CPUs, and exclusive CPUs that none may use."""
+    """Report threads that may run outside their container's CPUs, and unusable exclusive CPUs."""
     for observed in snapshot.containers:
         expected = observed.expected.cpus
         if expected is None or observed.sleeps:
             continue
-        # Where the whole group has other CPUs, that is the finding, and not each of its threads.
+        # If the whole group has other CPUs, that is the finding, and not each of its threads.
         allowed = expected | (observed.effective or CPUSet())
         if outside := [task for task in observed.tasks if not task.cpus <= allowed]:
             yield _outside(snapshot, observed, expected, outside)
@@ -311,7 +311,7 @@ def _unused(observed: ObservedContainer, expected: CPUSet) -> Iterator[Finding]:
 
 
 def check_quota(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report quotas at and above containers with CPUs of their own, each once."""
+    """Report quotas on and above containers with exclusive CPUs, each once."""
     if not snapshot.configured.lifts_quota:
         return
     reported: set[str] = set()
@@ -340,7 +340,7 @@ def _is_isolated(snapshot: NodeSnapshot, observed: ObservedContainer) -> bool:
 
 
 def _above(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[str]:
-    """Name the groups above; a pod whose containers divide its CPUs keeps its quota for the others."""
+    """Return the groups above; a pod whose containers divide its CPUs keeps its quota for the others."""
     state = snapshot.state.cpu
     divided = state is not None and observed.owner.uid in state.pod_entries
     for path in ancestors(observed.group.path):

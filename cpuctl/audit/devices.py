@@ -1,7 +1,7 @@
-"""Devices that the kubelet has recorded (``kubelet_internal_checkpoint``) against what pods ask for.
+"""Devices in the kubelet's record (``kubelet_internal_checkpoint``), compared with what pods request.
 
 Rule: kubernetes ``pkg/kubelet/cm/devicemanager``: the file is written when devices are allocated and when a
-plugin tells of others; what pods that are gone held is given back when the next pod is admitted.
+plugin reports others; devices of removed pods are released when the next pod is admitted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def check_devices(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _gone(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
-    """Report devices that are recorded for pods that are gone."""
+    """Report devices that are recorded for removed pods."""
     for entry in devices.entries:
         if is_gone(snapshot, entry.pod_uid, snapshot.pods.get(entry.pod_uid)):
             yield Finding(
@@ -55,7 +55,7 @@ def _gone(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding
 
 
 def _counts(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
-    """Report containers that have another number of devices than they ask for, or none."""
+    """Report containers that have another number of devices than they request, or none."""
     held = {(each.pod_uid, each.container, each.resource): each for each in devices.entries}
     resources = {each.resource for each in devices.entries} | devices.registered.keys()
     for uid, pod in snapshot.pods.items():
@@ -104,7 +104,7 @@ def _unregistered(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator
 
 
 def _twice(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
-    """Report devices that two pods, or two containers of a pod that run together, are recorded to hold."""
+    """Report devices that are recorded for two pods, or for two containers of a pod that run together."""
     holders: dict[tuple[str, str], list[DeviceEntry]] = {}
     for entry in devices.entries:
         for name in entry.names:
@@ -125,7 +125,7 @@ def _twice(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Findin
 
 
 def _delete_last(snapshot: NodeSnapshot, entries: list[DeviceEntry]) -> str:
-    """Write the command that ends the last holder that is known: the next pod is given other devices."""
+    """Write the command that ends the last known holder: the next pod gets other devices."""
     pods = [pod for each in entries if (pod := snapshot.pods.get(each.pod_uid))]
     return delete_pod(pods[-1]) if pods else ""
 

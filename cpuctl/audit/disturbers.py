@@ -2,8 +2,8 @@
 
 Every program of a host may run everywhere unless configured otherwise; a kubelet does not.
 
-Boot parameters, isolcpus and nohz_full: *Documentation/admin-guide/kernel-parameters.txt*. Neither is needed;
-half of one surprises. Where a core is shared, a thread on its other CPU takes half of it.
+Boot parameters isolcpus and nohz_full: *Documentation/admin-guide/kernel-parameters.txt*. Neither is needed;
+setting only a part has unexpected effects. If a core is shared, a thread on its other CPU takes half of it.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _INFRA = (
     "mkdir -p /etc/crio/crio.conf.d; printf '[crio.runtime]\\ninfra_ctr_cpuset = \"{}\"\\n' "
     "> /etc/crio/crio.conf.d/99-infra-cpuset.conf; systemctl restart crio"
 )
-"""Where CRI-O puts its monitors (*crio.conf(5)*): those of containers that are still to come."""
+"""The CPU set of CRI-O's monitors (*crio.conf(5)*): also of containers to come."""
 
 
 class _Group:
-    """Threads that one command moves: those below one group at the top, or of one kind."""
+    """Threads that one command moves: those below one top-level group, or of one kind."""
 
     def __init__(self, path: str, title: str, kind: str) -> None:
         self.path = path
@@ -45,7 +45,7 @@ class _Group:
 
 
 def check_foreign_processes(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report programs that may run on exclusive CPUs, all below one group at the top together."""
+    """Report programs that may run on exclusive CPUs, grouped by top-level group."""
     groups: dict[str, _Group] = {}
     titles: dict[str, str] = {}
     for task in _candidates(snapshot):
@@ -60,7 +60,7 @@ def check_foreign_processes(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def check_kernel_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report kernel threads on exclusive CPUs that could be elsewhere, and where unbound kernel work goes."""
+    """Report kernel threads on exclusive CPUs that could be elsewhere, and where unbound kernel work runs."""
     movable = [
         task for task in snapshot.others if _is_movable(task) and task.cpus.mask & snapshot.exclusive.mask
     ]
@@ -90,7 +90,7 @@ def check_kernel_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _candidates(snapshot: NodeSnapshot) -> Iterator[Task]:
-    """Yield the threads of no container, and of containers of which nobody knows what CPUs they are due."""
+    """Yield the threads outside containers, and of containers whose expected CPUs are unknown."""
     yield from snapshot.others
     for observed in snapshot.containers:
         known = observed.expected.cpus is not None or observed.expected.choices or observed.sleeps
@@ -149,7 +149,7 @@ def _names(tasks: Iterable[Task]) -> str:
 
 
 def check_interrupts(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report every interrupt that comes to an exclusive CPU, and in one sentence those that could."""
+    """Report every interrupt on an exclusive CPU, and in one sentence those that could arrive there."""
     possible, came = [], []
     for interrupt in snapshot.interrupts.known:
         if interrupt.allowed is None and interrupt.fired:
@@ -169,16 +169,16 @@ def check_interrupts(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _comes_to(interrupt: Interrupt, exclusive: CPUSet) -> CPUSet:
-    """Return where it comes to; one that was sent elsewhere moves with its next event, not before."""
+    """Return where it arrives; a redirected interrupt moves with its next event, not before."""
     allowed = interrupt.allowed or CPUSet()
     now = allowed if interrupt.effective is None else interrupt.effective & allowed
     return now or (allowed if allowed <= exclusive else CPUSet())
 
 
 def check_irqbalance(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report when irqbalance runs and is not told to stay away from exclusive CPUs.
+    """Report if irqbalance runs without being banned from exclusive CPUs.
 
-    Untold, it stays away from isolated and nohz_full CPUs (*irqbalance(1)*).
+    By default, it stays away from isolated and nohz_full CPUs (*irqbalance(1)*).
     """
     balancer, machine = snapshot.interrupts.balancer, snapshot.machine
     if balancer is None:
@@ -195,7 +195,7 @@ def check_irqbalance(snapshot: NodeSnapshot) -> Iterator[Finding]:
             message=f"it is running, and may send interrupts to exclusive {named(missing)}",
             expected=f"{wanted} banned",
             detected=f"{banned} banned" if banned else "none banned",
-            # Not every package brings the file.
+            # Not every package contains the file.
             fix=f"touch {balancer.file}; sed -i /^IRQBALANCE_BANNED_CPU/d {balancer.file}; "
             f"echo {line} >>{balancer.file}; systemctl restart irqbalance",
         )
@@ -255,7 +255,7 @@ def _anywhere(snapshot: NodeSnapshot, interrupts: list[Interrupt]) -> bool:
 
 def _default(snapshot: NodeSnapshot) -> Iterator[Finding]:
     default, exclusive = snapshot.interrupts.default, snapshot.exclusive
-    # The mask has bits for CPUs that are not there, too.
+    # The mask also has bits for CPUs that do not exist.
     if default is None or default.isdisjoint(exclusive):
         return
     kept = (default & snapshot.machine.online) - exclusive or snapshot.housekeeping
@@ -274,10 +274,10 @@ _WHOLE = "set the CPU Manager policy option full-pcpus-only"
 
 
 def check_siblings(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report for every pod with whom it shares cores; with full-pcpus-only that must not be."""
+    """Report for every pod which pods share its cores; with full-pcpus-only that must not happen."""
     first, reported = _no_parts_of_cores(snapshot), CPUSet()
     for uid, held in snapshot.held.items():
-        # CPUs that are given twice are a finding of their own.
+        # CPUs that are allocated twice are a separate finding.
         siblings = _siblings(snapshot, held, held - reported)
         reported |= held
         if not siblings:
@@ -297,7 +297,7 @@ def check_siblings(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _siblings(snapshot: NodeSnapshot, held: CPUSet, looked_at: CPUSet) -> CPUSet:
-    """Return the CPUs that run on the same cores as some of the held ones without being held."""
+    """Return the CPUs on the same cores as some of the held ones that are not held themselves."""
     cpus = snapshot.machine.cpu_by_number
     cores = union(cpus[cpu].siblings for cpu in looked_at if cpu in cpus)
     return (cores & snapshot.machine.online) - held
@@ -314,7 +314,7 @@ def _whose(snapshot: NodeSnapshot, uid: str, siblings: CPUSet) -> str:
 
 
 def _no_parts_of_cores(snapshot: NodeSnapshot) -> str:
-    """Say what must be done first, as a kubelet that restarts with the option refuses running pods, too."""
+    """Return what must be done first: a kubelet that restarts with the option also rejects running pods."""
     threads = len(snapshot.machine.online) // len(snapshot.machine.cores)
     asking = [
         quote(snapshot.pod_name(uid))
@@ -337,7 +337,7 @@ _PARTLY = {"isolcpus": "isolated-partly", "nohz_full": "nohz-partly"}
 
 
 def check_isolation(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Compare the CPUs of both parameters with reserved, shared and exclusive ones."""
+    """Compare the CPUs of both parameters with the reserved, shared and exclusive ones."""
     machine, pool = snapshot.machine, snapshot.shared_pool
     if pool is None:
         return
@@ -378,7 +378,7 @@ def _isolated_reserved(isolated: CPUSet, reserved: CPUSet) -> Iterator[Finding]:
 
 
 def _isolated_threads(observed: ObservedContainer, isolated: CPUSet) -> Iterator[Finding]:
-    """Report threads that may use several isolated CPUs: each stays on the one that it started on."""
+    """Report threads that may use several isolated CPUs: each stays on the CPU on which it started."""
     loose = [task for task in observed.tasks if len(task.cpus & isolated) > 1 and task.cpus <= isolated]
     if len(loose) > 1:
         cpus = union(task.cpus for task in loose)
@@ -395,7 +395,7 @@ def _isolated_threads(observed: ObservedContainer, isolated: CPUSet) -> Iterator
 
 
 def _pinned(tasks: Iterable[Task], isolated: CPUSet) -> str:
-    """Write the commands that give every thread one of its CPUs, by turns."""
+    """Write the commands that give every thread one of its CPUs, in turn."""
     taken: Counter[int] = Counter()
     commands = []
     for task in islice(tasks, MOST):
@@ -406,7 +406,7 @@ def _pinned(tasks: Iterable[Task], isolated: CPUSet) -> str:
 
 
 def _isolated_pool(snapshot: NodeSnapshot, cpus: CPUSet) -> Iterator[Finding]:
-    """Report isolated CPUs that containers share: a thread that starts on one stays there."""
+    """Report isolated CPUs in the shared pool: a thread that starts on one stays there."""
     if not cpus:
         return
     sharing = sum(1 for observed in snapshot.containers if observed.expected.cpus == snapshot.shared_pool)

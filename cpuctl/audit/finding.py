@@ -1,4 +1,4 @@
-"""What an audit finds, and in which part of a node."""
+"""The findings of an audit, and the parts of a node that they are about."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cpuctl.pods.model import StoredPod
 class NodePart(NamedTuple):
     """A part of a node by its name for people.
 
-    ``owner`` and ``path`` are the container or pod, and the control group, where it is about one.
+    ``owner`` and ``path`` are the container or pod, and the control group, if the part is one.
     """
 
     subject: str
@@ -25,15 +25,15 @@ class NodePart(NamedTuple):
 
     @classmethod
     def of(cls, observed: ObservedContainer) -> NodePart:
-        """Name a container that was looked at."""
+        """Return the part for an observed container."""
         return cls(str(observed.owner), observed.owner, observed.group.path)
 
     @classmethod
     def in_pod(cls, pod: StoredPod, uid: str, container: str) -> NodePart:
-        """Name a container by what the API server calls it; the kubelet knows its pod by *uid*."""
+        """Return the part for a container of the API server; the kubelet knows its pod by *uid*."""
         owner = Owner(uid=uid, namespace=pod.namespace, pod=pod.name, container=container)
         return cls(f"{pod.full_name}/{container}", owner)
 
 
 Finding: TypeAlias = Diagnostic[NodePart]
-"""An error is a broken promise of the kubelet, a warning what can disturb."""
+"""An error is a broken guarantee of the kubelet, a warning a possible disturbance."""

@@ -1,10 +1,10 @@
-"""What the files of a control group say, and what they should say: CPU sets, weights, quotas, memory.
+"""The values in a control group's files, and the expected values: CPU sets, weights, quotas, memory.
 
-Expected are the CPUs that the kubelet's state gives, and the values that follow from pods' resources
+Expected are the CPUs in the kubelet's state, and the values that follow from pods' resources
 (``cpuctl.pods.cgroups.values``, as ``cpuctl pods show`` derives them).
 
 Rule for the groups above pods, ``kubepods`` and those of the QoS classes: kubelet v1.36
-``cm/node_container_manager_linux.go`` and ``cm/qos_container_manager_linux.go``, which writes the latter anew
+``cm/node_container_manager_linux.go`` and ``cm/qos_container_manager_linux.go``, which rewrites the latter
 every minute. No kubelet sets a quota there.
 """
 
@@ -44,7 +44,7 @@ class PodsLimit(NamedTuple):
 
 
 class ValueRules(NamedTuple):
-    """By what a kubelet writes cgroup values.
+    """The settings that determine a kubelet's cgroup values.
 
     ``formula`` is None if the runtime is not known, ``room`` where the configuration is not;
     ``qos_reserved``: the gate QOSReserved bounds the memory of QoS classes.
@@ -64,7 +64,7 @@ def file_texts(
     settings: CgroupSettings,
     formula: WeightFormula | None,
 ) -> dict[str, tuple[str, ...]]:
-    """Write values as the files of a group may have them; more than one text where the runtime decides."""
+    """Write values in the format of a group's files; more than one text if the runtime decides."""
     systemd = group.role.driver is Driver.SYSTEMD
     host = CgroupHost(systemd=systemd, memory_page=settings.memory_page)
     if snapshot.hierarchies is not None and snapshot.hierarchies.version == 1:
@@ -81,7 +81,7 @@ _ZERO = Quantity()
 _LEAST_SHARES = 2
 _UNBOUNDED = 1 << 62
 _NO_BOUND = {1: ("-1",), 2: (str(_UNBOUNDED), "max")}
-"""How it reads, by version: kernels may take what no machine has for no bound."""
+"""The texts for "no limit", by version: kernels may also use a limit that no machine reaches."""
 
 
 class FileValue(Record):
@@ -105,7 +105,7 @@ def group_values(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> di
 
 
 def actual_files(group: Cgroup, version: int) -> dict[str, str | None]:
-    """Write what was read of a group as its files say it."""
+    """Return the values read from a group in the format of its files."""
     sets = _actual_sets(group, version)
     return sets | (_actual_v2(group) if version == 2 else _actual_v1(group))
 
@@ -160,12 +160,12 @@ def _actual_v1(group: Cgroup) -> dict[str, str | None]:
 
 
 def _expected_sets(snapshot: NodeSnapshot, group: Cgroup) -> dict[str, tuple[str, ...]]:
-    """Return the lists of a container's own group; no kubelet writes any others."""
+    """Return the lists of a container's own group; a kubelet writes no others."""
     observed = snapshot.container_at.get(group.path)
     if observed is None:
         return {}
     two = snapshot.hierarchies is None or snapshot.hierarchies.version == 2
-    # What runs of them is as good on version 1, which loses the others.
+    # On version 1 its online part is also correct, because v1 loses the other CPUs.
     cpus, mems = observed.expected.cpus, observed.expected.mems
     sets = tuple(map(str, observed.expected.choices)) if cpus is None else (str(cpus),)
     running = () if cpus is None else (str(cpus & snapshot.machine.online),)
@@ -230,7 +230,7 @@ def _number(number: int | None) -> str | None:
 
 
 def _upper_files(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> Mapping[str, tuple[str, ...]]:
-    """Return what the files of a group above pods may say; what is not known is left out."""
+    """Return the expected values of the files of a group above pods; unknown values are left out."""
     top = group.role.level is Level.KUBEPODS
     if top and rules.pods_limit is None:
         return {}
@@ -257,7 +257,7 @@ def _upper_files(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> Ma
 
 
 def _shares(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> int | None:
-    """Return what all pods may take, the least for BestEffort, or the sum of Burstable pods."""
+    """Return the shares of all pods, the minimum for BestEffort, or the sum of Burstable pods."""
     if group.role.level is Level.KUBEPODS:
         return shares_of(rules.pods_limit.milli_cpu) if rules.pods_limit else None
     if group.role.qos is not QosClass.BURSTABLE:
@@ -281,7 +281,7 @@ def _reserved(snapshot: NodeSnapshot, rules: ValueRules, qos: QosClass | None) -
 def _requests(snapshot: NodeSnapshot, rules: NodeRules, qos: QosClass, resource: str) -> Quantity | None:
     """Add up what the running pods of a class request; None if pods are not known.
 
-    Nor is known whether a kubelet that writes what claims count as adds it to the sum of a class, too.
+    Also None if claims count: it is unknown whether a kubelet adds them to the sum of a class.
     """
     if not snapshot.pods_known:
         return None

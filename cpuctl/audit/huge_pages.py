@@ -1,7 +1,7 @@
-"""The Memory Manager's books of huge pages against the pages that the kernel has.
+"""The Memory Manager's accounts of huge pages, compared with the kernel's pages.
 
-The books hold what Guaranteed pods are promised. Other pods take pages from any NUMA node, and nobody looks
-whether what is promised is there when it is wanted (kubernetes issue 134395; KEP-5759 proposes to). Files:
+The accounts contain the allocations of Guaranteed pods. Other pods take pages from any NUMA node, and nothing
+checks that allocated pages are available when needed (kubernetes issue 134395; KEP-5759 proposes it). Files:
 *Documentation/admin-guide/mm/hugetlbpage.rst* (``nr_hugepages``, surplus pages among them), and ``numa_stat``
 of *Documentation/admin-guide/cgroup-v2.rst*, HugeTLB.
 """
@@ -40,12 +40,12 @@ class Page(Record):
 
     @property
     def missing(self) -> int:
-        """What is promised and cannot be had, for certain."""
+        """What is allocated and certainly not available."""
         return 0 if self.free is None else max(0, self.promised - self.had_at_most - self.free)
 
     @property
     def doubtful(self) -> bool:
-        """Whether something may be missing, and what is known does not tell."""
+        """Whether something may be missing, but the known facts do not show it."""
         return self.free is None or (not self.missing and self.promised - self.had > self.free)
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class _Promise(Record):
 
 
 def check_huge_pages(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report promised pages that are not there, and nodes that have other pages than the books say."""
+    """Report allocated pages that are not available, and nodes whose pages differ from the accounts."""
     for page in promised_pages(snapshot):
         if page.missing:
             yield _taken(snapshot, page)
@@ -69,7 +69,7 @@ def check_huge_pages(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def promised_pages(snapshot: NodeSnapshot) -> Iterator[Page]:
-    """Yield the huge pages that running containers are promised, by resource and set of NUMA nodes."""
+    """Yield the huge pages allocated to running containers, by resource and set of NUMA nodes."""
     configured = list(_promises(snapshot))
     for resource, nodes in sorted({(each.resource, each.nodes) for each in configured}):
         inside = [each for each in configured if each.resource == resource and set(each.nodes) <= set(nodes)]
@@ -85,7 +85,7 @@ def promised_pages(snapshot: NodeSnapshot) -> Iterator[Page]:
 
 
 def _promises(snapshot: NodeSnapshot) -> Iterator[_Promise]:
-    """Yield the blocks of containers that run; one that has ended wants no more pages."""
+    """Yield the blocks of running containers; an ended container needs no more pages."""
     state = snapshot.state.memory
     for uid, containers in (state.entries if state else {}).items():
         for container, blocks in containers.items():
@@ -95,14 +95,14 @@ def _promises(snapshot: NodeSnapshot) -> Iterator[_Promise]:
 
 
 def _containers(snapshot: NodeSnapshot, uid: str, container: str) -> list[ObservedContainer]:
-    """Find the container, or all of its pod that may be it."""
+    """Find the container, or all containers of its pod that it may be."""
     ours = [observed for observed in snapshot.containers if observed.owner.uid == uid and not observed.sleeps]
     by_name = [observed for observed in ours if observed.owner.container == container]
     return by_name or [observed for observed in ours if not observed.owner.container]
 
 
 def _had(snapshot: NodeSnapshot, promise: _Promise) -> tuple[int, int]:
-    """Return the least and the most that a container can have of what it is promised."""
+    """Return the minimum and the maximum that a container can have of its allocation."""
     size, least, most = page_bytes(promise.resource), 0, 0
     for observed in _containers(snapshot, promise.uid, promise.container):
         used = observed.group.memory.hugepages_used.get(size)
@@ -146,7 +146,7 @@ def _taken(snapshot: NodeSnapshot, page: Page) -> Finding:
 
 
 def _takers(snapshot: NodeSnapshot, page: Page) -> dict[str, int]:
-    """Return the pods that have pages of these nodes and no promise, by UID, who has the most first."""
+    """Return the pods without an allocation that have pages of these nodes, by UID, the largest first."""
     promised = {each.uid for each in _promises(snapshot) if each.resource == page.resource}
     taken: dict[str, int] = {}
     for observed in snapshot.containers:
@@ -167,7 +167,7 @@ def _whose(snapshot: NodeSnapshot, takers: dict[str, int]) -> str:
 
 
 def _give_back(snapshot: NodeSnapshot, uid: str) -> str:
-    """Say how pages come back and stay: a Guaranteed pod is given others, which are in the books."""
+    """Explain how to free pages for good: a Guaranteed pod gets other pages, which are in the accounts."""
     pod = snapshot.pods.get(uid)
     if not uid:
         return _WHO
@@ -177,7 +177,7 @@ def _give_back(snapshot: NodeSnapshot, uid: str) -> str:
 
 
 def _differing(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Compare the pages of every node: a kubelet that starts refuses books of another machine."""
+    """Compare the pages of every node: a kubelet that starts rejects the accounts of another machine."""
     state, nodes = snapshot.state.memory, {node.id: node for node in snapshot.machine.numa_nodes}
     for number, saved in (state.machine_state if state else {}).items():
         if number not in nodes or not snapshot.machine.hugepages_known:

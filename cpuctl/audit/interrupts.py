@@ -1,6 +1,6 @@
 """Interrupts from procfs, live or recorded (*Documentation/core-api/irq/irq-affinity.rst*).
 
-What irqbalance makes of its settings is in its manual page, *irqbalance(1)*.
+The settings of irqbalance are described in its manual page, *irqbalance(1)*.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _HEX_GROUP = 8
 
 
 def read_interrupts(files: NodeFiles, progress: Progress, *, exclusive: CPUSet, balanced: bool) -> Interrupts:
-    """Read every interrupt that something waits for; *balanced*: irqbalance runs.
+    """Read every interrupt that has a handler; *balanced*: irqbalance runs.
 
-    A file that makes no sense is noted as one that cannot be read.
+    A file with invalid content is recorded as unreadable.
     """
     counts = files.read(COUNTS) or ""
     return Interrupts(
@@ -48,7 +48,7 @@ def _interrupts(
 ) -> Iterator[Interrupt]:
     numbers = sorted({*files.numbers(INTERRUPTS), *listed})[:MAX_INTERRUPTS]
     named = {number: action_names(files.names(f"{INTERRUPTS}/{number}")) for number in numbers}
-    # Collections of files, such as must-gather's, have no directories that hold nothing.
+    # Collections of files, such as must-gather's, have no empty directories.
     waiting = named if any(named.values()) else listed
     for done, number in enumerate(numbers):
         progress("interrupts", done, len(numbers))
@@ -64,7 +64,7 @@ def _interrupts(
 
 
 def fired_on(text: str, cpus: CPUSet) -> dict[int, int]:
-    """Count from /proc/interrupts how often each numbered interrupt came to some CPUs since boot."""
+    """Count from /proc/interrupts how often each numbered interrupt arrived on some CPUs since boot."""
     heading, *lines = text.splitlines() or [""]
     columns = [place for place, cpu in enumerate(_HEADING.findall(heading)) if int(cpu) in cpus]
     found = {}
@@ -77,9 +77,9 @@ def fired_on(text: str, cpus: CPUSet) -> dict[int, int]:
 
 
 def listed_actions(text: str) -> dict[int, tuple[str, ...]]:
-    """Read from /proc/interrupts what waits for each numbered interrupt.
+    """Read from /proc/interrupts the handlers of each numbered interrupt.
 
-    After the counts stand the controller, its own number with the trigger, and the actions.
+    The counts are followed by the controller, its own number with the trigger, and the actions.
     """
     heading, *lines = text.splitlines() or [""]
     columns = len(_HEADING.findall(heading))
@@ -100,7 +100,7 @@ def listed_actions(text: str) -> dict[int, tuple[str, ...]]:
 
 
 def _balancer(files: NodeFiles) -> Irqbalance:
-    """Read the settings of irqbalance from where the distribution has them."""
+    """Read the settings of irqbalance from the distribution's file."""
     texts = {path: files.read(path) for path in IRQBALANCE_FILES}
     path = next((path for path, text in texts.items() if text is not None), IRQBALANCE_FILES[0])
     try:
@@ -113,7 +113,7 @@ def _balancer(files: NodeFiles) -> Irqbalance:
 def banned_cpus(text: str) -> CPUSet | None:
     """Read irqbalance's banned CPUs, of which a list wins over a mask; None if nothing is set.
 
-    Raise ValueError for a value that is neither.
+    Raise ValueError for any other value.
     """
     active = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
     banned = {found[1]: found[2] for line in active if (found := re.search(_BANNED, line)) and found[2]}
@@ -123,7 +123,7 @@ def banned_cpus(text: str) -> CPUSet | None:
 
 
 def _loose_map(text: str) -> CPUSet:
-    """Read a mask whose groups may be shorter than eight digits, as people write them."""
+    """Read a mask whose groups may be shorter than eight digits, as users write them."""
     first, *groups = text.split(",")
     return parse_cpu_map(",".join((first, *(group.rjust(_HEX_GROUP, "0") for group in groups))))
 

@@ -1,12 +1,12 @@
-"""The kubelet's state against the node: files, CPUs that came or went, entries that nobody has.
+"""The kubelet's state compared with the node: files, added or removed CPUs, entries without a container.
 
 Rule: kubelet v1.36 ``state/state_checkpoint.go`` of ``cm/cpumanager`` and ``cm/memorymanager``: a file of
-another policy, or one that makes no sense, keeps the kubelet from starting.
+another policy, or with invalid content, keeps the kubelet from starting.
 
 ``policy_static.go``: CPUs that are not those of its state are found at the next start,
-and refused. A group of cgroup v1 has lost a CPU that went for good (*cgroup-v1/cpusets.rst*).
+and rejected. A group of cgroup v1 permanently loses a CPU that goes offline (*cgroup-v1/cpusets.rst*).
 
-``removeStaleState``: a running kubelet takes back what belongs to no active pod; an init
+``removeStaleState``: a running kubelet releases what belongs to no active pod; an init
 container's CPUs stay its own for as long as its pod lives, whoever else uses them.
 """
 
@@ -37,7 +37,7 @@ happens."""
 
 
 class _File(Record):
-    """One of the two files: whose it is, what policy is configured, and what came of reading it."""
+    """One of the two files: its manager, the configured policy, and the result of reading it."""
 
     name: str
     manager: str
@@ -47,7 +47,7 @@ class _File(Record):
 
 
 def check_state(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report files that are missing, closed, of another policy or refused, and CPUs that are given twice."""
+    """Report files that are missing, unreadable, of another policy or rejected, and CPUs allocated twice."""
     state, configured = snapshot.state, snapshot.configured
     files = (
         _File(CPU_FILE, "CPU Manager", configured.policy, state.cpu, state.cpu_problem),
@@ -70,7 +70,7 @@ def check_state(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _file(snapshot: NodeSnapshot, file: _File) -> Iterator[Finding]:
-    """Look at one file; a kubelet reads either under every policy."""
+    """Check one file; a kubelet reads either under every policy."""
     if file.problem:
         yield Finding(
             severity=Severity.ERROR,
@@ -98,7 +98,7 @@ def _file(snapshot: NodeSnapshot, file: _File) -> Iterator[Finding]:
 
 
 def _was_looked_for(snapshot: NodeSnapshot, file: _File) -> bool:
-    """Return whether a running kubelet must have left the file where it would have been seen."""
+    """Return whether a running kubelet must have written the file in the directory that was searched."""
     closed = any(path.endswith(f"/{file.name}") for path in snapshot.state.closed)
     return snapshot.state.own and bool(snapshot.groups) and not closed
 
@@ -117,7 +117,7 @@ def _missing(file: _File) -> Finding:
 
 
 def check_reserved(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report reserved CPUs that a container has exclusively, or shared although strictly reserved."""
+    """Report reserved CPUs that a container has exclusively, or that are shared under strict reservation."""
     reserved, state = snapshot.configured.reserved, snapshot.state.cpu
     if state is None or not reserved:
         return
@@ -160,7 +160,7 @@ def _twice(snapshot: NodeSnapshot, state: CPUStateFile) -> Iterator[Finding]:
 
 
 def check_hotplug(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Compare the CPUs of the state with those that run."""
+    """Compare the CPUs in the state with the online ones."""
     state, online = snapshot.state.cpu, snapshot.machine.online
     if state is None or state.policy_name == POLICY_NONE:
         return
@@ -184,7 +184,7 @@ def check_hotplug(snapshot: NodeSnapshot) -> Iterator[Finding]:
 def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
     holders = snapshot.holders(gone)
     whose = f" (exclusive to {holders})" if holders else ""
-    # A CPU that is not there, as where a virtual machine was given fewer, has no switch to turn on.
+    # A CPU that is not present, as in a virtual machine that was given fewer, cannot be switched on.
     can_come_back = gone <= snapshot.machine.offline
     where = "offline" if can_come_back else "not on this machine, or offline"
     return Finding(
@@ -200,7 +200,7 @@ def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
 
 
 def check_stale(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report entries of pods that are gone, and of containers that a pod does not have."""
+    """Report entries of removed pods, and of containers that a pod does not have."""
     for uid, containers in _entries(snapshot).items():
         pod = snapshot.pods.get(uid)
         if is_gone(snapshot, uid, pod):
@@ -213,7 +213,7 @@ def check_stale(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def check_finished_init_containers(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report CPUs that only an init container holds that has ended."""
+    """Report CPUs that only an ended init container holds."""
     for uid, containers in snapshot.state.entries.items():
         pod = snapshot.pods.get(uid)
         if pod is None or uid not in snapshot.uids:
@@ -235,7 +235,7 @@ def check_finished_init_containers(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def check_unclaimed(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report entries whose CPUs no container of the pod has, where container names are not known."""
+    """Report entries whose CPUs no container of the pod has, if container names are unknown."""
     if snapshot.pods_known or not snapshot.groups:
         return
     by_pod: dict[str, list[ObservedContainer]] = {}
@@ -258,7 +258,7 @@ def check_unclaimed(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def check_missing_groups(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report containers that run as the API server says, but have no control group here."""
+    """Report containers that run according to the API server, but have no control group on the node."""
     if snapshot.hierarchies is None:
         return
     there = {group.role.container_id for group in snapshot.groups.values()}
@@ -290,7 +290,7 @@ def _entries(snapshot: NodeSnapshot) -> dict[str, Mapping[str, CPUSet]]:
 
 
 def is_gone(snapshot: NodeSnapshot, uid: str, pod: StoredPod | None) -> bool:
-    """Return whether a pod is no more: neither on the node nor, as far as known, in the API server."""
+    """Return whether a pod is gone: neither on the node nor, as far as known, in the API server."""
     if uid in snapshot.uids or not (snapshot.groups or snapshot.pods_known):
         return False
     return pod is None or pod.terminal

@@ -1,8 +1,8 @@
 """Who may have set unexpected CPUs: what they are equal to, and who else sets CPUs on the node.
 
-No file says who has written a list or an affinity. What it is equal to often does: systemd gives everything
-the affinity of its own, or ``AllowedCPUs=`` of a unit, whenever it reads its files anew; a runtime that
-updates a container writes what it was told, which may be the shared pool, or nothing.
+No file shows which program wrote a list or an affinity. An equal set often does: systemd gives everything
+its own affinity, or ``AllowedCPUs=`` of a unit, whenever it reloads its files; a runtime that
+updates a container writes the set in its request, which may be the shared pool, or nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST = 4
 
 
 class _Agent(Record):
-    """A program that sets CPUs: whose it is, and what it does; *contends* with the CPU Manager or not."""
+    """A program that sets CPUs: its project, what it does, and if it *contends* with the CPU Manager."""
 
     project: str
     does: str
@@ -41,12 +41,12 @@ _AGENTS: Mapping[str, _Agent] = {
     "cgrulesengd": _Agent("libcgroup", "moves processes between control groups"),
     "irqbalance": _Agent("irqbalance", "moves interrupts"),
 }
-"""By the name of the process, of which the kernel keeps 15 characters."""
+"""By process name, of which the kernel keeps 15 characters."""
 AGENT_PROGRAMS = frozenset(_AGENTS)
 
 
 def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet | None) -> str:
-    """Say what CPUs that a container is not due are equal to, for the end of a sentence."""
+    """Describe what the unexpected CPUs of a container are equal to, as the end of a sentence."""
     if not cpus:
         return ""
     owners = list(dict.fromkeys(_equals(snapshot, observed, cpus)))
@@ -77,7 +77,7 @@ def _equals(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -
 
 
 def _others(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -> Iterator[str]:
-    """Name the containers of others that hold just these CPUs."""
+    """List other containers that have exactly these CPUs."""
     for uid, containers in snapshot.state.entries.items():
         for name, held in containers.items():
             if held == cpus and (uid, name) != (observed.owner.uid, observed.owner.container):
@@ -85,7 +85,7 @@ def _others(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -
 
 
 def _units(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -> Iterator[str]:
-    """Name settings of systemd that are equal: of the container's scope, of slices above, or of all."""
+    """List equal settings of systemd: of the container's scope, of slices above, or of all."""
     own = {path.rpartition("/")[2] for path in (observed.group.path, *ancestors(observed.group.path))}
     for setting in snapshot.cpu_settings or ():
         if (not setting.unit or setting.unit in own) and _list(setting.value) == cpus:
@@ -106,7 +106,7 @@ def _first_process(snapshot: NodeSnapshot) -> CPUSet | None:
 
 
 def _list(text: str) -> CPUSet | None:
-    """Read a list of systemd's, which may have blanks between its parts."""
+    """Read one of systemd's lists, which may have spaces between its parts."""
     try:
         return parse_cpu_list(",".join(text.replace(",", " ").split()))
     except ValueError:
@@ -132,7 +132,7 @@ def check_agents(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def check_other_agents(snapshot: NodeSnapshot) -> Finding | None:
-    """Name what else sets CPUs on the node, if unexpected CPUs are set."""
+    """List other programs that set CPUs on the node, if unexpected CPUs are set."""
     agents = [_listed(running)] if (running := _running(snapshot)) else []
     if settings := [each for each in snapshot.cpu_settings or () if not each.unit]:
         agents.append(
@@ -169,6 +169,6 @@ def _listed(running: Mapping[str, int]) -> str:
 
 
 def _is_shielded(snapshot: NodeSnapshot) -> bool:
-    """Return whether ``cset shield`` has made its groups, which it does on cgroup v1 alone."""
+    """Return whether ``cset shield`` has made its groups, which it does only on cgroup v1."""
     one = snapshot.hierarchies is not None and snapshot.hierarchies.version == 1
     return one and {"/system", "/user"} <= snapshot.host_groups.keys()

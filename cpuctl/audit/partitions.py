@@ -1,8 +1,8 @@
 """Partitions of CPUs, which a kubelet never makes, and what they take from its containers.
 
 Rule: *Documentation/admin-guide/cgroup-v2.rst*, ``cpuset.cpus.partition``: a valid root of a partition has
-CPUs that no group outside has, those above it neither. What is in ``cpuset.cpus.exclusive`` of a group that
-is no partition, and has none below, changes nothing.
+CPUs that no group outside has, including those above it. ``cpuset.cpus.exclusive`` of a group that
+is not a partition, and has none below, changes nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PARTITION, _EXCLUSIVE = "cpuset.cpus.partition", "cpuset.cpus.exclusive"
 
 
 def check_partitions(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report partitions that take CPUs of pods, those that failed, and lists that change nothing."""
+    """Report partitions that take CPUs of pods, invalid partitions, and lists that change nothing."""
     sets = {path: group.cpuset for path, group in snapshot.groups.items()}
     for path, cpuset in (*sets.items(), *snapshot.host_groups.items()):
         if cpuset.is_partition:
@@ -33,7 +33,7 @@ def check_partitions(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _valid(snapshot: NodeSnapshot, path: str, cpuset: CpusetValues) -> Iterator[Finding]:
-    """Report what a partition takes; one of the host's may have CPUs that no pod is to have."""
+    """Report what a partition takes; one of the host may have CPUs that no pod is to have."""
     lost = cpuset.taken & _counted_on(snapshot)
     if path not in snapshot.groups and not lost:
         return
@@ -81,18 +81,18 @@ def _idle(snapshot: NodeSnapshot, path: str, exclusive: CPUSet) -> Finding:
 
 
 def _leads_to_partition(snapshot: NodeSnapshot, path: str) -> bool:
-    """Return whether a partition is below: every group on the way to one that is remote has such a list."""
+    """Return whether a partition is below: every group on the way to a remote partition has such a list."""
     return any(each.startswith(f"{path.rstrip('/')}/") for each in snapshot.partitions)
 
 
 def _counted_on(snapshot: NodeSnapshot) -> CPUSet:
-    """Return the CPUs that pods may be on: all that run, or those that the kubelet has given to somebody."""
+    """Return the CPUs that pods may use: all online ones, or those that the kubelet has allocated."""
     pool = snapshot.shared_pool
     return snapshot.machine.online if pool is None else pool | snapshot.exclusive
 
 
 def _of_whom(snapshot: NodeSnapshot, path: str, lost: CPUSet) -> str:
-    """Say whose CPUs they are; the pod that the partition is in has them still."""
+    """Describe whose CPUs they are; the pod that contains the partition still has them."""
     owner = snapshot.owners.get(path)
     parts = []
     if holders := snapshot.holders(lost, but=owner.uid if owner else ""):

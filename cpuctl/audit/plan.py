@@ -1,7 +1,7 @@
-"""Which control groups must change so that every container has the CPUs and NUMA nodes that it is due.
+"""The control groups that must change so that every container has its expected CPUs and NUMA nodes.
 
-Nothing is changed here: a plan says what each group has now, so that whoever applies it sees whether that is
-still so, and by container id, first process and the checksum of the state file whether it is still the same.
+Nothing is changed here: a plan has the current value of each group, so that applying it can check whether
+it is unchanged, and container id, first process and checksum of the state file, which identify the group.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cpuctl.cpuset import CPUSet
 
 
 class ListChange(NamedTuple):
-    """A group's list as it is now, as it is to be, and what is in force now (None: not known)."""
+    """A group's list: its current, its new and its effective value (None: unknown)."""
 
     now: CPUSet
     wanted: CPUSet
@@ -33,7 +33,7 @@ class GroupChange(NamedTuple):
 
 
 def plan_changes(snapshot: NodeSnapshot) -> Iterator[GroupChange]:
-    """Yield the groups whose lists differ from what is expected, or are not in force."""
+    """Yield the groups whose lists differ from the expected ones, or are not in effect."""
     for observed in snapshot.containers:
         cpus, mems = _cpus(snapshot, observed), _mems(observed)
         if cpus or mems:
@@ -45,7 +45,7 @@ def plan_changes(snapshot: NodeSnapshot) -> Iterator[GroupChange]:
 
 
 def _cpus(snapshot: NodeSnapshot, observed: ObservedContainer) -> ListChange | None:
-    """Compare CPUs that run; the others come back by themselves on v2, and v1 refuses them."""
+    """Compare the online CPUs; the others return on their own on v2, and v1 rejects them."""
     wanted, now, effective = (
         observed.expected.cpus,
         observed.group.cpuset.cpus,
@@ -72,7 +72,7 @@ def _mems(observed: ObservedContainer) -> ListChange | None:
 
 
 def _below(observed: ObservedContainer) -> Iterator[GroupChange]:
-    """Yield groups that the container's runtime has made below, where these have lists of their own."""
+    """Yield groups that the container's runtime has made below, if these have their own lists."""
     wanted = observed.expected.cpus
     for group in observed.below:
         own = group.cpuset.cpus

@@ -1,4 +1,4 @@
-"""What the kubelet answers (its pod resources API) against its state files, for an audit of its node."""
+"""The kubelet's answers (its pod resources API) compared with its state files, for an audit of its node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATIC = "static"
 
 
 def check_answers(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Compare every pod that the kubelet lists, and the CPUs that it calls allocatable."""
+    """Compare every pod that the kubelet lists, and the CPUs that it reports as allocatable."""
     if snapshot.answers is None:
         return
     uids = _uids(snapshot)
@@ -45,13 +45,13 @@ def _saved_uids(snapshot: NodeSnapshot) -> frozenset[str]:
 
 
 def _uids(snapshot: NodeSnapshot) -> Mapping[str, str]:
-    """Return UIDs by the names of pods; of two with one name that which has a control group now."""
+    """Return UIDs by pod name; of two pods with one name the one that has a control group now."""
     known = snapshot.pods.keys() | _saved_uids(snapshot)
     return {snapshot.pod_name(uid): uid for uid in (*sorted(known), *sorted(snapshot.uids))}
 
 
 def _unlisted(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Report pods that are there and in the state, and that the kubelet does not list."""
+    """Report pods that exist and are in the state, but that the kubelet does not list."""
     if snapshot.answers is None or snapshot.answers.pods is None:
         return
     listed = {pod.full_name for pod in snapshot.answers.pods}

@@ -1,4 +1,4 @@
-"""Taking the snapshot of a node: the same way from the live one, a directory and a recording.
+"""Reading the snapshot of a node: in the same way from the live node, a directory and a recording.
 
 Rule for the files in which containers read their exclusive CPUs (``assigned.cpuset`` in volumes): KEP-6122;
 ``pkg/volume/downwardapi`` and ``pkg/volume/projected`` write below a pod's directory.
@@ -51,8 +51,8 @@ from cpuctl.pods.rules import ASSIGNED_CPUSET
 class NodeContext(NamedTuple):
     """What is known of a node before its files are looked at; ``pods`` is None if they are not given.
 
-    ``kubelet_roots`` are where the kubelet's directory may be, without the slash at their beginning.
-    ``runtime`` are names of containers by their ids, as a container runtime told them.
+    ``kubelet_roots`` are the possible kubelet directories, without the leading slash.
+    ``runtime`` are names of containers by their ids, from a container runtime.
     """
 
     machine: Machine
@@ -66,9 +66,9 @@ class NodeContext(NamedTuple):
 
 
 def take_snapshot(files: NodeFiles, known: NodeContext, progress: Progress) -> NodeSnapshot:
-    """Read control groups, threads and interrupts; what cannot be read is noted in *files*.
+    """Read control groups, threads and interrupts; unreadable files are recorded in *files*.
 
-    Raise InputError for what no kernel and no recording holds.
+    Raise InputError for content that no kernel and no recording has.
     """
     hierarchies, groups, host_groups = node_groups(files, known.cgroup_root, progress)
     processes = all_processes(files, progress, live=known.live)
@@ -88,9 +88,9 @@ def take_snapshot(files: NodeFiles, known: NodeContext, progress: Progress) -> N
 def take_group_snapshot(
     files: NodeFiles, known: NodeContext, progress: Progress, pods: Container[str] | None = None
 ) -> NodeSnapshot:
-    """Read control groups, of some *pods* (UIDs) or of all, and of processes only what tells whose these are.
+    """Read control groups, of some *pods* (UIDs) or all, and of processes only what identifies their owner.
 
-    To look at the memory of a process stops it for a moment, which a running container must not notice.
+    Reading the memory map of a process stops it for a moment, which must not disturb a running container.
     """
     hierarchies, groups, _ = node_groups(files, known.cgroup_root, progress, pods)
     containers = {path for path, group in groups.items() if group.role.level is Level.CONTAINER}
@@ -149,8 +149,8 @@ def node_groups(
 ) -> tuple[Hierarchies | None, dict[str, Cgroup], dict[str, CpusetValues]]:
     """Find the hierarchies, and read all groups below the kubelet's own ``kubepods`` by path.
 
-    Where there is none below *cgroup_root*, all that there are on the node are taken. With them go the CPU
-    sets of other groups that have some of their own.
+    If there is none below *cgroup_root*, all on the node are read. The result includes the CPU
+    sets of other groups that have their own.
     """
     hierarchies = find_hierarchies(files)
     if hierarchies is None:
@@ -173,7 +173,7 @@ def _path(components: Sequence[str], driver: Driver) -> str:
 
 
 def all_processes(files: NodeFiles, progress: Progress, *, live: bool) -> tuple[Process, ...]:
-    """Read every process, from the recording where there is one; on the live node all but this one."""
+    """Read every process, from the recording if there is one; on the live node all but this one."""
     text = files.read(PROCESSES)
     if text is not None and not live:
         return tuple(recorded_processes(text))
@@ -186,7 +186,7 @@ def all_processes(files: NodeFiles, progress: Progress, *, live: bool) -> tuple[
 def group_owners(
     files: NodeFiles, known: NodeContext, processes: Iterable[Process], groups: Mapping[str, Cgroup]
 ) -> dict[str, Owner]:
-    """Return whose every group is, from the pods' down, by path."""
+    """Return the owner of every group, from the pods' down, by path."""
     return find_owners(
         groups.values(),
         KnownNames(
@@ -200,7 +200,7 @@ def group_owners(
 
 
 def _containers(groups: Mapping[str, Cgroup]) -> dict[str, tuple[Cgroup, ...]]:
-    """Return the groups below every container's own, by the path of that."""
+    """Return the groups below every container's own group, by that group's path."""
     found: dict[str, list[Cgroup]] = {}
     current = ""
     for path, group in groups.items():
@@ -208,7 +208,7 @@ def _containers(groups: Mapping[str, Cgroup]) -> dict[str, tuple[Cgroup, ...]]:
             current = path
             found[current] = []
         elif current and path.startswith(f"{current}/"):
-            # A group follows the one above it, and all that is below it comes before its neighbour.
+            # A group follows its parent, and everything below it precedes its siblings.
             found[current].append(group)
     return {path: tuple(below) for path, below in found.items()}
 
@@ -221,7 +221,7 @@ def read_downward_files(
 ) -> Iterator[DownwardFile]:
     """Read the files of all *pods* by UID that have not ended; the kubelet's directory is one of *roots*.
 
-    What a manifest names beyond its volume is passed over: no API server takes such a path.
+    Paths outside of the volume are skipped: the API server rejects them.
     """
     for pod in pods.values():
         for ref in pod.field_refs if not pod.terminal else ():
@@ -243,7 +243,7 @@ def _read(files: NodeFiles, uid: str, ref: ResourceFieldRef, paths: list[str], *
         text = files.read(path)
         if text is not None or path in files.refused:
             return file._replace(path=path, text=text, looked_at=text is not None)
-    # A recording need not have volumes at all: where it has this one, it has its files.
+    # A recording need not have volumes at all: if it has this one, it has its files.
     volumes = (path.removesuffix(f"/{ref.name}") for path in paths)
     return file._replace(looked_at=live or any(files.names(volume) for volume in volumes))
 
@@ -253,11 +253,11 @@ def _read(files: NodeFiles, uid: str, ref: ResourceFieldRef, paths: list[str], *
 _PAUSE = frozenset({"pause"})
 _LONGEST_PATH = 4096  # PATH_MAX of Linux
 _OUTSIDE = "/.."
-"""How the path of a group outside of the reader's namespace begins (*cgroup_namespaces(7)*)."""
+"""The prefix of the path of a group outside of the reader's namespace (*cgroup_namespaces(7)*)."""
 
 
 class TasksByGroup:
-    """Threads and processes by the path of their container's group, and the threads of no container."""
+    """Threads and processes by the path of their container's group, and the threads outside containers."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, list[Task]] = {}
@@ -266,7 +266,7 @@ class TasksByGroup:
 
 
 def tasks_by_group(processes: Iterable[Process], groups: Mapping[str, Cgroup]) -> TasksByGroup:
-    """Give every thread to the container in whose group, or below it, its process is."""
+    """Assign every thread to the container in or below whose group its process is."""
     found, sets, homes = TasksByGroup(), _Sets(), _Homes(groups)
     for process in processes:
         home = homes.of(process.cgroup)
@@ -281,7 +281,7 @@ def tasks_by_group(processes: Iterable[Process], groups: Mapping[str, Cgroup]) -
 
 
 def sandbox_ids(processes: Iterable[Process], groups: Mapping[str, Cgroup]) -> frozenset[str]:
-    """Return the ids of the containers in which nothing but ``pause`` runs."""
+    """Return the ids of the containers in which only ``pause`` runs."""
     names: dict[str, set[str]] = {}
     for process in processes:
         group = groups.get(process.cgroup)
@@ -307,7 +307,7 @@ class _Homes:
 
     def _find(self, path: str) -> str:
         if path.startswith(_OUTSIDE):
-            # Only the end of such a path is certain; the names of containers are unique by their ids.
+            # Only the end of such a path is certain; container names are unique because of their ids.
             return next((self._by_name[part] for part in path.split("/") if part in self._by_name), "")
         while path and path not in self._containers:
             path = path.rpartition("/")[0]
@@ -330,7 +330,7 @@ def _tasks(process: Process, sets: _Sets) -> Iterator[Task]:
 
 
 def _group(path: str) -> str:
-    """Return a path as the host has it, as far as that can be told from inside a cgroup namespace."""
+    """Return a path as the host sees it, as far as that is known inside a cgroup namespace."""
     if len(path) > _LONGEST_PATH:
         return "/"
     while path.startswith(f"{_OUTSIDE}/") or path == _OUTSIDE:
@@ -339,13 +339,13 @@ def _group(path: str) -> str:
 
 
 class _Sets:
-    """Lists of CPUs, of which thousands of threads have the same few."""
+    """Parsed lists of CPUs: thousands of threads have the same few lists."""
 
     def __init__(self) -> None:
         self._known: dict[str, CPUSet] = {}
 
     def parse(self, text: str) -> CPUSet:
-        """Read a list; nothing for what is none."""
+        """Parse a list; empty if it is not one."""
         if text not in self._known:
             try:
                 self._known[text] = parse_cpu_list(text)

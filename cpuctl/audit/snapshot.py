@@ -1,7 +1,7 @@
-"""A node at one moment, from every side that an audit compares: values only, nothing is read here.
+"""A node at one moment, with everything that an audit compares: values only, nothing is read here.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager`` and ``memorymanager``: a container gets the CPUs and the
-NUMA nodes that are recorded for it, else the shared pool and no nodes at all; nothing empty is written.
+NUMA nodes that are recorded for it, else the shared pool and no nodes at all; empty sets are not written.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ class Task(NamedTuple):
 
 
 class ContainerProcess(Record):
-    """A process of a container: when it was started, and its own memory by NUMA node, where that is known.
+    """A process of a container: its start time, and its private memory by NUMA node, if known.
 
     ``started`` are clock ticks since boot; memory is in bytes.
     """
@@ -90,12 +90,12 @@ class Interrupts(Record):
 
 
 class ConfiguredKubelet(NamedTuple):
-    """What the kubelet is configured to keep to. ``lifts_quota``: exclusive CPUs have no CFS quota.
+    """What the configured kubelet enforces. ``lifts_quota``: exclusive CPUs have no CFS quota.
 
     ``policy`` and ``memory_policy`` are the configured policies of the CPU Manager and the Memory Manager,
     empty if no configuration is known. ``tells_assigned``: containers can read ``assigned.cpuset``, and
     ``takes_assigned`` is its gate; ``delays``: CPUs are taken from a container after a delay (KEP-6122).
-    ``untold`` says why nothing is known of the configuration that is there.
+    ``untold`` is why an existing configuration is unknown.
     """
 
     policy: str = ""
@@ -113,8 +113,8 @@ class ConfiguredKubelet(NamedTuple):
 class KubeletState(NamedTuple):
     """The kubelet's state files; None if there is none, or it is unusable: the problem says why.
 
-    ``lost`` are the names of files that nobody can read, ``closed`` those that are there and could not be
-    opened. ``own``: the node's own were looked for, not those that somebody named.
+    ``lost`` are the names of files with unusable content, ``closed`` those that exist and could not be
+    opened. ``own``: the node's own files were searched for, not files on the command line.
     """
 
     cpu: "CPUStateFile | None" = None
@@ -135,9 +135,9 @@ class KubeletState(NamedTuple):
 
 
 class PreparedClaims(Record):
-    """What the driver ``dra.cpu`` has prepared: the CPUs of claims by UID, and the file that tells it.
+    """What the driver ``dra.cpu`` has prepared: the CPUs of claims by UID, and the file with them.
 
-    ``problem`` says why the file is unusable.
+    ``problem`` is why the file cannot be used.
     """
 
     path: str
@@ -153,8 +153,8 @@ class PreparedClaims(Record):
 class Expected(Record):
     """The CPUs and NUMA nodes that the kubelet gives a container; None if it sets none, or if unknown.
 
-    ``choices`` are the sets that it may have as long as its name is not known. ``claimed``: it is the driver
-    that gives it its CPUs, for its resource claims.
+    ``choices`` are the sets that it may have as long as its name is unknown. ``claimed``: the driver
+    assigns its CPUs, for its resource claims.
     """
 
     cpus: CPUSet | None = None
@@ -165,7 +165,7 @@ class Expected(Record):
 
 
 class DownwardFile(NamedTuple):
-    """A file in which a container is to read its CPUs (``assigned.cpuset``); ``text`` is None without it.
+    """A file in which a container reads its CPUs (``assigned.cpuset``); ``text`` is None if it is missing.
 
     ``looked_at`` is False if it is unknown whether it is there. The path has no slash in front.
     """
@@ -187,11 +187,11 @@ class _Container(Record):
 
 
 class ObservedContainer(_Container):
-    """A container as it is on the node, with the groups below its own."""
+    """An observed container on the node, with the groups below its own."""
 
     @property
     def sleeps(self) -> bool:
-        """Whether it is a pod's sandbox, which does nothing for as long as it lives."""
+        """Whether it is a pod's sandbox, which stays idle."""
         return self.owner.part is ContainerRole.SANDBOX
 
     @property
@@ -202,7 +202,7 @@ class ObservedContainer(_Container):
 
     @cached_property
     def running_on(self) -> CPUSet:
-        """The CPUs that its threads may run on, all together."""
+        """The CPUs that all its threads together may run on."""
         return union(task.cpus for task in self.tasks)
 
 
@@ -226,7 +226,7 @@ class _Parts(NamedTuple):
 
 
 class NodeSnapshot(_Parts):
-    """Everything there is to compare.
+    """Everything that an audit compares.
 
     ``pods`` are those that the API server knows, by UID; empty if unknown (``pods_known``).
     ``host_groups`` are the CPU sets of groups that are not the kubelet's and have a list of their own.
@@ -254,7 +254,7 @@ class NodeSnapshot(_Parts):
 
     @cached_property
     def isolated(self) -> CPUSet:
-        """The CPUs between which the kernel moves no threads: isolated at boot, or by a partition."""
+        """The CPUs between which the kernel does not move threads: isolated at boot, or by a partition."""
         sets = {path: group.cpuset for path, group in self.groups.items()} | dict(self.host_groups)
         return self.machine.isolated | union(
             each.taken for each in sets.values() if each.partition == "isolated"
@@ -262,13 +262,13 @@ class NodeSnapshot(_Parts):
 
     @cached_property
     def shared_pool(self) -> CPUSet | None:
-        """The CPUs of all containers without CPUs of their own; None under the policy none."""
+        """The CPUs of all containers without exclusive CPUs; None under the policy none."""
         cpu = self.state.cpu
         return None if cpu is None or cpu.policy_name == POLICY_NONE else cpu.default_cpu_set
 
     @cached_property
     def held(self) -> Mapping[str, CPUSet]:
-        """The exclusive CPUs of every pod that is there, by UID."""
+        """The exclusive CPUs of every existing pod, by UID."""
         return {
             uid: union(containers.values())
             for uid, containers in self.state.entries.items()
@@ -288,7 +288,7 @@ class NodeSnapshot(_Parts):
 
     @cached_property
     def housekeeping(self) -> CPUSet:
-        """Where everything belongs that is no pod: the reserved CPUs, or else all that are not exclusive."""
+        """The CPUs for everything outside pods: the reserved CPUs, or else all that are not exclusive."""
         online = self.machine.online
         return (self.configured.reserved & online) - self.exclusive or online - self.exclusive
 
@@ -298,12 +298,12 @@ class NodeSnapshot(_Parts):
         return observed | {uid: pod.full_name for uid, pod in self.pods.items()}
 
     def pod_name(self, uid: str) -> str:
-        """Name a pod as well as possible."""
+        """Return the best known name of a pod."""
         return self._pod_names.get(uid, uid)
 
     @cached_property
     def _holder_of_cpu(self) -> Mapping[int, str]:
-        """The pod that holds each exclusive CPU; of several, which no kubelet allows, the first."""
+        """The pod that holds each exclusive CPU; if there are several, which no kubelet allows, the first."""
         holders: dict[int, str] = {}
         known = CPUSet()
         for uid, held in self.held.items():
@@ -312,7 +312,7 @@ class NodeSnapshot(_Parts):
         return holders
 
     def holders(self, cpus: CPUSet, *, but: str = "") -> str:
-        """Name the pods that hold some of these CPUs, the first of many; leave out the pod *but*."""
+        """List the first pods that hold some of these CPUs, without the pod *but*."""
         rest = cpus & self.exclusive
         names: list[str] = []
         if but in self.held:
@@ -327,7 +327,7 @@ class NodeSnapshot(_Parts):
 
 
 class ClaimedCPUs:
-    """Which containers have CPUs by claims: the driver's file, the kubelet's, and what pods name."""
+    """The containers that have CPUs by claims, from the driver's file, the kubelet's, and pods."""
 
     def __init__(
         self, prepared: PreparedClaims, claims: "ClaimsStateFile | None", pods: "Mapping[str, StoredPod]"
@@ -365,17 +365,17 @@ class ClaimedCPUs:
 
 
 def _is_claim(entry: "ClaimEntry", claim: "PodClaim", pod: "StoredPod") -> bool:
-    """Return whether a prepared claim is the one that a pod means; templates make names that begin alike."""
+    """Return whether a prepared claim is the one that a pod means; generated names share a prefix."""
     made = entry.name.startswith(f"{pod.name}-{claim.name}-")
     return entry.name == claim.claim if claim.claim else made
 
 
 MOST_CHOICES = 64
-"""Of different sets that the containers of one pod have; beyond, a nameless one cannot be judged."""
+"""The maximum number of different sets in one pod; beyond, a container without a name cannot be checked."""
 
 
 class Expectations:
-    """What the kubelet gives containers, by one state."""
+    """What the kubelet gives containers, according to one state."""
 
     def __init__(self, state: KubeletState, claims: "ClaimedCPUs | None" = None) -> None:
         self._state = state

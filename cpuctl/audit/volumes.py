@@ -1,4 +1,4 @@
-"""What containers read of their exclusive CPUs, against the CPU Manager's state and their control group.
+"""The exclusive CPUs that containers read, compared with the CPU Manager's state and their control group.
 
 Rule: KEP-6122: a file of a downward API volume tells ``assigned.cpuset``, the CPUs that a container will have
 left where some are to be taken from it, else those it has; nothing if it has none of its own. A kubelet
@@ -22,7 +22,7 @@ _GATE = "DownwardAPIAssignedResources"
 
 
 def check_volumes(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Compare the files of containers that run."""
+    """Check the files of running containers."""
     if snapshot.state.cpu is None:
         return
     running = {(observed.owner.uid, observed.owner.container): observed for observed in snapshot.containers}
@@ -108,7 +108,7 @@ def _compared(
 
 
 def _expected(snapshot: NodeSnapshot, observed: ObservedContainer) -> CPUSet:
-    """Return a container's own CPUs: those of its pod's pool are not."""
+    """Return a container's exclusive CPUs, without those of its pod's pool."""
     owner, state = observed.owner, snapshot.state.cpu
     held = snapshot.state.entries.get(owner.uid, {}).get(owner.container)
     pod = snapshot.pods[owner.uid]

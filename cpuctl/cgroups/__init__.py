@@ -1,1 +1,1 @@
-"""The kubelet's control groups: where they are, what they say, and whose they are."""
+"""The kubelet's control groups: their paths, their values, and their owners."""

@@ -1,7 +1,7 @@
-"""Changing control groups so that it is done, or undone: every value is read back, the first failure ends it.
+"""Changes to control groups that are made or undone as a whole: every value is read back, a failure ends it.
 
-What is changed is a value at a time, in the order that is given (``writes``); what had been changed before
-a failure is put back in the opposite order.
+Values are changed one at a time, in the given order (``writes``); the changes before
+a failure are undone in reverse order.
 
 A kubelet compares with what it wrote last, not with what is there, so it may rewrite a value much later: two
 of its reconcile periods are waited for, and a value that another process has rewritten is left alone.
@@ -25,7 +25,7 @@ _EFFECTIVE = {
     "cpuset.cpus": ("cpuset.cpus.effective", "cpuset.effective_cpus"),
     "cpuset.mems": ("cpuset.mems.effective", "cpuset.effective_mems"),
 }
-"""Where v2 and v1 tell what is in force, by the file that is written."""
+"""The files with the effective values in v2 and v1, by the file that is written."""
 
 INTERRUPTED = "interrupted"
 _POLL = 0.5
@@ -34,7 +34,7 @@ _FORKING = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """One file of one group: the value that it has ``before``, and the one it is to have ``after``."""
+    """One file of one group: its value ``before``, and its new value ``after``."""
 
     group: str
     name: str
@@ -43,9 +43,9 @@ class ValueChange:
 
 
 class WriteResult(StrEnum):
-    """What became of one write.
+    """The result of one write.
 
-    ``writing`` is only logged: after a kill the log tells what may have been written.
+    ``writing`` is only logged: after a kill the log shows what may have been written.
     """
 
     WRITING = "writing"
@@ -58,10 +58,10 @@ class WriteResult(StrEnum):
 
 
 class LogEntry(NamedTuple):
-    """One line of the log; ``problem`` says in words what went wrong.
+    """One line of the log; ``problem`` describes what went wrong.
 
-    ``touched`` tells that the file may hold what we wrote, or what the kernel made of it; ``in_force`` is
-    what was in force before that, where the kernel tells.
+    ``touched``: the file may contain the written value, or what the kernel made of it; ``in_force`` is
+    the previous effective value, if the kernel reports it.
     """
 
     step: WriteResult
@@ -72,7 +72,7 @@ class LogEntry(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """What has been done, line by line."""
+    """What was done, line by line."""
 
     entries: tuple[LogEntry, ...]
 
@@ -83,19 +83,19 @@ class Applied(NamedTuple):
 
     @property
     def touched(self) -> tuple[LogEntry, ...]:
-        """What has to be put back where all is to be as before."""
+        """The changes to undo to restore the previous state."""
         return tuple(entry for entry in self.entries if entry.touched)
 
 
 class _WrongValueError(Exception):
-    """A value is not what it should be, although the kernel took every write."""
+    """A value is wrong, although the kernel accepted every write."""
 
 
 @dataclass(slots=True)
 class Applier:
-    """Makes changes; ``log`` is called with each at once, ``interrupted`` returns whether to stop and undo.
+    """Makes changes; ``log`` is called for each at once, ``interrupted`` returns whether to stop and undo.
 
-    ``online`` tells the CPUs that run at the moment: others are in no list of v1, and never in force.
+    ``online`` returns the CPUs that are online: others are in no list of v1, and never in effect.
     """
 
     files: GroupFiles
@@ -104,7 +104,7 @@ class Applier:
     online: Callable[[], CPUSet | None] = lambda: None
 
     def apply(self, changes: Sequence[ValueChange]) -> Applied:
-        """Make all changes, or none; groups that have disappeared meanwhile are skipped."""
+        """Make all changes, or none; groups that have disappeared in the meantime are skipped."""
         entries: list[LogEntry] = []
         try:
             for change in changes:
@@ -120,7 +120,7 @@ class Applier:
         return Applied((*entries, *self.undo(entry for entry in entries if entry.touched)))
 
     def undo(self, made: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
-        """Put changes back, the last first; what someone else has written since is left to them."""
+        """Undo changes, the last first; values that another program has written since are left alone."""
         entries: list[LogEntry] = []
         for entry in reversed(list(made)):
             self._note(entries, self._restore(entry))
@@ -132,7 +132,7 @@ class Applier:
         return None if found is None or self._is(change.name, found, change.after) else found
 
     def not_in_force(self, change: ValueChange) -> str | None:
-        """Return what is in effect instead of what we wrote; None if all is well or unknown."""
+        """Return the effective value if it differs from the written one; None if it is equal or unknown."""
         found = self._in_force(change)
         return None if found is None or self._is(change.name, found, change.after) else found
 
@@ -169,7 +169,7 @@ class Applier:
         return LogEntry(step=step, change=change, problem=problem, touched=True, in_force=in_force)
 
     def _put(self, change: ValueChange, value: str, also: str | None = None) -> None:
-        """Write a value and see that it is there, and in force; *also* may be in force in its place."""
+        """Write a value and check that it is stored and in effect; *also* may be in effect instead."""
         self.files.write(change.group, change.name, value)
         found = self._value(change)
         if found is not None and not self._is(change.name, found, value):
@@ -201,7 +201,7 @@ class Applier:
         return LogEntry(step=WriteResult.RESTORED, change=change)
 
     def _restore_nothing(self, change: ValueChange) -> LogEntry:
-        """Restore an empty list; a group with tasks cannot have one again, so it gets what its parent has."""
+        """Restore an empty list; a group with tasks cannot have one again, so it gets its parent's list."""
         try:
             self.files.write(change.group, change.name, "")
         except OSError as error:
@@ -218,7 +218,7 @@ class Applier:
         return LogEntry(step=WriteResult.NOT_RESTORED, change=change, problem="its parent's value is unknown")
 
     def _restore_rest(self, change: ValueChange, error: OSError) -> LogEntry:
-        """Give at least those CPUs back that still run: cgroup v1 refuses the others."""
+        """Restore at least those CPUs that are still online: cgroup v1 rejects the others."""
         if error.errno in GONE:
             return LogEntry(step=WriteResult.GONE, change=change)
         problem = _error_text(error)
@@ -248,7 +248,7 @@ class Applier:
         return None
 
     def _is(self, name: str, found: str, value: str) -> bool:
-        """Return whether a file says *value*, or as much of it as runs."""
+        """Return whether a file contains *value*, or its online part."""
         return same(name, found, value) or (bool(found) and same(name, found, self._running(name, value)))
 
     def _running(self, name: str, value: str) -> str:
@@ -271,7 +271,7 @@ def _error_text(error: OSError) -> str:
 
 
 class Outcome(NamedTuple):
-    """Everything that was done, and why it was given up; ``watched`` are seconds."""
+    """Everything that was done, and why it was aborted; ``watched`` is in seconds."""
 
     entries: tuple[LogEntry, ...] = ()
     failure: str = ""
@@ -279,7 +279,7 @@ class Outcome(NamedTuple):
 
     @property
     def left_over(self) -> tuple[LogEntry, ...]:
-        """What is not as it was before, although it should be, each file once."""
+        """The values that should have been restored but are not, each file once."""
         last = {(entry.change.group, entry.change.name): entry for entry in self.entries}
         return tuple(
             entry
@@ -289,15 +289,15 @@ class Outcome(NamedTuple):
 
     @property
     def gone(self) -> tuple[LogEntry, ...]:
-        """What was not written, as its container had ended."""
+        """What was not written because its container had ended."""
         return tuple(entry for entry in self.entries if entry.step is WriteResult.GONE)
 
 
 class Guard(NamedTuple):
-    """Checks whether everything is still fine; a non-empty answer says what is not.
+    """Checks whether the preconditions still hold; a non-empty answer describes what does not.
 
-    ``moved_on`` looks at what the writes were worked out from, ``strayed`` at threads; ``pause`` waits some
-    seconds. ``kept`` are values that are there already and must hold as well: before and after are the same.
+    ``moved_on`` checks the inputs of the writes, ``strayed`` checks threads; ``pause`` waits some
+    seconds. ``kept`` are values that are already set and must stay: before and after are the same.
     """
 
     moved_on: Callable[[], str]
@@ -323,7 +323,7 @@ def carry_out(changes: Sequence[ValueChange], applier: Applier, guard: Guard, se
     except OSError as error:
         failure = f"the node cannot be checked: {os_reason(error)}"
     except BaseException:
-        # Whatever it is, a node is never left half changed.
+        # In every case, a node is never left half changed.
         applier.undo(applied.touched)
         raise
     undone = applier.undo(applied.touched) if failure else ()
@@ -340,7 +340,7 @@ class _Watch:
         self.waited = 0.0
 
     def wait(self, seconds: float) -> str:
-        """Check repeatedly, and report what has happened."""
+        """Check repeatedly, and report any change."""
         while self.waited < seconds:
             self.guard.pause(min(_POLL, seconds - self.waited))
             self.waited += _POLL
@@ -349,7 +349,7 @@ class _Watch:
         return self.threads() if seconds else ""
 
     def check(self) -> str:
-        """Compare every value with what was written, and look for an interrupt."""
+        """Compare every value with the written one, and check for an interrupt."""
         if self.applier.interrupted():
             return INTERRUPTED
         for change in self.last:
@@ -368,7 +368,7 @@ class _Watch:
         return self.guard.moved_on()
 
     def threads(self) -> str:
-        """Check the threads; one that was forking is checked twice."""
+        """Check the threads; a thread of a forking process is checked twice."""
         failure = self.guard.strayed()
         if failure:
             self.guard.pause(_FORKING)

@@ -1,4 +1,4 @@
-"""The CPUs that control groups leave to pods: of the groups above all of them, and above a class of them.
+"""The CPUs that control groups leave to pods: the groups above all pods, and above the pods of a class.
 
 Files: *Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/cgroup-v1/cpusets.rst*.
 """
@@ -15,10 +15,10 @@ from cpuctl.machine.tree import Tree
 
 
 def ceilings(tree: Tree, at: Hierarchies, cgroup_root: str) -> Iterator[tuple[str, CPUSet, str]]:
-    """Yield groups with their CPUs and whose pods they hold, an empty text for all pods of the node.
+    """Yield groups with their CPUs and the class of their pods, an empty text for all pods of the node.
 
-    Of the groups above all pods it is the lowest that there is: a kernel leaves a group no more than it
-    leaves those above it, but where one is a partition.
+    Of the groups above all pods, only the lowest is included: a kernel leaves a group no more than it
+    leaves those above it, except in a partition.
     """
     parts = (*root_components(cgroup_root), KUBEPODS)
     above = (_paths(parts[:end]) for end in range(len(parts), 0, -1))
@@ -33,7 +33,7 @@ def ceilings(tree: Tree, at: Hierarchies, cgroup_root: str) -> Iterator[tuple[st
 
 
 def partitioned_cpus(tree: Tree, at: Hierarchies) -> CPUSet:
-    """Return the CPUs of isolated partitions: between those the kernel moves no threads, as with isolcpus."""
+    """Return the CPUs of isolated partitions: as with isolcpus, the kernel balances no threads over them."""
     return _read(tree, f"{at.cpuset}/cpuset.cpus.isolated") if at.version == 2 else CPUSet()
 
 

@@ -1,6 +1,6 @@
 """Which container it is, according to the kubelet's link to its log: ``POD_NAMESPACE_CONTAINER-ID.log``.
 
-Rule: ``LogSymlink`` of kubernetes ``pkg/kubelet/kuberuntime/legacy.go``. No part but the id can hold what
+Rule: ``LogSymlink`` of kubernetes ``pkg/kubelet/kuberuntime/legacy.go``. Only the id can contain what
 separates it from the next: names are DNS labels and subdomains.
 """
 
@@ -28,7 +28,7 @@ class LogName(Record):
 
 
 def log_names(names: Iterable[str]) -> Iterator[LogName]:
-    """Understand the names in the kubelet's directory of links; others are passed over."""
+    """Parse the names in the kubelet's directory of links; others are skipped."""
     for name in names:
         if found := re.fullmatch(_LINK, name):
             yield LogName(found["pod"], found["namespace"], found["container"], found["id"])

@@ -1,7 +1,7 @@
-"""Which CPUs and NUMA nodes containers are to have, by their control groups: values only.
+"""The CPUs and NUMA nodes that containers should have, by their control groups: values only.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``: a container has the CPUs that are recorded for it, any
-other the shared pool. A pod's sandbox is left alone, as the kubelet leaves it.
+other the shared pool. A pod's sandbox is left alone, as in the kubelet.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class DesiredGroup(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A container that nothing is done for."""
+    """A container that is left unchanged."""
 
     subject: str
     why: str
 
 
 class DesiredState(NamedTuple):
-    """What is to be, and for whom nothing is done."""
+    """The desired sets, and the containers that are left unchanged."""
 
     groups: tuple[DesiredGroup, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
@@ -77,7 +77,7 @@ class Assignment(NamedTuple):
 
 
 def by_assignment(members: Iterable[RunningContainer], assignment: Assignment) -> DesiredState:
-    """Give every container its own CPUs, and the pool to those that have none."""
+    """Give every container its exclusive CPUs, and the pool to those without."""
     members = [member for member in members if member.owner.part is not ContainerRole.SANDBOX]
     holders = {place.pod for place in assignment.own}
     groups, left_out = [], []
@@ -103,7 +103,7 @@ def _not_here(members: Iterable[RunningContainer], places: Iterable[ContainerRef
     here = {place for member in members for place in _places(member.owner)}
     pods = {place.pod for place in here}
     for place in places:
-        # Of a pod that runs, its init containers have ended: they need nothing.
+        # In a running pod, init containers have ended: they need nothing.
         if place not in here and place.pod not in pods:
             yield LeftOut(str(place), NOT_HERE)
 
@@ -113,7 +113,7 @@ def by_reference(
     references: Mapping[ContainerReference, CPUSet],
     held: Mapping[str, Mapping[str, CPUSet]],
 ) -> DesiredState:
-    """Give the named containers the CPUs named; those of whom the state *held* CPUs hold these instead.
+    """Give the named containers the named CPUs; if the state *held* CPUs for one, they are exclusive.
 
     Raise LookupError with the first name that no container has.
     """

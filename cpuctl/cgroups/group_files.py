@@ -25,11 +25,11 @@ _FIRST_PAUSE = 0.005
 _MAX_TEXT = 1 << 20
 _AGAIN = frozenset({errno.EAGAIN, errno.EBUSY})
 GONE = frozenset({errno.ENOENT, errno.ENODEV, errno.ENOTDIR})
-"""What the kernel says of a group that has vanished: its container has ended."""
+"""The kernel's errors for a group that has vanished: its container has ended."""
 
 
 class GroupFiles(NamedTuple):
-    """The groups of one mounted hierarchy: ``root`` is where it is mounted, ``pause`` waits some seconds."""
+    """The groups of one mounted hierarchy: ``root`` is its mount point, ``pause`` waits some seconds."""
 
     root: Path
     pause: Callable[[float], None]
@@ -37,7 +37,7 @@ class GroupFiles(NamedTuple):
     def read(self, group: str, name: str) -> str | None:
         """Return a file's text without the newline at its end; None if there is no such file.
 
-        Raise OSError with what else the kernel says.
+        Raise OSError for any other error of the kernel.
         """
         try:
             descriptor = os.open(self._path(group, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -55,13 +55,13 @@ class GroupFiles(NamedTuple):
             os.close(descriptor)
 
     def has(self, group: str) -> bool:
-        """Return whether a group is there."""
-        return os.path.isdir(self._path(group, ""))  # noqa: PTH112  # as for every other question
+        """Return whether a group exists."""
+        return os.path.isdir(self._path(group, ""))  # noqa: PTH112  # as in all other calls
 
     def write(self, group: str, name: str, text: str) -> None:
-        """Write a whole value at once; a group that is busy is tried again for a moment.
+        """Write a whole value at once; retry for a moment if the group is busy.
 
-        Raise OSError with what the kernel says.
+        Raise OSError with the kernel's error.
         """
         wait = _FIRST_PAUSE
         for left in reversed(range(_ATTEMPTS)):
@@ -77,7 +77,7 @@ class GroupFiles(NamedTuple):
 
     def _write_once(self, group: str, name: str, text: str) -> None:
         data = text.encode() + b"\n"
-        # As a shell does it: the kernel takes no notice of O_TRUNC.
+        # As a shell does it: the kernel ignores O_TRUNC.
         flags = os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(self._path(group, name), flags)
         try:
@@ -91,11 +91,11 @@ class GroupFiles(NamedTuple):
         parts = [part for part in group.split("/") if part]
         if ".." in parts or "/" in name:
             raise ValueError(f"{group!r} is not a cgroup below {self.root}")
-        return os.path.join(self.root, *parts, name)  # noqa: PTH118  # a Path would be made for every write
+        return os.path.join(self.root, *parts, name)  # noqa: PTH118  # a Path would be constructed for every write
 
 
 def _whole(descriptor: int) -> bytes:
-    """Read to the end: the kernel hands lists of tasks out by the page."""
+    """Read to the end: the kernel returns lists of tasks page by page."""
     text = b""
     while len(text) < _MAX_TEXT and (part := os.read(descriptor, _MAX_TEXT)):
         text += part
@@ -104,7 +104,7 @@ def _whole(descriptor: int) -> bytes:
 
 @contextmanager
 def locked(hierarchy: Path) -> Iterator[None]:
-    """Lock a mounted hierarchy as long as this lasts; the kernel lets go of it when the process is killed.
+    """Lock a mounted hierarchy in this context; the kernel unlocks it if the process is killed.
 
     Raise NodeAccessError if another cpuctl holds it.
     """
@@ -125,7 +125,7 @@ def locked(hierarchy: Path) -> Iterator[None]:
 
 
 _THREADS = ("cgroup.threads", "tasks", "cgroup.procs")
-"""v2, v1, and what v2 still has for a group whose threads it cannot list."""
+"""v2, v1, and the file that v2 still has for a group whose threads it cannot list."""
 _ALLOWED = re.compile(r"^Cpus_allowed_list:[ \t]*(\S*)", re.MULTILINE)
 
 
@@ -138,7 +138,7 @@ class StrayThread(NamedTuple):
 
 
 def stray_threads(files: GroupFiles, proc: Path, sets: Iterable[tuple[str, CPUSet]]) -> Iterator[StrayThread]:
-    """Yield threads that may run outside their group's CPUs; those that end meanwhile do not count."""
+    """Yield threads that may run outside their group's CPUs; those that end in the meantime are skipped."""
     for group, cpus in sets:
         for tid in _threads(files, group):
             allowed = _allowed(proc, tid)
@@ -155,7 +155,7 @@ def _threads(files: GroupFiles, group: str) -> list[int]:
                 raise
             continue
         if text is not None:
-            # 0 is a thread of another PID namespace, of which nothing can be asked.
+            # 0 is a thread of another PID namespace, which cannot be queried.
             return [int(word) for word in text.split() if word.isdecimal() and word != "0"]
     return []
 

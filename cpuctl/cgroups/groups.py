@@ -25,7 +25,7 @@ _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40, "P
 _EXCLUSIVE = "cpuset.cpus.exclusive"
 _PARTITIONS = frozenset({"root", "isolated"})
 _V1_NO_LIMIT = 1 << 62
-"""A v1 limit at least this large is the kernel's way to say that there is none."""
+"""A v1 limit of at least this value is how the kernel reports that there is none."""
 
 
 class CpusetValues(Record):
@@ -33,7 +33,7 @@ class CpusetValues(Record):
 
     ``cpus`` and ``mems`` are empty on v2 where the parent's hold; a value is None if there is no such
     file. ``partition`` is v2's, as written: ``member``, ``root``, ``isolated``, or why it is invalid.
-    ``exclusive`` and ``effective_exclusive`` are v2's from Linux 6.7 on: CPUs that only partitions may take.
+    ``exclusive`` and ``effective_exclusive`` are v2's since Linux 6.7: CPUs that only partitions may take.
     """
 
     cpus: CPUSet | None = None
@@ -46,12 +46,12 @@ class CpusetValues(Record):
 
     @property
     def is_partition(self) -> bool:
-        """Whether it is the root of a partition, and the kernel calls it valid."""
+        """Whether it is the root of a partition that the kernel reports as valid."""
         return self.partition in _PARTITIONS
 
     @property
     def invalid_partition(self) -> str:
-        """Why the kernel has not made it a partition although it was requested; empty otherwise."""
+        """Why the kernel has not made the requested partition; empty otherwise."""
         kind, _, why = self.partition.partition(" invalid")
         return (why.strip(" ()") or "no reason given") if kind != self.partition else ""
 
@@ -67,7 +67,7 @@ class CpusetValues(Record):
 
 
 class CpuValues(Record):
-    """A group's part of the CPU time: ``shares`` on v1 or ``weight`` on v2; quota and period in us.
+    """A group's share of CPU time: ``shares`` on v1 or ``weight`` on v2; quota and period in us.
 
     ``quota`` is None if nothing limits it, and where the file is not there ``period`` is None, too.
     """
@@ -79,7 +79,7 @@ class CpuValues(Record):
 
 
 class PagesUsed(Record):
-    """Bytes of huge pages that a group and those below it have; by NUMA node where the kernel tells."""
+    """The bytes of huge pages that a group and its descendants use; by NUMA node if the kernel reports it."""
 
     total: int
     by_node: Mapping[int, int] | None = None
@@ -123,7 +123,7 @@ def no_progress(_done: int) -> None:
 class Groups(NamedTuple):
     """The groups of a node: the ``kubelet``'s at or below any ``kubepods``, parents first.
 
-    ``others`` are the CPU sets of those outside that have a list of their own, or are to be a partition, by
+    ``others`` are the CPU sets of those outside that have their own list, or are to be a partition, by
     path, and of the root.
     """
 
@@ -139,8 +139,8 @@ def read_groups(
 ) -> Groups:
     """Read every group of the kubelet, and the CPU sets of the others, by path.
 
-    Where *pods* are given, by UID, those of other pods are left out, and so are groups that vanish meanwhile.
-    Raise InputError for a file that is none of the kernel's, and where there are more groups than any node
+    If *pods* are given, by UID, the groups of other pods are left out, as are groups that vanish meanwhile.
+    Raise InputError for a file that is not the kernel's, and if there are more groups than any node
     has.
     """
     reader = _Reader(tree, hierarchies)
@@ -161,7 +161,7 @@ def read_groups(
 
 
 def _walk(tree: Tree, root: str, pods: Container[str] | None) -> Iterator[tuple[str, Sequence[str]]]:
-    """Go through a hierarchy, its groups in order of their names, each before the groups below it."""
+    """Walk a hierarchy, siblings in order of their names, each group before its children."""
     waiting, visited = [("", 0)], 0
     while waiting:
         path, depth = waiting.pop()
@@ -177,7 +177,7 @@ def _walk(tree: Tree, root: str, pods: Container[str] | None) -> Iterator[tuple[
 
 
 class _Reader:
-    """Reads the files of one group, from as many hierarchies as it takes."""
+    """Reads the files of one group, from one or several hierarchies."""
 
     def __init__(self, tree: Tree, hierarchies: Hierarchies) -> None:
         self.tree = tree
@@ -254,7 +254,7 @@ class _Reader:
         )
 
     def _pages_used(self, path: str, names: Sequence[str], suffix: str) -> dict[int, PagesUsed]:
-        """Read how much is in use, and since Linux 5.17 where: the last line is of the groups below, too."""
+        """Read the usage and, since Linux 5.17, its NUMA nodes: the last line includes the groups below."""
         found = {}
         for size, name in _page_files(names, suffix):
             total = self._number(self.at.hugetlb, path, name)
@@ -291,7 +291,7 @@ class _Reader:
 
 
 def _amount(text: str, path: str, name: str) -> int | None:
-    """Read a number; ``max``, and a file that is not there, are none."""
+    """Read a number; ``max`` and a missing file mean None."""
     if text in ("", "max"):
         return None
     digits = text.removeprefix("-")

@@ -1,7 +1,7 @@
-"""Where a node mounts its control groups: one unified hierarchy (v2), or one for each controller (v1).
+"""The mounts of a node's control groups: one unified hierarchy (v2), or one for each controller (v1).
 
 Files: *Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/cgroup-v1/*. A hybrid node,
-which has both, counts as v1: that is what a kubelet takes it for. Mounts: ``/proc/self/mountinfo``
+which has both, is treated as v1, as in a kubelet. Mounts: ``/proc/self/mountinfo``
 (*proc(5)*).
 """
 
@@ -32,7 +32,7 @@ _POINT = 4
 
 
 def is_interface_file(name: str) -> bool:
-    """Distinguish a control group's own files from the groups below it, which no listing does."""
+    """Distinguish a control group's own files from its child groups, which no listing does."""
     prefix, _, rest = name.partition(".")
     ours = name in _V1_FILES or (prefix in _FILE_PREFIXES and rest != "")
     return ours and not name.endswith(_UNIT)
@@ -68,7 +68,7 @@ def find_hierarchies(tree: Tree) -> Hierarchies | None:
 
 
 def mount_points(names: Sequence[str]) -> Iterator[str]:
-    """Name the mounts among the *names* in the control groups' directory: one on v2, several on v1."""
+    """Return the mounts among the *names* in the control groups' directory: one on v2, several on v1."""
     if "cgroup.controllers" in names:
         yield CGROUPS
         return
@@ -80,7 +80,7 @@ def mount_points(names: Sequence[str]) -> Iterator[str]:
 
 
 class Mount(Record):
-    """A mount: where it is, and the type of its file system."""
+    """A mount: its path, and the type of its file system."""
 
     point: str
     kind: str

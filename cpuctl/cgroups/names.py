@@ -1,4 +1,4 @@
-"""The names of the kubelet's control groups, made and understood.
+"""The names of the kubelet's control groups: construction and parsing.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/cgroup_manager_linux.go``: a name is a list of components, written by
 the ``cgroupfs`` driver as a path and by the ``systemd`` driver as nested slices. Names below a pod are the
@@ -26,14 +26,14 @@ _RUNTIME = {"cri-containerd": "containerd", "crio": "cri-o", "docker": "docker",
 
 
 class Driver(StrEnum):
-    """Who makes the groups: systemd from slices and scopes, or the kubelet as plain directories."""
+    """The cgroup driver: systemd with slices and scopes, or the kubelet with plain directories."""
 
     SYSTEMD = "systemd"
     CGROUPFS = "cgroupfs"
 
 
 class Level(StrEnum):
-    """What a group stands for in the kubelet's hierarchy."""
+    """The level of a group in the kubelet's hierarchy."""
 
     KUBEPODS = "kubepods"
     QOS = "qos"
@@ -41,11 +41,11 @@ class Level(StrEnum):
     CONTAINER = "container"
     HELPER = "helper"
     BELOW = "below"
-    """A group that a container, or something else, has made below its own."""
+    """A group that a container, or another program, has made below the container's group."""
 
 
 class Role(NamedTuple):
-    """What a group is: its level, and its pod and container as far as its name shows."""
+    """The role of a group: its level, and its pod and container as far as its name shows them."""
 
     level: Level
     driver: Driver
@@ -56,7 +56,7 @@ class Role(NamedTuple):
 
 
 def group_path(components: Sequence[str], driver: Driver) -> str:
-    """Write a name as a path below the hierarchy's root; no components are the root itself.
+    """Write a name as a path below the hierarchy's root; no components mean the root itself.
 
     Raise ValueError for a component that the kubelet cannot write.
     """
@@ -71,12 +71,12 @@ def group_path(components: Sequence[str], driver: Driver) -> str:
 
 
 def root_components(cgroup_root: str) -> tuple[str, ...]:
-    """Split ``cgroupRoot``, which is written as the cgroupfs driver would whatever the driver is."""
+    """Split ``cgroupRoot``, which is always written as for the cgroupfs driver."""
     return tuple(part for part in cgroup_root.split("/") if part)
 
 
 def role_of(path: str) -> Role | None:
-    """Return what the group of a path is; None for one outside every ``kubepods``."""
+    """Return the role of the group at a path; None for one outside every ``kubepods``."""
     parts = [part for part in path.split("/") if part]
     start = next((index for index, part in enumerate(parts) if _is_kubepods(part)), None)
     if start is None:
@@ -94,7 +94,7 @@ def _is_kubepods(part: str) -> bool:
 
 
 def _below(role: Role, part: str, prefix: str) -> Role:
-    """Step down one level; *prefix* is what a slice repeats of the slices above it."""
+    """Step down one level; *prefix* is the part that a slice repeats from the slices above it."""
     if role.level in (Level.KUBEPODS, Level.QOS):
         word = part.removesuffix(_SLICE).removeprefix(prefix) if prefix else part
         word = word.removeprefix(QOS_COMPONENTS.get(role.qos, "") + "-") if role.level is Level.QOS else word
@@ -109,7 +109,7 @@ def _below(role: Role, part: str, prefix: str) -> Role:
 
 
 def ancestors(path: str) -> Iterator[str]:
-    """Yield the groups above a path, the nearest first, the root not."""
+    """Yield the groups above a path, the nearest first, without the root."""
     above = path.rpartition("/")[0]
     while above:
         yield above

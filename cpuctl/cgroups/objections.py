@@ -1,7 +1,7 @@
-"""Why CPU sets must not be written, although the kernel would take them: values, each with its own override.
+"""Reasons not to write CPU sets that the kernel would accept: values, each with its own override.
 
 Rule: *Documentation/admin-guide/cgroup-v2.rst*, Cpuset: CPUs outside the parent's, and those of a partition,
-are taken in silence and never come into force. What the kubelet promises one container no other may have.
+are accepted silently and never take effect. CPUs that the kubelet guarantees to one container are its alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOT_PARTITIONS = ("", "member")
 
 
 class Override(StrEnum):
-    """What a user can insist on."""
+    """What a user can override."""
 
     OFFLINE = "offline"
     RESERVED = "reserved"
@@ -31,9 +31,9 @@ ObjectionCode = Literal["state-moved", "offline", "reserved", "exclusive", "outs
 
 
 class Objection(NamedTuple):
-    """A reason to write nothing; ``force`` names the option that overrules it, where one does.
+    """A reason to write nothing; ``force`` is the option that overrules it, if there is one.
 
-    ``in_vain`` where the kernel refuses what that option insists on.
+    ``in_vain``: the kernel rejects the write even with that option.
     """
 
     code: ObjectionCode
@@ -44,11 +44,11 @@ class Objection(NamedTuple):
 
 
 class ApplyContext(NamedTuple):
-    """What wanted sets are held against.
+    """The facts that desired sets are checked against.
 
     ``held`` are the exclusive CPUs of the kubelet's state by pod and container, ``divided`` the pods whose
     containers share the pod's; ``reach`` are the CPUs that the groups above the kubelet's have.
-    ``takes_offline``: version 2 of control groups keeps CPUs that are offline, version 1 refuses them.
+    ``takes_offline``: version 2 of control groups keeps CPUs that are offline, version 1 rejects them.
     """
 
     online: CPUSet
@@ -64,7 +64,7 @@ class ApplyContext(NamedTuple):
 def find_objections(
     desired: Sequence[DesiredGroup], situation: ApplyContext, forced: Iterable[Override] = ()
 ) -> list[Objection]:
-    """Return all objections but those that the user has overruled."""
+    """Return all objections except those that the user has overruled."""
     overruled = frozenset(forced)
     found = [
         *_offline(desired, situation),
@@ -109,7 +109,7 @@ def _reserved(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Itera
 
 
 def _exclusive(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
-    """Object to CPUs that another container is promised; an init container's go on to its own pod."""
+    """Object to CPUs guaranteed to another container; an init container's CPUs pass on to its own pod."""
     promises = _promises(desired, situation)
     for one in desired:
         for (uid, name), cpus in promises.items():
@@ -128,7 +128,7 @@ def _exclusive(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iter
 
 
 def _promises(desired: Sequence[DesiredGroup], situation: ApplyContext) -> dict[tuple[str, str], CPUSet]:
-    """Return all exclusive CPUs as they will be."""
+    """Return all exclusive CPUs as they will be after the writes."""
     found = {
         (uid, name): cpus for uid, containers in situation.held.items() for name, cpus in containers.items()
     }
@@ -160,7 +160,7 @@ def _outside(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iterat
 
 
 def _partitions(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
-    """Object to partitions on the way to a group, and to CPUs that one elsewhere has taken."""
+    """Object to partitions above a group, and to CPUs that another partition has taken."""
     partitions = {
         path: group
         for path, group in situation.groups.items()

@@ -1,7 +1,7 @@
-"""Whose a control group is: the pod and container that it was made for, by the best source there is.
+"""The owner of a control group: the pod and container that it was made for, from the best source available.
 
-A group's path tells the pod's UID and the container's id. What that container is called, the pod's status
-says, else the kubelet's link to its log, else the CPUs that the kubelet's state gives to one of the pod's
+A group's path has the pod's UID and the container's id. The container's name comes from the pod's status,
+else from the kubelet's link to its log, else from the CPUs that the kubelet's state gives to one of the pod's
 containers only. Groups of the pods' sandboxes look like those of containers.
 """
 
@@ -20,7 +20,7 @@ from cpuctl.records import Record
 
 
 class ContainerRole(StrEnum):
-    """The part that a container plays in its pod."""
+    """The kind of a container in its pod."""
 
     APP = "app"
     INIT = "init"
@@ -61,12 +61,12 @@ class Owner(NamedTuple):
 
     @property
     def pod_name(self) -> str:
-        """``namespace/name``, or the UID where the name is not known."""
+        """``namespace/name``, or the UID if the name is unknown."""
         return f"{self.namespace}/{self.pod}" if self.pod else self.uid
 
     @property
     def name(self) -> str:
-        """The container's name, or as much of its id as people use."""
+        """The container's name, or its short id."""
         return self.container or (
             ContainerRole.SANDBOX if self.part is ContainerRole.SANDBOX else self.container_id[:12]
         )
@@ -76,9 +76,9 @@ class Owner(NamedTuple):
 
 
 class KnownNames(Record):
-    """What tells names: pods by UID, links to logs and ids of sandboxes, exclusive CPUs in the state.
+    """The sources of names: pods by UID, links to logs and ids of sandboxes, exclusive CPUs in the state.
 
-    ``runtime`` is what a container runtime said of containers at another time, by their ids.
+    ``runtime`` are a container runtime's names from another time, by container id.
     """
 
     pods: Mapping[str, Pod] = {}
@@ -113,7 +113,7 @@ def _sandbox(owner: Owner) -> Owner:
 
 
 def _below_or_above(group: Cgroup, owners: Mapping[str, Owner]) -> Owner:
-    """Name a pod's own group, or one that belongs to a container without being its first."""
+    """Return the owner of a pod's own group, or of one below a container's first group."""
     role = group.role
     path = group.path
     while path and path not in owners:
@@ -134,7 +134,7 @@ def _with_pod(owner: Owner, names: Mapping[str, tuple[str, str]]) -> Owner:
 
 
 class _Finder:
-    """Names containers from what is known."""
+    """Finds the names of containers from the known sources."""
 
     def __init__(self, known: KnownNames) -> None:
         self.known = known
@@ -147,7 +147,7 @@ class _Finder:
         self.taken: set[tuple[str, str]] = set()
 
     def by_id(self, group: Cgroup) -> Owner:
-        """Look a container's id up."""
+        """Look up a container's id."""
         role = group.role
         owner = Owner(uid=role.uid, container_id=role.container_id, runtime=role.runtime)
         if found := self.statuses.get(role.container_id):
@@ -181,7 +181,7 @@ class _Finder:
         )
 
     def left_over(self, groups: Sequence[Cgroup], owners: Mapping[str, Owner]) -> Iterator[str]:
-        """Yield the groups of pods all of whose running containers have other groups: their sandboxes."""
+        """Yield the sandboxes: groups of pods all of whose running containers have other groups."""
         there = {group.role.container_id for group in groups}
         complete = {
             uid
@@ -194,7 +194,7 @@ class _Finder:
                 yield group.path
 
     def by_cpus(self, groups: Sequence[Cgroup]) -> dict[str, Owner]:
-        """Name the containers that are the only ones of their pod with CPUs that the state gives once."""
+        """Name the containers that are the only ones in their pod with CPUs that occur once in the state."""
         alike = Counter((group.role.uid, group.cpuset.cpus) for group in groups)
         given: dict[tuple[str, CPUSet | None], list[str]] = {}
         for uid in {group.role.uid for group in groups} & self.known.assigned.keys():

@@ -1,13 +1,13 @@
-"""From what containers are to have to single writes, in an order that is safe at every moment.
+"""From desired sets to single writes, in an order that is safe at every moment.
 
 Rule: *Documentation/admin-guide/cgroup-v1/cpusets.rst*: a group stays inside its parent at every moment, or
-the kernel refuses the write; v2 keeps quiet and gives the parent's CPUs instead, so its groups are written in
-the same order. A container first loses what it is not to keep, then gets what others have given up. Groups
-that have no list of their own, and those that container runtimes make below a container's, get their place in
+the kernel rejects the write; v2 silently uses the parent's CPUs instead, so its groups are written in
+the same order. A container first loses the CPUs that it does not keep, then gets those freed by others. Groups
+without their own list, and those that container runtimes make below a container's, get their place in
 that order.
 
-Rule for quotas: *Documentation/scheduler/sched-bwc.rst*: on v1 no group may have more than the one above it,
-so that limits are loosened from above and tightened from below.
+Rule for quotas: *Documentation/scheduler/sched-bwc.rst*: on v1 no group may have more than its parent,
+so limits are raised from the top down and lowered from the bottom up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ StepReason = Literal["wait", "give up", "make room", "take over"]
 
 
 class Write(NamedTuple):
-    """One group's CPU set before and after; ``why`` is the step in two words."""
+    """One group's CPU set before and after; ``why`` describes the step in two words."""
 
     path: str
     before: CPUSet
@@ -38,7 +38,7 @@ class Write(NamedTuple):
 
 
 def order_writes(now: Mapping[str, CPUSet], desired: Mapping[str, CPUSet]) -> list[Write]:
-    """Order the writes that lead from the sets as they are *now* to those *desired*.
+    """Order the writes that lead from the *now* sets to the *desired* ones.
 
     *now* has every group with its own CPU list, containers and groups above them, by path; a group above
     that cannot hold what is wanted below it grows, unless it is in *desired* itself. Raise ValueError for a
@@ -66,19 +66,19 @@ def _with_ancestors(now: Mapping[str, CPUSet], desired: Mapping[str, CPUSet]) ->
 
 
 def _within(sets: Mapping[str, CPUSet], path: str, cpus: CPUSet) -> CPUSet:
-    """Return those CPUs that all groups above have: on v2 a list may have others, which is no error."""
+    """Return those CPUs that all groups above have: on v2 a list may contain others without error."""
     for above in ancestors(path):
         cpus &= sets.get(above) or cpus
     return cpus
 
 
 def _by_depth(paths: Iterable[str]) -> list[str]:
-    """Sort groups so that each follows those above it."""
+    """Sort groups so that each follows its ancestors."""
     return sorted(paths, key=lambda path: (path.count("/"), path))
 
 
 class _Ordering:
-    """The sets as the writes go on."""
+    """The sets during the writes."""
 
     def __init__(self, now: dict[str, CPUSet], goal: dict[str, CPUSet], desired: Collection[str]) -> None:
         self.now = now
@@ -88,7 +88,7 @@ class _Ordering:
         self.holders = self.leaves.union(desired)
 
     def writes(self) -> Iterator[Write]:
-        """Shrink containers, grow what is above them, grow containers, shrink what is above them."""
+        """Shrink containers, grow the groups above them, grow containers, shrink the groups above them."""
         yield from self._shrink_holders()
         for path in _by_depth(self.changing - self.leaves):
             room = _within(self.now, path, self._now(path) | self.goal[path])
@@ -98,7 +98,7 @@ class _Ordering:
             yield from self._write(path, self.goal[path], "give up")
 
     def _shrink_holders(self) -> Iterator[Write]:
-        """Shrink containers and what is below them; on v1 threads run in both."""
+        """Shrink containers and the groups below them; on v1 threads run in both."""
         for path in reversed(_by_depth(self.changing & self.holders)):
             kept = self._now(path) & (self.goal[path] | self._below(path))
             if kept := _within(self.now, path, kept):
@@ -111,7 +111,7 @@ class _Ordering:
         return reduce(or_, below, CPUSet())
 
     def _move_leaves(self) -> Iterator[Write]:
-        """Give containers their CPUs as these get free; of those that wait in a ring, the first."""
+        """Give containers their CPUs as these become free; if they wait in a cycle, start with the first."""
         moving = {path for path in self.changing & self.leaves if self._now(path) != self.goal[path]}
         givers = {path for path in moving if self._now(path) - self.goal[path]}
         waiting = _by_depth(moving)
@@ -122,7 +122,7 @@ class _Ordering:
             yield from self._write(free, self.goal[free], "take over")
 
     def _taken(self, path: str, givers: Iterable[str]) -> bool:
-        """Return whether a CPU that a group is to get must first be released by another."""
+        """Return whether another group must first release a CPU that a group is to get."""
         gained = self.goal[path] - self._now(path)
         return any(
             not gained.isdisjoint(self._now(other) - self.goal[other]) for other in givers if other != path
@@ -154,7 +154,7 @@ class PlannedWrite(NamedTuple):
     why: StepReason | QuotaReason
 
     def change(self, at: Hierarchies) -> ValueChange:
-        """Return the change below the directory in which all hierarchies are mounted."""
+        """Return the change relative to the directory in which all hierarchies are mounted."""
         root = at.cpuset if self.name.startswith("cpuset.") else at.cpu
         return ValueChange(f"{root.removeprefix(CGROUPS)}{self.path}", self.name, self.before, self.after)
 
@@ -164,7 +164,7 @@ def plan_writes(
 ) -> list[PlannedWrite]:
     """Order all writes; *groups* come parents first.
 
-    Raise ValueError for sets that cannot be had together, and for groups that cannot have any.
+    Raise ValueError for sets that conflict, and for groups that cannot have any.
     """
     desired = list(desired)
     _require_lists(groups, desired)
@@ -199,7 +199,7 @@ def _lists(values: CpusetValues, name: str) -> _Lists:
 
 
 def _followers(lists: Mapping[str, _Lists], targets: Mapping[str, CPUSet]) -> Iterator[tuple[str, CPUSet]]:
-    """Let groups below a container go with it, as far as they have a list of their own."""
+    """Let groups below a container follow it, if they have their own list."""
     goal = dict(targets)
     for path, here in lists.items():
         above = next((each for each in ancestors(path) if each in goal), "")
@@ -213,13 +213,13 @@ def _followers(lists: Mapping[str, _Lists], targets: Mapping[str, CPUSet]) -> It
 def _ordered(
     name: str, lists: Mapping[str, _Lists], goal: Mapping[str, CPUSet], version: int
 ) -> Iterator[PlannedWrite]:
-    """Write what is in force already where it is only inherited, then all that changes."""
+    """Write the effective set first if it is only inherited, then all changes."""
     above = {path for target in goal for path in ancestors(target)} if version == 1 else set()
     now = {path: here.own for path, here in lists.items() if here.own or path in above}
     texts = {path: str(here.own) for path, here in lists.items()}
     for path, cpus in goal.items():
         if path in lists and not lists[path].own and version != 1:
-            # Without a list it has its parent's CPUs: those it loses, as if they were listed.
+            # Without a list it has its parent's CPUs: it loses some of those, as if they were listed.
             now[path] = lists[path].effective
             if now[path] == cpus:
                 texts[path] = str(cpus)
@@ -232,7 +232,7 @@ def _ordered(
 def plan_quotas(
     groups: Mapping[str, Cgroup], goal: Mapping[str, int | None], version: int
 ) -> list[PlannedWrite]:
-    """Order the writes that give every group its quota in us; None is none at all.
+    """Order the writes that give every group its quota in us; None means no quota.
 
     *version* is that of the control groups, 1 or 2.
     """

@@ -119,7 +119,7 @@ def advise(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Read, try, answer."""
+    """Read the inputs, search for proposals and print the answer."""
     inputs = planning_inputs(context)
     _refuse_clash(
         defragment,
@@ -146,7 +146,7 @@ def advise(
 
 
 def _refuse_clash(defragment: bool, state: str, others: Mapping[str, bool]) -> None:
-    """Raise UsageError for options of one search that are given for the other."""
+    """Raise UsageError if options of one search are combined with the other search."""
     if not defragment and state:
         hint = "use --pods for running pods: they are admitted first"
         message = "requires --defragment: changing settings requires a node without state files"
@@ -172,7 +172,7 @@ class _Settings:
         return unloaded_document(refused.whole_refusal, unloaded_header(sources))
 
     def found(self, planning: Planning, style: Style, stop: StopSignal) -> "AdvisedSettings":
-        """Try settings."""
+        """Search for settings."""
         from cpuctl.answering.advice_answer import advice_document
         from cpuctl.cli.progress import ProgressBar
         from cpuctl.operations.advice import advise as advised
@@ -200,7 +200,7 @@ class _Moves:
     def found(
         self, planning: Planning, style: Style, stop: StopSignal
     ) -> "FoundMoves | UnstartedDefragmentation":
-        """Try moves."""
+        """Search for moves."""
         from cpuctl.answering.advice_answer import defragmentation_document, unstarted_document
         from cpuctl.answering.plan.plan_document import planning_header
         from cpuctl.cli.progress import ProgressBar
@@ -214,12 +214,12 @@ class _Moves:
 
 
 def _emit(document: Document, style: Style, snippet: int | None) -> None:
-    """Write the answer or, for people, of its proposals the one that is asked for."""
+    """Print the whole answer or, for people, the one proposal that was selected."""
     if snippet is None:
         emit(document, style)
         return
     if "proposals" not in document and style.for_people:
-        # Nothing on stdout: sentences are no configuration.
+        # Nothing goes to stdout: sentences are not a configuration.
         complain(f"error: {failure_text(document['start'])}")
         return
     proposals = document.get("proposals", [])
@@ -231,7 +231,7 @@ def _emit(document: Document, style: Style, snippet: int | None) -> None:
 
 
 def _helps(document: Document) -> bool:
-    """Return whether a kubelet starts with any of what was tried, or whether the pod fits then."""
+    """Return whether the kubelet starts with any setting tried, or whether the pod fits after a move."""
     if document["kind"] == "Defragmentation":
         return document.get("moves") is not None or document.get("largest") is not None
     return bool(document.get("proposals")) or "service" in document.get("current", {})

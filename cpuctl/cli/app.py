@@ -50,7 +50,7 @@ interrupted.
 
 
 class VerbGroup(TyperGroup):
-    """A group that says whole what each of its verbs is for."""
+    """A group that prints the whole first sentence of each verb's help."""
 
     context_class = HelpContext
 
@@ -64,33 +64,33 @@ class VerbGroup(TyperGroup):
 
 
 class LazyGroup(VerbGroup):
-    """A group that imports a command's module when that command is asked for, not before."""
+    """A group that imports a command's module only when that command is used."""
 
     modules: Mapping[str, str] = {}
-    """The commands in the order of the help, and where each lives below ``cpuctl.cli``."""
+    """The commands in the order of the help, and the module of each below ``cpuctl.cli``."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401  # handed on to typer as they are
         super().__init__(**settings)
         self.commands = dict.fromkeys(self.modules, self)  # names, for typos
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002  # typer's context type is private
-        """Name the commands without importing them."""
+        """Return the names of the commands without importing them."""
         return list(self.modules)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002
-        """Import the one command that is wanted."""
+        """Import the module of one command."""
         module = self.modules.get(cmd_name)
         return module and _built(module)
 
 
 @cache
 def _built(module: str) -> Any:  # noqa: ANN401  # typer's types are private
-    """Make typer's command of a module, once: it holds nothing of the command lines that it has run."""
+    """Make typer's command from a module, once: it keeps no state from the command lines that it has run."""
     return typer.main.get_command(import_module(f"cpuctl.cli.{module}").app)
 
 
 class Root(LazyGroup):
-    """All commands; their lines of help stand in the table, so that none of them is imported for these."""
+    """All commands; their help lines come from the table, so that printing help imports none of them."""
 
     modules: Mapping[str, str] = {name: entry.module for name, entry in COMMANDS.items()}
 
@@ -103,10 +103,10 @@ class Root(LazyGroup):
 
 
 class HelpByDefault(VerbGroup):
-    """A group that prints its help where no verb is given."""
+    """A group that prints its help if no verb is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer's type is private
-        """Ask for help where nothing else is asked for."""
+        """Ask for help if the command line is empty."""
         return super().parse_args(ctx, args or ["--help"])
 
 
@@ -125,7 +125,7 @@ class CommandGroup(typer.Typer):
 
 
 def command_group(**settings: Any) -> CommandGroup:  # noqa: ANN401  # handed on to typer as they are
-    """Make a Typer with the settings that every group and command of cpuctl shares."""
+    """Make a Typer with the settings that all groups and commands of cpuctl share."""
     return CommandGroup(
         add_completion=False,
         rich_markup_mode=None,
@@ -136,7 +136,7 @@ def command_group(**settings: Any) -> CommandGroup:  # noqa: ANN401  # handed on
 
 
 def verb_group(name: str, help_text: str, modules: Mapping[str, str] | None = None) -> CommandGroup:
-    """Make a group of verbs: each lives in a module below ``cpuctl.cli``, or is added to the group itself."""
+    """Make a group of verbs; each is in a module below ``cpuctl.cli`` or is added to the group directly."""
     group = type("Verbs", (HelpByDefault, LazyGroup), {"modules": modules}) if modules else HelpByDefault
     return command_group(cls=group, name=name, help=help_text, callback=lambda: None)
 
@@ -156,11 +156,11 @@ def root(
         False, "--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True
     ),
 ) -> None:
-    """Take the options that stand before the command."""
+    """Accept the options that precede the command."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; nothing else in cpuctl catches or exits."""
+    """Run one command line and return its exit code; no other code in cpuctl catches errors or exits."""
     command = typer.main.get_command(app)
     forget_written()
     try:
@@ -173,19 +173,19 @@ def run(arguments: Sequence[str]) -> int:
         return _report_usage(error, command, arguments)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except SystemExit as error:  # click and rich exit by themselves where a reader has gone
+    except SystemExit as error:  # click and rich exit on their own when a reader has gone
         return _report(unanswered(error))
     except OSError as error:
         return _report_refusal(error)
     except MemoryError as error:
         return _report_shortage(error)
-    except Exception as error:  # noqa: BLE001  # a defect of ours must not look like an answer
+    except Exception as error:  # noqa: BLE001  # a bug in cpuctl must not look like an answer
         return _report_defect(error)
     return code if isinstance(code, int) else 0
 
 
 def _refuse_second_machine(arguments: Sequence[str]) -> None:
-    """Raise UsageError for two machines: the parser would take the last one without a word."""
+    """Raise UsageError for a second machine: the parser would silently use the last one."""
     if arguments[:1] == ["__complete"]:
         return
     before = takewhile(lambda word: word != "--", arguments)
@@ -195,7 +195,7 @@ def _refuse_second_machine(arguments: Sequence[str]) -> None:
 
 
 def _meant(error: CpuctlError, arguments: Sequence[str]) -> str:
-    """Return a hint at the file, or at the option, that was meant by a name of the command line."""
+    """Return a hint at the file or option that a misspelt name on the command line probably means."""
     if error.message == NO_MACHINE:
         from cpuctl.cli.usage import with_configuration
 
@@ -218,14 +218,14 @@ def _report(error: CpuctlError, meant: str = "") -> int:
 
 
 def _report_usage(error: Any, command: Any, arguments: Sequence[str]) -> int:  # noqa: ANN401  # private types
-    """Say what the parser finds wrong as every other error is said."""
+    """Report what the parser finds wrong in the same form as every other error."""
     from cpuctl.cli.usage import explained
 
     return _report(explained(error, command, arguments))
 
 
 def _report_refusal(error: OSError) -> int:
-    """Name the file that no reader has explained, else stdout: nobody takes the answer (a full disk)."""
+    """Report a system error: name the file, or stdout if the answer cannot be written (a full disk)."""
     if isinstance(error.filename, str | bytes):
         return _report(unreadable(error, os.fsdecode(error.filename)))
     return _report(unanswered(error))
@@ -249,7 +249,7 @@ _WORK = {
 
 
 def _report_shortage(error: MemoryError) -> int:
-    """Say what took more memory than there is (RLIMIT_AS, a control group's limit): no defect of ours."""
+    """Report what ran out of memory (RLIMIT_AS, a control group's limit): this is not a bug in cpuctl."""
     work, trace = "", error.__traceback__
     while trace is not None and not work:
         name = str(trace.tb_frame.f_globals.get("__name__", ""))

@@ -64,7 +64,7 @@ be checked (with --exit-zero 0), 2 usage, 4 unusable input.
 
 
 class AuditOutput(StrEnum):
-    """The forms of an audit; plan is what ``cpuctl cgroups apply`` takes, prom has metrics."""
+    """The forms of an audit: plan is the input of ``cpuctl cgroups apply``, prom is metrics."""
 
     TABLE = "table"
     WIDE = "wide"
@@ -101,7 +101,7 @@ def audit(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Read the node, compare, answer."""
+    """Read the node, compare and print the answer."""
     from cpuctl.answering.node_checks import audit_node
     from cpuctl.inputs.live_node import NodeInputs, load_node
 
@@ -112,7 +112,7 @@ def audit(
     inputs = NodeInputs(
         machine=machine, root=root, kubelet=kubelet, state=state, pods=pods, pod_resources=pod_resources
     )
-    # A plan is carried out: it needs to know what the kubelet keeps to.
+    # A plan is carried out later, so it must record what the kubelet enforces.
     loaded = load_node(inputs, sources, goes_without=output is not AuditOutput.PLAN)
     node, snapshot, _ = observe(loaded, style)
     audited = audit_node(inputs, node, snapshot, checks, sources)
@@ -134,7 +134,7 @@ def _metrics(audited: "Audit") -> "Metrics":
 
 
 def _plan(node: "LiveNode", snapshot: "NodeSnapshot", sources: Sources) -> "CgroupsPlan":
-    """Describe what leads to what is expected."""
+    """Describe the writes that lead to the expected state."""
     from cpuctl.answering.cgroups_answer import plan_document
 
     return plan_document(snapshot, node.state_files, sources.entries)

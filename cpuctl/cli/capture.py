@@ -89,7 +89,7 @@ def capture(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Record, write, answer."""
+    """Record the node, write the file and print the answer."""
     style = Style(output, color=not no_color, quiet=quiet)
     save = _to_stdout(style) if file == STDOUT else _to_file(file, replace=force)
     recording = _record(root, style, anonymize=anonymize, recorded_at=_now() if timestamp else "")
@@ -114,7 +114,7 @@ def _to_stdout(style: Style) -> "Callable[[Capture], None]":
 
 
 def _to_file(name: str, *, replace: bool) -> "Callable[[Capture], None]":
-    """Refuse a file that cannot be the target before the work, not after it."""
+    """Reject a file that cannot be the target before the work starts, not after it."""
     from cpuctl.capture.archive import compression_of, write_members
     from cpuctl.capture.saving import check_target, save
 

@@ -76,7 +76,7 @@ def show(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read the node's groups, and show them."""
+    """Read the node's groups and show them."""
     from cpuctl.answering.cgroups_answer import show_document
     from cpuctl.inputs.live_node import NodeInputs, load_node
     from cpuctl.operations.cgroups.rules import group_rules
@@ -189,7 +189,7 @@ def apply(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read, show, write, watch."""
+    """Read the groups, show the writes, apply them and keep watching."""
     from cpuctl.cgroups.objections import Override
     from cpuctl.inputs.live_node import NodeInputs
     from cpuctl.operations.cgroups.preparation import ApplyInputs, Overrides, root_of
@@ -213,7 +213,7 @@ def apply(
         document, code = run.answer(sources, until_answered)
         if document["outcome"] not in _CHANGED:
             until_answered.close()
-        with suppress(OSError):  # nobody hears it: no reason to keep the answer back
+        with suppress(OSError):  # nobody reads it: no reason to hold the answer back
             print_sources(sources, style)
         _answer(document, style)
     if code == 0 and exit_code and document["outcome"] == "Planned":
@@ -223,7 +223,7 @@ def apply(
 
 
 class _Run(NamedTuple):
-    """How a node is changed: whether it is watched afterwards, and where every step is written down."""
+    """How a node is changed: whether it is watched afterwards, and where every step is recorded."""
 
     inputs: "ApplyInputs"
     style: Style
@@ -267,7 +267,7 @@ class _Run(NamedTuple):
 
 
 def _answer(document: "CgroupsApply", style: Style) -> None:
-    """Answer; where nobody takes that, at least say what has become of the node."""
+    """Print the answer; if that fails, report at least the state of the node."""
     result = document["result"]
     if result is None or document["outcome"] not in _CHANGED:
         emit(document, style)

@@ -1,4 +1,4 @@
-"""The option that chooses among the checks of an audit."""
+"""The option that selects the checks of an audit."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -19,7 +19,7 @@ CheckOption = Annotated[
 
 
 def chosen_checks(text: str) -> Sequence[str]:
-    """Return the checks that somebody names, or all; raise UsageError for what is none."""
+    """Return the checks that the user names, or all; raise UsageError for an unknown name."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in CHECK_NAMES]
     if unknown:

@@ -1,4 +1,4 @@
-"""Every top-level command: the module that holds it and its line of help.
+"""Every top-level command: its module and its help line.
 
 Help is printed from this table, so that ``cpuctl --help`` imports no command.
 """
@@ -12,7 +12,7 @@ from cpuctl.records import Record
 
 
 class Entry(Record):
-    """Where a command lives and what it is for."""
+    """The module of a command and its help line."""
 
     module: str
     help: str
@@ -49,6 +49,6 @@ _OTHERS = {
 GROUPS: Mapping[str, Mapping[str, Entry]] = MappingProxyType(
     {"Pods": _PODS, "Node": _NODE, "Fleet": _FLEET, "Other commands": _OTHERS}
 )
-"""The commands as the help shows them, below their headings."""
+"""The commands in the order of the help, below their headings."""
 
 COMMANDS: Mapping[str, Entry] = MappingProxyType({**_PODS, **_NODE, **_FLEET, **_OTHERS})

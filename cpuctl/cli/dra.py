@@ -1,4 +1,4 @@
-"""``cpuctl dra``: CPUs as devices, by dynamic resource allocation."""
+"""``cpuctl dra``: CPUs as devices, with dynamic resource allocation."""
 
 from typing import Annotated
 
@@ -109,7 +109,7 @@ def slices(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Show the slices, or the devices in them."""
+    """Show the slices or their devices."""
     from cpuctl.answering.dra_answer import devices_document
     from cpuctl.dra.slices import resource_slices
 

@@ -83,7 +83,7 @@ def explain(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Read, decide, answer."""
+    """Read the inputs, decide and print the answer."""
     from cpuctl.exports.outcomes import is_served
 
     style = Style(output, color=not no_color, quiet=quiet)
@@ -126,7 +126,7 @@ def _without_manifests(inputs: PlanningInputs, pod: str) -> UsageError:
 
 
 def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style: Style) -> "Messages":
-    """Find messages; where there are manifests, explain the pod that they name, too."""
+    """Find messages; if manifests are given, also explain the pod that the messages name."""
     from cpuctl.answering.explain.messages_answer import messages_document
     from cpuctl.inputs.sources import refuse_stdin_twice
     from cpuctl.kubelet.version import KubeletVersion
@@ -152,7 +152,7 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
         "PODS": inputs.filenames,
         "RUNNING": [inputs.pods],
     }
-    # Standard input is read only once: what was there keeps the word to be replaced.
+    # Standard input is read only once, so the placeholder stays if that was the source.
     given = {
         word: " -f ".join(shlex.quote(name) for name in names if name and name != "-")
         for word, names in named.items()
@@ -167,7 +167,7 @@ def _explanation(
     *,
     pods_needed: bool,
 ) -> "Explanation":
-    """Explain the pod that is *asked* for, or say why its kubelet cannot load its configuration."""
+    """Explain the selected pod, or report that its kubelet cannot load its configuration."""
     sources = Sources()
     try:
         planning = read_planning(inputs, pods_needed=pods_needed, sources=sources)

@@ -1,4 +1,4 @@
-"""The options that say what the kubelet is told, for every command that asks for all of them."""
+"""The options that describe the kubelet, for every command that has all of them."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ from cpuctl.inputs.pod_resources import OWN_SOCKET
 
 
 class KubeletCommand(PanelledCommand):
-    """A command with these options beside its own; it finds them with ``kubelet_inputs``."""
+    """A command with these options in addition to its own; its function gets them from ``kubelet_inputs``."""
 
     def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
         self._kubelet_inputs = declared(_kubelet_inputs)
         super().__init__(name, params=[*self._kubelet_inputs, *params], **settings)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
-        """Let ``--pod-resources`` stand alone: it is the kubelet's own socket then."""
+        """Let ``--pod-resources`` stand without a value: it then means the kubelet's own socket."""
         arguments = list(args)
         for at in reversed([at for at, word in enumerate(arguments) if word == "--pod-resources"]):
             value = arguments[at + 1] if at + 1 < len(arguments) else "--"
@@ -34,17 +34,17 @@ class KubeletCommand(PanelledCommand):
         return super().parse_args(ctx, arguments)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # typer's types are private
-        """Put what these options say where the function of the command finds it."""
+        """Store the values of these options where the command's function finds them."""
         ctx.obj = self.inputs_of(ctx)
         return super().invoke(ctx)
 
     def inputs_of(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Take the options out of what the function of the command is called with."""
+        """Take these options out of the arguments of the command's function."""
         return _kubelet_inputs(**{each.name: ctx.params.pop(each.name) for each in self._kubelet_inputs})
 
 
 def kubelet_inputs(context: typer.Context) -> KubeletInputs:
-    """Return what the command line of a ``KubeletCommand`` says of the kubelet."""
+    """Return what the command line of a ``KubeletCommand`` says about the kubelet."""
     inputs: KubeletInputs = context.obj
     return inputs
 

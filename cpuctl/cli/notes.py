@@ -1,4 +1,4 @@
-"""What people are told on stderr beside an answer: where inputs came from, and what may be missing."""
+"""Notes on stderr in addition to an answer: where inputs came from, and what may be missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def print_sources(sources: Sources, style: Style) -> None:
-    """Say what nobody gave, where people read the answer, and every warning."""
+    """Print every warning and, if people read the answer, which inputs are assumed."""
     for warning in (*sources.read_as, *sources.warnings):
         note(f"warning: {warning}", style)
     for name, entry in sources.entries.items():
@@ -36,7 +36,7 @@ def print_sources(sources: Sources, style: Style) -> None:
 
 
 def complain_of_start(start: Start, hint: str = "") -> None:
-    """Say on stderr why a kubelet does not start, where an answer cannot; *hint* is what to type next."""
+    """Report on stderr why a kubelet does not start if the answer cannot; *hint* is what to type next."""
     from cpuctl.cli.output import complain
     from cpuctl.exports.outcomes import start_sentence
 
@@ -46,18 +46,18 @@ def complain_of_start(start: Start, hint: str = "") -> None:
 
 
 def _missing(place: str) -> str:
-    """Say that a file is not on this host, or not in a recording (``RECORDING: /PATH``)."""
+    """Report that a file is not on this host, or not in a recording (``RECORDING: /PATH``)."""
     recording, _, path = place.rpartition(": ")
     return f"{path} is not in {recording}" if recording else f"{path} does not exist"
 
 
 def _spaced(name: str) -> str:
-    """Write ``kubeletVersion`` as people say it."""
+    """Write ``kubeletVersion`` as separate words."""
     return "".join(f" {char.lower()}" if char.isupper() else char for char in name)
 
 
 def observe(node: LiveNode, style: Style) -> ObservedNode:
-    """Look at a node with a bar for people who wait, and say where it never came to rest."""
+    """Observe a node with a progress bar, and report if it never came to rest."""
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.inputs.live_node import observe_settled
 
@@ -69,7 +69,7 @@ def observe(node: LiveNode, style: Style) -> ObservedNode:
 
 
 def print_doubts(node: LiveNode, style: Style) -> None:
-    """Say where an answer about a node is not the whole truth: closed files, a kubelet at work."""
+    """Report why an answer about a node may be incomplete: unreadable files, a kubelet that makes changes."""
     from cpuctl.inputs.live_node import recent_change
 
     if count := len(node.files.unreadable):
@@ -79,5 +79,5 @@ def print_doubts(node: LiveNode, style: Style) -> None:
 
 
 def print_unreadable(count: int, remedy: str, style: Style) -> None:
-    """Say how many files of a node could not be read."""
+    """Report how many files of a node could not be read."""
     note(f"note: {counted(count, 'file')} could not be read: {remedy}", style)

@@ -42,7 +42,7 @@ _STATE_FILE = "--state-file"
 
 
 class EventOutput(StrEnum):
-    """What is written while it runs: a log for people, or also every answer as a JSON object a line."""
+    """What is written while the plugin runs: a log for people, optionally every answer as a line of JSON."""
 
     LOG = "log"
     JSONL = "jsonl"
@@ -142,7 +142,7 @@ def run(
     output: EventsOutputOption = EventOutput.LOG,
     quiet: QuietOption = False,
 ) -> None:
-    """Read what is to be carried out, connect, and serve until a signal ends it."""
+    """Read the plan or inputs, connect, and serve until a signal ends the plugin."""
     from cpuctl import __version__
     from cpuctl.nri.plugin import Identity, Plugin
     from cpuctl.nri.protocol import messages
@@ -152,7 +152,7 @@ def run(
 
     source = context.get_parameter_source("state_file")
     names_state = source is not None and source.name == "COMMANDLINE"
-    # What is kept of this machine tells nothing of another.
+    # State that was saved on this machine does not apply to another.
     state = state_file if names_state or machine == LIVE_MACHINE else ""
     inputs = PolicyInputs(policy, machine, kubelet_inputs(context), state, dry_run=dry_run)
     _refuse_clash(plan, inputs, index)
@@ -192,7 +192,7 @@ def _refuse_clash(plan: str, inputs: "PolicyInputs", index: str) -> None:
 
 @contextmanager
 def _ended_by_signals(plugin: "Plugin") -> Iterator[None]:
-    """Let signals end the plugin, which waits for the runtime most of the time, at the next moment."""
+    """Let signals end the plugin, which waits for the runtime most of the time, immediately."""
     from cpuctl.cli.process import held_back
 
     with held_back(then=plugin.stop):
@@ -206,8 +206,8 @@ def _ended_by_signals(plugin: "Plugin") -> Iterator[None]:
 class _Journal:
     """Writes lines to stderr, with their level where the journal reads them, and answers to stdout.
 
-    It writes in a thread of its own, and without the locks of Python's streams: a pager that nobody turns, or
-    a terminal that has been halted, keeps neither the runtime waiting nor the plugin from leaving.
+    It writes in its own thread, and without the locks of Python's streams: a pager that waits, or
+    a suspended terminal, blocks neither the runtime nor the end of the plugin.
     """
 
     def __init__(self, output: EventOutput) -> None:
@@ -218,7 +218,7 @@ class _Journal:
         Thread(target=self._write, name="journal", daemon=True).start()
 
     def say(self, level: "Level", text: str) -> None:
-        """Write a line of the log."""
+        """Write a line to the log."""
         from cpuctl.nri.plugin import Level
 
         if self._marks_levels:
@@ -228,7 +228,7 @@ class _Journal:
         self._put(sys.stderr, printable(line))
 
     def event(self, name: str, answer: "Answer", outcome: "NRIOutcome") -> None:
-        """Write what was answered."""
+        """Write an answer."""
         import json
 
         from cpuctl.answering.plan.nri_answer import event_document, event_line
@@ -247,7 +247,7 @@ class _Journal:
 
     def _put(self, stream: TextIO | None, line: str) -> None:
         if stream is None:
-            return  # closed from the start: its number may be another file's by now
+            return  # closed from the start: its number may now belong to another file
         try:
             self._waiting.put_nowait((stream, f"{line}\n".encode(stream.encoding, "backslashreplace")))
         except Full:

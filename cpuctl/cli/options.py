@@ -1,4 +1,4 @@
-"""The words for inputs and outputs that mean the same on every command."""
+"""The options for inputs and outputs that mean the same in every command."""
 
 from typing import Annotated
 

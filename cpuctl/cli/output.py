@@ -1,4 +1,4 @@
-"""Answers leave here: plain documents become text in the form that was asked for."""
+"""Output of answers: plain documents become text in the requested form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Output(StrEnum):
 
 
 class ListOutput(StrEnum):
-    """The forms that an answer of many items can take: those of every answer, and one item a line."""
+    """The forms of an answer with many items: those of every answer, and one item per line."""
 
     TABLE = "table"
     WIDE = "wide"
@@ -40,11 +40,11 @@ class ListOutput(StrEnum):
 
 
 class Style(Record):
-    """How an answer is written: its form, colour and diagnostics wanted or not.
+    """How an answer is written: its form, and whether colour and diagnostics are wanted.
 
-    ``output`` is one of the forms above, or of those of the command that alone has one. ``layout`` names the
-    module of ``render/layouts`` that lays an answer out for people, where its kind does not; ``view``, the
-    function there, where one answer is shown in several ways.
+    ``output`` is one of the forms above, or a form that only one command has. ``layout`` names the
+    module of ``render/layouts`` that lays an answer out for people, if its kind does not; ``view``, the
+    function there, if one answer is shown in several ways.
     """
 
     output: StrEnum
@@ -62,39 +62,39 @@ class Style(Record):
 def emit(document: Document, style: Style) -> None:
     """Write one answer to stdout."""
     name = "table" if style.for_people else style.output.value
-    # Chosen by name: rich and yaml are loaded only for the forms that need them.
+    # Imported by name, so that rich and yaml are loaded only for the forms that need them.
     import_module(f"cpuctl.cli.render.as_{name}").write(document, style)
 
 
 _written: dict[str, str] = {}
-"""The files that this run has written, each with the backup of what it replaced."""
+"""The files that this run has written, each with the backup of the file that it replaced."""
 
 
 def remember_written(path: str, backup: str = "") -> None:
-    """Remember that a file is written: whatever happens to the answer, it must be said.
+    """Remember that a file was written, so that it is reported even if the answer cannot be.
 
-    From now on a reader who goes away does not end the process without a word.
+    From now on, a closed pipe does not end the process silently.
     """
     _written[path] = backup
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 def remember_all(written: Mapping[Path, Path | None]) -> None:
-    """Remember files that are written, each with the backup of what it replaced."""
+    """Remember files that were written, each with the backup of the file that it replaced."""
     for path, backup in written.items():
         remember_written(str(path), str(backup or ""))
 
 
 def forget_written() -> None:
-    """Begin a run that has written nothing yet."""
+    """Forget the files of an earlier run."""
     _written.clear()
 
 
 def unanswered(error: OSError | SystemExit) -> CpuctlError:
-    """Make the error for an answer that nobody takes: with files written, it says so and which these are."""
+    """Make the error for an answer that cannot be written; it names the files that were written before."""
     with suppress(OSError):
-        sys.stdout.close()  # what is left in it would fail again when the process ends
-    # rich ends the process by itself where a reader has gone and SIGPIPE is ignored.
+        sys.stdout.close()  # whatever is left in the buffer would fail again when the process ends
+    # rich ends the process itself if a reader has gone and SIGPIPE is ignored.
     reason = os_reason(error) if isinstance(error, OSError) else "the reader closed it"
     if not _written:
         return NodeAccessError(f"the answer cannot be written: {reason}", where="stdout")
@@ -105,9 +105,9 @@ def unanswered(error: OSError | SystemExit) -> CpuctlError:
 
 
 def emit_after_change(document: Document, style: Style, changed: str, hint: str = "") -> None:
-    """Write an answer; where nobody takes it, at least say what was *changed*, and in a *hint* what to know.
+    """Write an answer; if that fails, report at least what was *changed*, and a *hint* about what to know.
 
-    Raise NotRestoredError then: any other error would say that nothing was changed.
+    In that case, raise NotRestoredError: any other error would imply that nothing was changed.
     """
     try:
         with _readers_may_go():
@@ -120,7 +120,7 @@ def emit_after_change(document: Document, style: Style, changed: str, hint: str 
 
 @contextmanager
 def _readers_may_go() -> Iterator[None]:
-    """Let a reader who has gone be an OSError, which does not end the process."""
+    """Turn a closed pipe into an OSError, which does not end the process."""
     before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
         yield
@@ -129,13 +129,13 @@ def _readers_may_go() -> Iterator[None]:
 
 
 def note(text: str, style: Style) -> None:
-    """Tell the reader something that is not the answer."""
+    """Print a note that is not part of the answer."""
     if not style.quiet:
         complain(text)
 
 
 def complain(text: str) -> None:
-    """Write a line to stderr; where nobody takes it, neither answer nor exit code suffer."""
+    """Write a line to stderr; a failure affects neither the answer nor the exit code."""
     if sys.stderr is None:
         return
     with suppress(OSError, ValueError), _readers_may_go():
@@ -143,12 +143,12 @@ def complain(text: str) -> None:
             sys.stderr.write(f"{printable(text)}\n")
             sys.stderr.flush()
         except BrokenPipeError:
-            # What is left in the stream would end the process later, when Python writes it again.
+            # Data left in the stream would end the process later, when Python writes it again.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stderr.fileno())
             os.close(nowhere)
 
 
 def takes_every_character() -> bool:
-    """Return whether stdout is UTF-8; other encodings get escapes where an answer's form has some."""
+    """Return whether stdout is UTF-8; other encodings get escapes if the form has them."""
     return (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")

@@ -1,7 +1,7 @@
-"""Help in panels: what goes in, what the kubelet is told, what the command alone has, what comes out.
+"""Help in panels: inputs, the kubelet's options, the command's own options, and output.
 
-Options name their panel as Typer has it (``rich_help_panel``); it is written as plain text here, for rich
-takes longer to load than most answers. What the kubelet is told is the same for most commands, and folded.
+Options name their panel as in Typer (``rich_help_panel``); it is written as plain text here because rich
+takes longer to load than most answers take. The kubelet's options are the same in most commands, and folded.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ _UNFOLD = "--help-kubelet"
 
 
 class _HelpFormatter(typer.Context.formatter_class):  # type: ignore[valid-type, misc]  # it is a variable
-    """Breaks no word at a hyphen, so that options can be searched for."""
+    """A formatter that breaks no word at a hyphen, so that options can be searched for."""
 
     _HYPHEN = "\N{NON-BREAKING HYPHEN}"
 
@@ -36,13 +36,13 @@ class _HelpFormatter(typer.Context.formatter_class):  # type: ignore[valid-type,
 
 
 class HelpContext(typer.Context):
-    """A command line whose help is formatted as above."""
+    """The context of a command line whose help is formatted as above."""
 
     formatter_class = _HelpFormatter
 
 
 class PanelledCommand(TyperCommand):
-    """A command that explains its options in panels, those of the kubelet only where asked for them."""
+    """A command that lists its options in panels, those of the kubelet only if requested."""
 
     context_class = HelpContext
 
@@ -52,7 +52,7 @@ class PanelledCommand(TyperCommand):
         super().__init__(name, params=params, **settings)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer's types are private
-        """Let what somebody always repeats stand in for this host, where the command would look at it."""
+        """Replace this host with the machine from the user's defaults, if the command would read the host."""
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             _refuse_endless(ctx)
@@ -65,11 +65,11 @@ class PanelledCommand(TyperCommand):
         return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401  # typer's types are private
-        """Write arguments as other tools do: bare, but in brackets what may be left out."""
+        """List arguments as other tools do: without braces, optional ones in brackets."""
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # typer's types are private
-        """Write a section a panel; of the kubelet's options only their names."""
+        """Write one section per panel; list only the names of the kubelet's options."""
         for panel, parameters in in_panels(self.get_params(ctx)).items():
             with formatter.section(panel):
                 if panel == KUBELET:
@@ -79,7 +79,7 @@ class PanelledCommand(TyperCommand):
 
 
 class _FormerOption(TyperOption):
-    """An option by the name that it had: it hands its value on, and is in no help."""
+    """A deprecated name of an option: it passes its value on, and appears in no help."""
 
     def __init__(self, name: str, option: Any) -> None:  # noqa: ANN401
         super().__init__(
@@ -94,7 +94,7 @@ class _FormerOption(TyperOption):
         self.option = option
 
     def handle_parse_result(self, ctx: Any, opts: Any, args: list[str]) -> Any:  # noqa: ANN401
-        """Take the value for one of the option; raise UsageError where both names are given."""
+        """Use the value for the current option; raise UsageError if both names are given."""
         if self.name in opts:
             former, name = self.opts[0], self.option.opts[-1]
             if self.option.name in opts:
@@ -107,7 +107,7 @@ class _FormerOption(TyperOption):
 
 
 def _former_options(params: Iterable[Any]) -> list[_FormerOption]:
-    """Return the names that a command's options had, but those that mean something else by now."""
+    """Return the former names of a command's options, except those that now mean something else."""
     from cpuctl.option_names import FORMER_NAMES
 
     options = {name: each for each in params for name in each.opts}
@@ -119,7 +119,7 @@ def _former_options(params: Iterable[Any]) -> list[_FormerOption]:
 
 
 def _refuse_endless(ctx: Any) -> None:  # noqa: ANN401
-    """Raise UsageError for what Python takes for a number and is none: no range keeps out nan."""
+    """Raise UsageError for nan and infinity, which Python parses as numbers and ranges do not exclude."""
     for option in ctx.command.params:
         value = ctx.params.get(option.name)
         if isinstance(value, float) and not isfinite(value):
@@ -129,7 +129,7 @@ def _refuse_endless(ctx: Any) -> None:  # noqa: ANN401
 
 
 def _deprecate(ctx: Any) -> None:  # noqa: ANN401
-    """Say which options are called by a name that they will not have much longer."""
+    """Warn about deprecated option names."""
     if ctx.params.get("quiet"):
         return
     from cpuctl.cli.output import complain
@@ -139,7 +139,7 @@ def _deprecate(ctx: Any) -> None:  # noqa: ANN401
 
 
 def _machine_of_user(ctx: Any) -> "UserDefault | None":  # noqa: ANN401
-    """Return the machine that stands in for this host; None where one is named, or a directory of it."""
+    """Return the machine that replaces this host; None if the command line names a machine or directory."""
     from cpuctl.inputs.user_defaults import user_default
 
     named = [name for name in ("machine", "root") if ctx.get_parameter_source(name) is not None]
@@ -148,13 +148,13 @@ def _machine_of_user(ctx: Any) -> "UserDefault | None":  # noqa: ANN401
 
 
 def _folded(parameters: Iterable[Any]) -> str:
-    """Name options without explaining them."""
+    """List options without explaining them."""
     names = [each.opts[-1] for each in parameters if _UNFOLD not in each.opts]
     return f"{_UNFOLD} explains {', '.join(names)}."
 
 
 def _explain_kubelet(ctx: typer.Context, wanted: bool) -> None:
-    """Print how to call the command, and the options that are folded otherwise."""
+    """Print the usage, and the options that are otherwise folded."""
     if not wanted or ctx.resilient_parsing:
         return
     formatter = ctx.make_formatter()
@@ -179,11 +179,11 @@ def _unfold(
         ),
     ] = False,
 ) -> None:
-    """Declare the option that unfolds the kubelet's."""
+    """Declare the option that shows the kubelet's options."""
 
 
 def declared(function: Callable[..., object]) -> list[Any]:
-    """Return the parameters that typer makes of a function's signature."""
+    """Return the parameters that typer makes from a function's signature."""
     app = typer.Typer(add_completion=False)
     app.command()(function)
     command: Any = typer.main.get_command(app)
@@ -191,14 +191,14 @@ def declared(function: Callable[..., object]) -> list[Any]:
 
 
 def panel_of(parameter: Any) -> str:  # noqa: ANN401
-    """Name the panel of an argument or option."""
+    """Return the panel of an argument or option."""
     if parameter.param_type_name == "argument":
         return ARGUMENTS
     return getattr(parameter, "rich_help_panel", None) or OPTIONS
 
 
 def in_panels(parameters: Iterable[Any]) -> dict[str, list[Any]]:
-    """Sort a command's parameters into panels, in their order; ``--help``, which is the last, closes them."""
+    """Sort a command's parameters into panels, in their order, with ``--help`` last."""
     *shown, show_help = [each for each in parameters if not getattr(each, "hidden", False)]
     panels = {panel: [each for each in shown if panel_of(each) == panel] for panel in _ORDER}
     filled = {panel: members for panel, members in panels.items() if members}

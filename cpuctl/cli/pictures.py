@@ -1,4 +1,4 @@
-"""Pictures and pages beside an answer, or in its place: where they go, and when they are refused."""
+"""Pictures and pages in addition to an answer, or instead of it: where they are written, and when not."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ HtmlOption = Annotated[
 
 
 class Pictures(Record):
-    """Files that are asked for, by their option; one may be ``-``, and stands in the answer's place."""
+    """The requested files by option; one may be ``-``, which replaces the answer."""
 
     files: Mapping[str, str]
     replace: bool
 
     @classmethod
     def asked(cls, files: Mapping[str, str], style: Style, *, replace: bool) -> Pictures:
-        """Refuse before the work what could not be written after it: raise UsageError."""
+        """Check before the work whether the files can be written after it: raise UsageError if not."""
         wanted = {option: name for option, name in files.items() if name}
         if not wanted:
             return cls(wanted, replace)
@@ -80,11 +80,11 @@ class Pictures(Record):
 
     @property
     def instead(self) -> bool:
-        """Whether stdout is taken, so that the answer is not printed."""
+        """Whether a picture goes to stdout, so that the answer is not printed."""
         return STDOUT in self.files.values()
 
     def write(self, option: str, draw: Callable[[], Markup]) -> None:
-        """Draw what an option asks for, where it does, and write it: to a file whole or not at all."""
+        """Draw a picture if its option is given, and write it: a file is written completely or not at all."""
         from cpuctl.exports.page import as_bytes
 
         name = self.files.get(option)
@@ -105,14 +105,14 @@ class Pictures(Record):
         remember_written(str(path))
 
     def write_machine(self, facts: Callable[[], MachineFacts]) -> None:
-        """Draw the machine that *facts* are of."""
+        """Draw the machine that *facts* describe."""
         from cpuctl.exports.machine_picture import machine_svg
 
         self.write(SVG, lambda: machine_svg(facts()))
 
 
 def umask() -> int:
-    """Return the process's umask, which can be read only by setting it."""
+    """Return the process's umask, which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 class PlanOutput(StrEnum):
     """The forms of a plan: those of an answer with metrics, and what others would make of it.
 
-    These are the NodeResourceTopology of the node then, answers to a container runtime (NRI), and what other
-    programs can carry it out with.
+    These are the resulting NodeResourceTopology, answers to a container runtime (NRI), and what other
+    programs need to carry the plan out.
     """
 
     TABLE = "table"
@@ -71,14 +71,14 @@ FOR_RUNTIMES = frozenset(
         PlanOutput.SYSTEMD,
     }
 )
-"""The forms that others carry a plan out with."""
+"""The forms with which other programs carry a plan out."""
 _WRITERS: Mapping[str, str] = {
     PlanOutput.NRI: "the plugin",
     PlanOutput.MEMORY_QOS: "the plugin",
     PlanOutput.BALLOONS: "the plugin",
     PlanOutput.CRICTL: "such a script",
 }
-"""Who of these writes CPU sets, as the kubelet's static policy does."""
+"""The forms whose readers write CPU sets, as the kubelet's static policy does."""
 
 PlanOutputOption = Annotated[
     PlanOutput,
@@ -132,15 +132,15 @@ CompareOption = Annotated[
 
 
 _OF_TWO = frozenset({PlanOutput.TABLE, PlanOutput.WIDE, PlanOutput.JSON, PlanOutput.YAML})
-"""The forms that a comparison has."""
+"""The forms of a comparison."""
 
 
 def _refuse_clash(
     settings: tuple[str, str] | None, files: Mapping[str, str], output: str, policy: str = ""
 ) -> None:
-    """Raise UsageError where two nodes are compared, and what only one has is asked for.
+    """Raise UsageError for options that a comparison of two nodes does not support.
 
-    Or where a *policy* decides, and what others would take for a kubelet's is asked for. *files* are what
+    Also if a *policy* decides and the form would be mistaken for a kubelet's answer. *files* are what
     is to be written, by option.
     """
     kubelets_own = output in (PlanOutput.PROM, PlanOutput.NRT)
@@ -217,7 +217,7 @@ def plan(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Read, decide, answer."""
+    """Read the inputs, decide and print the answer."""
     from cpuctl.operations.state_writing import changing
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
@@ -243,7 +243,7 @@ def _planner(planning: Planning, *, order: PodOrder, repeat: str, capacity: bool
 
 
 def _rounds(text: str, pods: int) -> "Rounds | None":
-    """Read ``--repeat`` for a number of pods."""
+    """Parse ``--repeat`` as a number of pods."""
     if not text:
         return None
 
@@ -257,7 +257,7 @@ def _rounds(text: str, pods: int) -> "Rounds | None":
 
 
 def _answer(planning: Planning, planned: "Planned", pictures: Pictures, publisher: str, style: Style) -> None:
-    """Draw, and write the answer, or the object of *publisher*, unless a picture is in its place."""
+    """Draw the pictures, and write the answer or the object of *publisher*, unless a picture replaces it."""
     _draw(pictures, planning, planned)
     if pictures.instead:
         return
@@ -274,7 +274,7 @@ def _answer(planning: Planning, planned: "Planned", pictures: Pictures, publishe
 def _emit_for_runtime(
     plan: "StartedPlan | NotStartedPlan | PlanComparison", node: "StartResult | None", style: Style
 ) -> None:
-    """Write what carries a plan out; say who else writes CPU sets, or why there is no plan."""
+    """Write the form that carries a plan out; report what else writes CPU sets, or why there is no plan."""
     from cpuctl.answering.plan.nri_answer import nri_document, written_by_kubelet
     from cpuctl.engine.node import Node
 
@@ -295,7 +295,7 @@ def _emit_for_runtime(
 
 
 def _name_others(planned: "Planned", style: Style) -> None:
-    """Name the pods that an answer for other programs leaves out: they are why it ends with 3."""
+    """List the pods that an answer for other programs leaves out: they are why the exit code is 3."""
     from cpuctl.exports.answer_text import full_name
     from cpuctl.exports.outcomes import rejection_text
 
@@ -337,7 +337,7 @@ def _answering_unloaded(
     *,
     exit_zero: bool,
 ) -> Iterator[None]:
-    """Answer for a kubelet that cannot load its configuration: there is nothing to write or to draw."""
+    """Print the answer for a kubelet that cannot load its configuration: nothing to write or to draw."""
     try:
         yield
     except ConfigRefusedError as refused:
@@ -354,7 +354,7 @@ def _unloaded(
     compared: tuple[str, str] | None,
     planner_of: Callable[[Planning], Planner],
 ) -> "NotStartedPlan | PlanComparison":
-    """Report a kubelet that cannot load its configuration: nothing is planned for it, nor written."""
+    """Report a kubelet that cannot load its configuration: nothing is planned for it or written."""
     from cpuctl.answering.config.parts import unloaded_header
     from cpuctl.answering.plan.plan_answer import not_started_document
     from cpuctl.answering.plan.plan_document import unloaded_comparison
@@ -378,14 +378,14 @@ def _read(inputs: PlanningInputs, sources: Sources, *, pods_needed: bool, writte
 
 
 class Planned(Record):
-    """An answer, and the node afterwards; None where there is more than one."""
+    """An answer, and the resulting node; None if there is more than one."""
 
     document: "StartedPlan | NotStartedPlan | PlanComparison"
     node: "StartResult | None"
 
 
 def _planned(planner: Planner, settings: tuple[str, str] | None, style: Style) -> Planned:
-    """Plan on the kubelet that is told of or, with two settings, on both that these make of it."""
+    """Plan on the described kubelet or, with two settings, on both kubelets that result from them."""
     from cpuctl.answering.plan.plan_document import compared_document, planned_document
     from cpuctl.operations.command_lines import explain_command
 
@@ -403,7 +403,7 @@ def _planned(planner: Planner, settings: tuple[str, str] | None, style: Style) -
 
 
 def _metrics(document: "StartedPlan | NotStartedPlan | PlanComparison") -> "Metrics":
-    """List the metrics of a plan; why a kubelet would not start none of them can tell."""
+    """List the metrics of a plan; no metric shows why a kubelet would not start."""
     from cpuctl.answering.metrics import plan_metrics
 
     if document["kind"] == "PlanComparison":
@@ -414,7 +414,7 @@ def _metrics(document: "StartedPlan | NotStartedPlan | PlanComparison") -> "Metr
 
 
 def _served_twice(pod: "ComparedPod") -> bool:
-    """Return whether a pod is admitted wherever it is planned, and its claims' CPUs are known."""
+    """Return whether a pod is admitted on every side, and the CPUs of its claims are known."""
     verdicts = (verdict for verdict in (pod["a"], pod["b"]) if verdict)
     claims = (each for claim in pod.get("claims", ()) for each in (claim["a"], claim["b"]) if each)
     unknown = "claimProblems" in pod or any("whyUnknown" in claim for claim in claims)
@@ -422,7 +422,7 @@ def _served_twice(pod: "ComparedPod") -> bool:
 
 
 def _all_admitted(document: "StartedPlan | NotStartedPlan | PlanComparison") -> bool:
-    """Return whether the kubelet starts and admits every pod; of two kubelets, whether both do."""
+    """Return whether the kubelet starts and admits every pod; with two kubelets, whether both do."""
     from cpuctl.exports.outcomes import is_served
 
     if document["kind"] == "PlanComparison":

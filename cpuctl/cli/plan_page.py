@@ -1,4 +1,4 @@
-"""``cpuctl plan --svg`` and ``--html``: the node afterwards as a picture, and all of the answer as a page."""
+"""``cpuctl plan --svg`` and ``--html``: the resulting node as a picture, and the whole answer as a page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def draw(
     document: StartedPlan | NotStartedPlan,
     node: StartResult | None,
 ) -> None:
-    """Write what is asked for of the picture and the page."""
+    """Draw the picture and the page, if requested."""
     from cpuctl.answering.plan.picture_answer import plan_picture
     from cpuctl.exports.machine_facts import plan_facts
     from cpuctl.exports.machine_picture import machine_svg
@@ -43,7 +43,7 @@ def draw(
 
 
 def report_page(document: StartedPlan | NotStartedPlan, picture: Markup) -> Markup:
-    """Write the page about a plan, with the picture of the node afterwards."""
+    """Write the page about a plan, with the picture of the resulting node."""
     return page("Plan", _verdict(document), list(_sections(document, picture)))
 
 
@@ -86,7 +86,7 @@ def _refusals(pods: Sequence[Pod]) -> Grid:
 
 def _placements(document: StartedPlan) -> Iterator[Block]:
     yield pods_table(document["pods"], wide=True)
-    # Warnings and refusals have sections of their own.
+    # Warnings and rejections have their own sections.
     admitted = [pod for pod in document["pods"] if pod["outcome"] == "Admitted"]
     if lines := tuple(notes((), admitted, document.get("explain"))):
         yield Lines(lines)
@@ -109,7 +109,7 @@ def _node(document: StartedPlan | NotStartedPlan) -> Iterator[Block]:
 
 
 def _settings(document: StartedPlan | NotStartedPlan) -> Grid:
-    """List what the kubelet is told, and what pods get of the node (CPU in milli, memory in bytes)."""
+    """List the kubelet's settings, and what pods get from the node (CPU in milli, memory in bytes)."""
     allocatable = document["node"].get("allocatable", {}) if "node" in document else {}
     rows = [
         *_flat(document["kubelet"]),

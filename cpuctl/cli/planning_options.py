@@ -1,4 +1,4 @@
-"""The options that say what is planned and on which node, for every command that plans pods."""
+"""The options that say what is planned and on which node, for all commands that plan pods."""
 
 from typing import Any, ClassVar
 
@@ -27,9 +27,9 @@ from cpuctl.records import replace
 
 
 class PlanningCommand(KubeletCommand):
-    """A command with these options, and those for the kubelet; it finds them with ``planning_inputs``.
+    """A command with these options and those of the kubelet; its function gets them from ``planning_inputs``.
 
-    ``lacks`` names the parameters that a command does not have.
+    ``lacks`` lists the parameters that a command does not have.
     """
 
     lacks: ClassVar[frozenset[str]] = frozenset({"events"})
@@ -42,7 +42,7 @@ class PlanningCommand(KubeletCommand):
         super().__init__(name, params=[*own, *shared, *others], **settings)
 
     def inputs_of(self, ctx: Any) -> PlanningInputs:  # noqa: ANN401  # typer's types are private
-        """Take these options, too, out of what the function of the command is called with."""
+        """Take these options, too, out of the arguments of the command's function."""
         shared = _planning_inputs(**{name: ctx.params.pop(name) for name in self._planning_inputs})
         if "include_completed" in self.lacks:
             shared = replace(shared, include_completed=None)
@@ -50,7 +50,7 @@ class PlanningCommand(KubeletCommand):
 
 
 class ExplainingCommand(PlanningCommand):
-    """A command that is told of the past, too."""
+    """A command that also takes what happened in the past."""
 
     lacks = frozenset()
 
@@ -67,13 +67,13 @@ class ReportingCommand(PlanningCommand):
 
 
 class ResizingCommand(PlanningCommand):
-    """A command about pods that run: none of them has ended."""
+    """A command about running pods: none of them has ended."""
 
     lacks = frozenset({"events", "include_completed"})
 
 
 class EmptyNodeCommand(PlanningCommand):
-    """A command that plans on a node which is otherwise empty."""
+    """A command that plans on an otherwise empty node."""
 
     lacks = frozenset(
         {"state", "pods", "events", "ephemeral_storage", "skip_api_server", "include_completed"}
@@ -81,7 +81,7 @@ class EmptyNodeCommand(PlanningCommand):
 
 
 def planning_inputs(context: typer.Context, policy: str = "") -> PlanningInputs:
-    """Return what the command line of a ``PlanningCommand`` says, with a *policy* in the kubelet's place."""
+    """Return what the command line of a ``PlanningCommand`` says; *policy* replaces the kubelet's."""
     inputs: PlanningInputs = context.obj
     return replace(inputs, node=replace(inputs.node, policy=policy))
 

@@ -1,4 +1,4 @@
-"""``cpuctl policies``: policies to try in the kubelet's place."""
+"""``cpuctl policies``: policies that can replace the kubelet's in a plan."""
 
 from typing import Annotated
 
@@ -37,7 +37,7 @@ def list_policies(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Load every policy in a process of its own, and answer."""
+    """Load every policy in its own process, and print the answer."""
     from cpuctl.answering.policies_answer import policies_document
     from cpuctl.operations.policies import known_policies
 
@@ -67,7 +67,7 @@ def show(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Load the policy in a process of its own, and answer."""
+    """Load the policy in its own process, and print the answer."""
     from cpuctl.answering.policies_answer import description_document
     from cpuctl.operations.policies import choose_policy
 

@@ -1,4 +1,4 @@
-"""Signals that end a process, held back while a node is being changed; and signs for a service manager."""
+"""Signals that end a process, held back while a node is changed; and notifications for a service manager."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHELL_OFFSET = 128
 
 
 class StopSignal:
-    """The signal that has come, 0 as long as none has."""
+    """The signal that has arrived, 0 if none has."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -24,13 +24,13 @@ class StopSignal:
 
     @property
     def exit_code(self) -> int:
-        """What shells say of a process that the signal has ended."""
+        """The exit code that shells report for a process that the signal ended."""
         return _SHELL_OFFSET + self.number
 
 
 @contextmanager
 def noted(stop: StopSignal | None = None, then: Callable[[], object] | None = None) -> Iterator[StopSignal]:
-    """Only note signals that would end the process, and do what is to be *then*."""
+    """Only record signals that would end the process, and call *then* for each."""
     stop = StopSignal() if stop is None else stop
 
     def note(number: int, _frame: FrameType | None) -> None:
@@ -38,7 +38,7 @@ def noted(stop: StopSignal | None = None, then: Callable[[], object] | None = No
         if then is not None:
             then()
 
-    # What is ignored already (nohup) stays so.
+    # Signals that are already ignored (nohup) stay ignored.
     heeded = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
     before = {each: signal.signal(each, note) for each in heeded}
     try:
@@ -52,7 +52,7 @@ def noted(stop: StopSignal | None = None, then: Callable[[], object] | None = No
 def held_back(
     stop: StopSignal | None = None, then: Callable[[], object] | None = None
 ) -> Iterator[StopSignal]:
-    """Only note them, and let a reader that goes away not end the process either."""
+    """Only record signals, and do not let a closed pipe end the process either."""
     with noted(stop, then) as ending:
         before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         try:
@@ -61,11 +61,11 @@ def held_back(
             signal.signal(signal.SIGPIPE, before)
 
 
-# What a service manager wants of a program that it runs: levels in its journal, and signs of life.
+# What a service manager needs from its programs: log levels in its journal, and keep-alive messages.
 
 
 def read_by_journal(descriptor: int) -> bool:
-    """Return whether a stream is what systemd has connected to its journal (*systemd.exec(5)*)."""
+    """Return whether a stream is connected to systemd's journal (*systemd.exec(5)*)."""
     try:
         found = os.fstat(descriptor)
     except OSError:
@@ -74,11 +74,11 @@ def read_by_journal(descriptor: int) -> bool:
 
 
 def tell_manager(state: str) -> None:
-    """Report the program's state to its service manager (*sd_notify(3)*), if that has asked for it."""
+    """Report the program's state to its service manager (*sd_notify(3)*), if it has requested this."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):
         return
-    if address.startswith("@"):  # a socket without a file has a name that begins with NUL
+    if address.startswith("@"):  # the name of a socket without a file begins with NUL
         address = f"\0{address[1:]}"
     import socket  # of the commands that hold signals back, only two are services
 
@@ -86,13 +86,13 @@ def tell_manager(state: str) -> None:
         try:
             end.sendto(state.encode(), address)
         except OSError:
-            return  # a manager that does not listen is no reason to stop
+            return  # a manager that does not listen is not a reason to stop
 
 
 def watchdog_seconds() -> float:
-    """Return after how long without a sign of life the service manager ends this process, else infinity.
+    """Return the seconds without a keep-alive message until the service manager ends this process.
 
-    *sd_watchdog_enabled(3)*: a manager that asks another process says so.
+    Infinity without a limit. *sd_watchdog_enabled(3)*: the manager may expect them from another process.
     """
     asked, process = os.environ.get("WATCHDOG_USEC", ""), os.environ.get("WATCHDOG_PID", "")
     if not (asked.isascii() and asked.isdigit() and int(asked)) or process not in ("", str(os.getpid())):

@@ -17,10 +17,10 @@ PATIENCE = 1.0
 
 
 class ProgressBar:
-    """Shows on stderr how far long work is, where that is a terminal; it disappears at the end.
+    """Shows the progress of long work on stderr if that is a terminal; it disappears at the end.
 
-    Call it often, with what is being done and how much of how much is done (0 of 0: not known). It tells how
-    many a second that is, and the time left at this rate; unless it is *counted*, the percentage alone.
+    Call it often, with the current step, and how much of how much is done (0 of 0: not known). It shows how
+    many per second that is, and the remaining time at this rate; if not *counted*, only the percentage.
     """
 
     def __init__(self, style: Style, *, patience: float = PATIENCE, counted: bool = True) -> None:
@@ -46,7 +46,7 @@ class ProgressBar:
             self._bar.stop()
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Move the bar, once there is one."""
+        """Advance the bar, if it is already visible."""
         if not self._wanted or (self._bar is None and time.monotonic() < self._starts):
             return
         if self._bar is None:
@@ -60,7 +60,7 @@ class ProgressBar:
         self._bar.update(self._task, completed=done, total=total or None, counts=counts)
 
     def _begin(self, bar: Progress, what: str, done: int) -> None:
-        """Restart counting: what follows has its own rate."""
+        """Restart counting: the next step has its own rate."""
         if self._task is not None:
             bar.remove_task(self._task)
             self._begun, self._done_before = time.monotonic(), done
@@ -79,12 +79,12 @@ class ProgressBar:
 
 
 def share_text(done: int, total: int) -> str:
-    """Write how much is done in percent."""
+    """Write the progress in percent."""
     return f"{100 * done // total}%" if total else ""
 
 
 def counts_text(done: int, total: int, rate: float) -> str:
-    """Write how many of how many are done, how many a second, and how long the rest takes."""
+    """Write how many of how many are done, how many per second, and the remaining time."""
     if not total:
         return f"{done:,}" if done else ""
     text = f"{done:,} of {total:,}"

@@ -1,4 +1,4 @@
-"""``-o nrt``: the NodeResourceTopology of a node, in the place of the answer."""
+"""``-o nrt``: the NodeResourceTopology of a node instead of the answer."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ PublisherOption = Annotated[
 
 
 def refuse_publisher(publisher: str, style: Style) -> None:
-    """Raise UsageError for a publisher where nothing is published."""
+    """Raise UsageError for a publisher if nothing is published."""
     if publisher != "rte" and style.output != "nrt":
         raise UsageError("requires -o nrt", where="--publisher", hint="add -o nrt")
 
 
 def emit_topology(planning: Planning, node: StartResult | None, publisher: str, style: Style) -> bool:
-    """Write the object of a node, and say on stderr what is wrong with it; False where no kubelet runs there.
+    """Write the object of a node and report problems on stderr; False if the kubelet does not start there.
 
-    Raise UsageError for another publisher, InputError where the exporter crashes.
+    Raise UsageError for another publisher, InputError if the exporter crashes.
     """
     from cpuctl.answering.config.starts import not_started_answer
     from cpuctl.answering.topology.topology_object import topologies_document
@@ -59,14 +59,14 @@ def emit_topology(planning: Planning, node: StartResult | None, publisher: str, 
 
 
 def show_topology(planning: Planning, publisher: str, style: Style) -> bool:
-    """Start a node as it is recorded, and write its object; False where its kubelet would not start."""
+    """Start a recorded node, and write its object; False if its kubelet would not start."""
     node = planning.start(planning.kubelet, planning.sources)
     print_sources(planning.sources, style)
     return emit_topology(planning, node, publisher, style)
 
 
 def node_name(machine: str) -> str:
-    """Name a node after its recording, and this host as a kubelet does, in characters that names may have."""
+    """Name a node after its recording, and this host as a kubelet does, with characters valid in names."""
     from cpuctl.fleet.collection import short_name
     from cpuctl.machine.sources import LIVE
     from cpuctl.object_names import as_object_name

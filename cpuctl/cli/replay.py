@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class ReplayOutput(StrEnum):
-    """The forms of a replay: those of an answer of many items, and what a container runtime would be told."""
+    """The forms of a replay: those of an answer with many items, and the answers to a container runtime."""
 
     TABLE = "table"
     WIDE = "wide"
@@ -159,7 +159,7 @@ def replay(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Read, replay, answer."""
+    """Read the timeline, replay it and print the answer."""
     if new:
         from cpuctl.timeline.example import EXAMPLE
 
@@ -196,7 +196,7 @@ def replay(
 
 
 def _note_policy(timeline: "Timeline", style: Style) -> None:
-    """Say that a policy decides where the answer has no place for it."""
+    """Report that a policy decides, if the form of the answer has no field for it."""
     if style.output in (ReplayOutput.JSONL, ReplayOutput.NRI):
         from cpuctl.answering.replay_answer import policy_of
         from cpuctl.exports.outcomes import what_if_sentence
@@ -206,7 +206,7 @@ def _note_policy(timeline: "Timeline", style: Style) -> None:
 
 
 def play(timeline: "Timeline", style: Style) -> "Simulation":
-    """Play a timeline as fast as it goes, and return what it came to."""
+    """Play a timeline as fast as possible, and return the result."""
     from cpuctl.timeline.report.runtime_calls import RuntimeCalls
     from cpuctl.timeline.simulation import Simulation
 
@@ -220,7 +220,7 @@ def play(timeline: "Timeline", style: Style) -> "Simulation":
 def _answer(
     simulation: "Simulation", sources: Sources, pictures: Pictures, style: Style, *, live: bool
 ) -> None:
-    """Draw, and write the answer; what is told *live* has none but for people."""
+    """Draw the pictures, and write the answer; if *live*, only people get one."""
     from cpuctl.answering.replay_answer import replay_document
 
     answers = not pictures.instead and (not live or style.for_people)
@@ -249,12 +249,12 @@ def _draw(document: "Replay", pictures: Pictures) -> None:
 
 _SPEED = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)x?", re.ASCII)
 _NAP = 0.1
-"""Seconds between two looks at the clock."""
+"""Seconds between two checks of the clock."""
 _STREAMS = (ReplayOutput.TABLE, ReplayOutput.WIDE, ReplayOutput.JSONL)
 
 
 def read_end(text: str) -> int | None:
-    """Read ``--until`` in nanoseconds; None without it. Raise UsageError for what is no duration."""
+    """Parse ``--until`` in nanoseconds; None without it. Raise UsageError for an invalid duration."""
     from cpuctl.golang.durations import parse_duration
 
     if not text:
@@ -269,9 +269,9 @@ def read_end(text: str) -> int | None:
 
 
 def read_pace(text: str, style: Style, *, follow: bool) -> float | None:
-    """Read ``--speed``: nanoseconds of the timeline that go by in one second; None without ``--follow``.
+    """Parse ``--speed``: nanoseconds of the timeline per second; None without ``--follow``.
 
-    Raise UsageError for what is no speed, a speed without ``--follow``, and a form of output that cannot
+    Raise UsageError for an invalid speed, a speed without ``--follow``, and a form of output that cannot
     follow.
     """
     if not follow:
@@ -288,24 +288,24 @@ def read_pace(text: str, style: Style, *, follow: bool) -> float | None:
 
 
 class Clock:
-    """Tells when a time of the timeline has come; ``pace`` is its nanoseconds in one second."""
+    """Waits until a time of the timeline; ``pace`` is its nanoseconds per second."""
 
     def __init__(self, pace: float) -> None:
         self.pace = pace
         self.began = time.monotonic()
 
     def wait_for(self, moment: int, progress: ProgressBar, total: int) -> None:
-        """Sleep until it is time for a *moment*, in nanoseconds of the timeline, as *total* is."""
+        """Sleep until a *moment*, in nanoseconds of the timeline, which is *total* long."""
         while (left := self.began + moment / self.pace - time.monotonic()) > 0:
             progress("replaying", min(int((time.monotonic() - self.began) * self.pace), total), total)
             time.sleep(min(left, _NAP))
 
 
 def play_live(timeline: "Timeline", pace: float, style: Style) -> "Simulation":
-    """Play a timeline live, and return what it came to."""
+    """Play a timeline live, and return the result."""
     from cpuctl.timeline.simulation import Simulation
 
-    # The bar takes over sys.stdout for as long as it is there, to print above it: not for a pipe.
+    # The bar replaces sys.stdout while it is visible, to print above it: not for a pipe.
     pipe = None if sys.stdout.isatty() else sys.stdout
     simulation, printed = Simulation(timeline), 0
     with ProgressBar(style, patience=0, counted=False) as progress:

@@ -1,4 +1,4 @@
-"""``cpuctl report``: a node as a whole, for people who have to judge it, and have not seen it."""
+"""``cpuctl report``: a node as a whole, for people who have to assess it for the first time."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -88,7 +88,7 @@ def report(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Ask the node everything, write the page, answer."""
+    """Read everything about the node, write the page and print the answer."""
     from cpuctl.answering.report_answer import ReportInputs, report_document
     from cpuctl.exports.report_words import is_clean
 

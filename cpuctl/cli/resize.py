@@ -1,4 +1,4 @@
-"""``cpuctl resize``: what becomes of a running pod that is to have other resources."""
+"""``cpuctl resize``: what happens to a running pod whose resources change."""
 
 import shlex
 from collections.abc import Iterator
@@ -108,7 +108,7 @@ def resize(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Read, decide, answer."""
+    """Read the inputs, decide and print the answer."""
     from cpuctl.operations.state_writing import changing
     from cpuctl.operations.state_writing import write_state as write
 
@@ -159,7 +159,7 @@ def _answer(
 
 @contextmanager
 def _answering_unloaded(sources: Sources, style: Style, *, exit_zero: bool) -> Iterator[None]:
-    """Answer for a kubelet that cannot load its configuration."""
+    """Print the answer for a kubelet that cannot load its configuration."""
     try:
         yield
     except ConfigRefusedError as refused:
@@ -176,9 +176,9 @@ def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "Resize":
 
 
 def read_resizing(inputs: PlanningInputs, requested: ResizeInputs, sources: Sources) -> Planning:
-    """Read what runs; without pods there is nothing to resize.
+    """Read the running pods; without pods there is nothing to resize.
 
-    Raise UsageError for that, and for standard input that is named twice.
+    Raise UsageError in that case, and if standard input is named twice.
     """
     from cpuctl.inputs.sources import refuse_stdin_twice
 
@@ -197,7 +197,7 @@ def read_resizing(inputs: PlanningInputs, requested: ResizeInputs, sources: Sour
 
 
 def _fix(gates: GateOptions, uid: str) -> str:
-    """Write the options that switch on what a resize lacks; nothing where it lacks nothing."""
+    """Write the options that enable what a resize lacks; empty if it lacks nothing."""
     return shlex.join(word for option in gates.options(uid).items() for word in option)
 
 

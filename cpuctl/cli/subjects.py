@@ -1,4 +1,4 @@
-"""What a command is about, named as its argument or by the option that all commands have for it.
+"""The subject of a command: an argument, or the option that all commands have for it.
 
 ``cpuctl audit node7.tar.xz`` is ``cpuctl audit -m node7.tar.xz``, ``cpuctl plan pods.yaml`` is
 ``cpuctl plan -f pods.yaml``.
@@ -35,7 +35,7 @@ def _pods(
 
 
 class Subject(Enum):
-    """What the argument of a command stands for: the option's parameter, its name, the declaration."""
+    """What the argument of a command means: the option's parameter, its name, the declaration."""
 
     MACHINE = ("machine", "-m", _machine)
     PODS = ("filename", "-f", _pods)
@@ -45,7 +45,7 @@ class Subject(Enum):
 
 
 class SubjectCommand(PanelledCommand):
-    """A command that takes its subject either way; its function has the option's parameter only."""
+    """A command that takes its subject as argument or option; its function has only the option."""
 
     subject: Subject
 
@@ -53,9 +53,9 @@ class SubjectCommand(PanelledCommand):
         super().__init__(name, params=[*declared(self.subject.declaration), *params], **settings)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # typer's types are private
-        """Hand the argument on as the option; raise UsageError where both are given and differ."""
+        """Pass the argument on as the option; raise UsageError if both are given and differ."""
         given, parameter = ctx.params.pop("_subject"), self.subject.parameter
-        if given or given == "":  # a machine without a name is none, and not this host
+        if given or given == "":  # an empty name is not a machine, and does not mean this host
             if ctx.get_parameter_source(parameter).name == "COMMANDLINE" and ctx.params[parameter] != given:
                 self._refuse(given, ctx.params[parameter])
             ctx.params[parameter] = given
@@ -79,5 +79,5 @@ class SubjectCommand(PanelledCommand):
 
 
 def about(subject: Subject, cls: type[PanelledCommand] = PanelledCommand) -> type[PanelledCommand]:
-    """Return the kind of command that takes this subject as an argument, too."""
+    """Return the command class that also takes this subject as an argument."""
     return type(f"{cls.__name__}About{subject.name.title()}", (SubjectCommand, cls), {"subject": subject})

@@ -1,4 +1,4 @@
-"""``cpuctl top``: the node as it runs."""
+"""``cpuctl top``: the running node."""
 
 import json
 import os
@@ -66,7 +66,7 @@ Exit codes: 0 shown, 2 usage, or Textual is not installed, 4 unusable input.
 
 
 class TopOutput(StrEnum):
-    """The forms of one moment; jsonl are moments, one a line."""
+    """The forms of one moment; jsonl has one moment per line."""
 
     TABLE = "table"
     WIDE = "wide"
@@ -134,7 +134,7 @@ def top(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Look at the node, and show it in the way that is asked for."""
+    """Observe the node, and show it in the requested way."""
     from cpuctl.inputs.live_node import NodeInputs
 
     inputs = NodeInputs(machine=machine, root=root, kubelet=kubelet_inputs(context), state=state, pods=pods)
@@ -156,7 +156,7 @@ def top(
 
 
 def _refuse_clash(context: typer.Context, record: str) -> None:
-    """Raise UsageError for options that a recording already determines."""
+    """Raise UsageError for options whose value a recording determines."""
     if record:
         hint = "copy the file instead, or omit --record"
         raise UsageError(
@@ -218,7 +218,7 @@ def _recorder(name: str, style: Style) -> "Iterator[Recorder | None]":
 
 
 def _moments(feed: "_LiveFeed", interval: float) -> "Iterator[Top]":
-    """Yield what the node has done, again and again."""
+    """Yield the node's activity, moment by moment."""
     due = time.monotonic()
     while True:
         if (document := feed.ahead()) is not None:
@@ -228,7 +228,7 @@ def _moments(feed: "_LiveFeed", interval: float) -> "Iterator[Top]":
 
 
 def _paced(moments: "Iterator[Top]", interval: float) -> "Iterator[Top]":
-    """Yield moments as slowly as they are played on a screen."""
+    """Yield moments at the pace at which a screen plays them."""
     for number, document in enumerate(moments):
         if number:
             time.sleep(interval)
@@ -264,9 +264,9 @@ def _replay(name: str, style: Style, interval: float, samples: int, *, once: boo
 
 
 def _has_screen() -> bool:
-    """Return whether there is a terminal to draw on; on one that only prints, moments are tables.
+    """Return whether there is a terminal to draw on; if it can only print, moments are tables.
 
-    Raise UsageError where there is none, or nothing to draw with.
+    Raise UsageError if there is none, or Textual is not installed.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         hint = "use --once for one sample, or -o jsonl for all"
@@ -282,7 +282,7 @@ def _has_screen() -> bool:
 
 
 class _LiveFeed:
-    """The moments of a node that runs, each recorded as it comes."""
+    """The moments of a running node, each recorded as it comes."""
 
     def __init__(self, node: "RunningNode", sources: Sources, recorder: "Recorder | None") -> None:
         from cpuctl.answering.top_answer import current
@@ -293,7 +293,7 @@ class _LiveFeed:
         self._answer = current
 
     def ahead(self) -> "Top | None":
-        """Return what the node has done since it was looked at before."""
+        """Return the node's activity since the previous observation."""
         window = self._node.take()
         if window is None:
             return None
@@ -305,12 +305,12 @@ class _LiveFeed:
 
 
 def _show(feed: "Feed", interval: float, style: Style, capture: "Callable[[], str] | None") -> None:
-    """Show moments on the screen until somebody ends it; raise the error that did."""
+    """Show moments on the screen until the user ends it; raise the error if one ends it."""
     from cpuctl.cli.top_screen import TopScreen
 
     color = style.color and not os.environ.get("NO_COLOR")
     if not color:
-        os.environ["NO_COLOR"] = "1"  # Textual has colours of its own
+        os.environ["NO_COLOR"] = "1"  # Textual has its own colours
     screen = TopScreen(feed, interval, color=color, capture=capture)
     screen.run(mouse=False)
     if screen.failure is not None:
@@ -318,7 +318,7 @@ def _show(feed: "Feed", interval: float, style: Style, capture: "Callable[[], st
 
 
 def _capture(root: str, hostname: str) -> str:
-    """Record the node as it is now beside where we stand, and return the file's name."""
+    """Record the node in the current directory, and return the file's name."""
     from datetime import UTC, datetime
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The screen of ``cpuctl top``, on Textual: it draws lines, hears keys, and asks for the next moment."""
+"""The screen of ``cpuctl top``, with Textual: it draws lines, handles keys, and requests the next moment."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
 
 _PAGE = 10
 _SAID = 8.0
-"""Seconds for which the last line says what has happened."""
+"""Seconds for which the last line shows a message."""
 
 
 class Feed(Protocol):
-    """Where moments come from."""
+    """A source of moments."""
 
     def ahead(self) -> Top | None:
-        """Return the next one; None where there is none yet, or no more."""
+        """Return the next moment; None if there is none yet, or no more."""
 
 
 class Playback:
-    """The moments of a recording, back and forth."""
+    """The moments of a recording, in both directions."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._at = -1
 
     def ahead(self) -> Top | None:
-        """Return the next one; None at the end."""
+        """Return the next moment; None at the end."""
         return self._go(self._at + 1)
 
     def back(self) -> Top | None:
-        """Return the one before; None at the beginning."""
+        """Return the previous moment; None at the beginning."""
         return self._go(self._at - 1)
 
     def _go(self, at: int) -> Top | None:
@@ -62,7 +62,7 @@ class Playback:
 
     @property
     def place(self) -> str:
-        """Which moment this is, of how many."""
+        """The number of this moment, and the total."""
         return f"{self._at + 1} of {len(self._recording.lines)}"
 
 
@@ -76,27 +76,27 @@ class Board(Widget):
         self._lines: list[Line] = []
 
     def show(self, lines: list[Line]) -> None:
-        """Show other lines."""
+        """Show new lines."""
         changed = [at for at, line in enumerate(lines) if at >= len(self._lines) or self._lines[at] != line]
         self._lines = lines
         if changed:
             self.refresh(*(Region(0, at, self.size.width, 1) for at in changed))
 
     def on_resize(self) -> None:
-        """Ask for lines of another width, and for more or fewer of them."""
+        """Request lines for another width, and more or fewer of them."""
         self._lines = []
         if isinstance(self.app, TopScreen):
             self.app.draw()
 
     def render_line(self, y: int) -> Strip:
-        """Return a line as Textual has it."""
+        """Return a line in Textual's form."""
         line = self._lines[y] if y < len(self._lines) else []
         segments = [Segment(cell.text, Style.parse(cell.style) if cell.style else None) for cell in line]
         return Strip(segments).adjust_cell_length(self.size.width)
 
 
 class TopScreen(App[None]):
-    """The program on the screen; ``failure`` is what has ended it, where that was an error."""
+    """The program on the screen; ``failure`` is the error that ended it, if there was one."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS = "Screen { background: ansi_default; color: ansi_default; }"
@@ -128,7 +128,7 @@ class TopScreen(App[None]):
         yield Board()
 
     def on_mount(self) -> None:
-        """Begin to look."""
+        """Start the observation."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.exit)
@@ -136,7 +136,7 @@ class TopScreen(App[None]):
         self.look()
 
     def look(self) -> None:
-        """Take the next moment; one that is frozen stays on the screen, while a recording goes on."""
+        """Take the next moment; a frozen one stays on the screen, while a recording continues."""
         played = isinstance(self._feed, Playback)
         if played and self.view.frozen:
             return
@@ -158,12 +158,12 @@ class TopScreen(App[None]):
         self.draw()
 
     def say(self, text: str) -> None:
-        """Say something on the last line, until another key is pressed or some seconds have passed."""
+        """Show a message on the last line, until another key is pressed or some seconds have passed."""
         self._said_until = time.monotonic() + _SAID
         self._change(status=text)
 
     def on_key(self, event: Key) -> None:
-        """Do what a key means."""
+        """Handle a key."""
         event.stop()
         if self._typing:
             self._type(event)
@@ -198,7 +198,7 @@ class TopScreen(App[None]):
         self.draw()
 
     def draw(self) -> None:
-        """Show the moment as the view has it."""
+        """Draw the moment according to the view."""
         board = self.query_one(Board)
         width, height = board.size
         if self.document is None:
@@ -207,7 +207,7 @@ class TopScreen(App[None]):
             board.show(screen(self.document, self._clamped(), width, height, color=self._colored))
 
     def _clamped(self) -> View:
-        """Keep the cursor on what is there: containers and CPUs come and go."""
+        """Keep the cursor on an existing item: containers and CPUs come and go."""
         assert self.document is not None
         rows, cpus = len(shown_containers(self.document, self.view)), len(self.document["cpus"])
         row, cpu = max(0, min(self.view.row, rows - 1)), max(0, min(self.view.cpu, cpus - 1))

@@ -171,7 +171,7 @@ class ShowByDefault(VerbGroup):
     default_verb = "show"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer's type is private
-        """Put the verb in front where the first word is none, but an option or a machine."""
+        """Insert the default verb if the first word is not a verb, but an option or a machine."""
         first = args[0] if args else "-"
         if first not in {*self.commands, "-h", "--help"} and (first.startswith("-") or _is_machine(first)):
             args = [self.default_verb, *args]
@@ -204,7 +204,7 @@ MemoryOption = Annotated[
 
 
 class TopologyOutput(StrEnum):
-    """The forms of a machine: those of every answer, and what other tools print of one."""
+    """The forms of a machine: those of every answer, and the output formats of other tools."""
 
     TABLE = "table"
     WIDE = "wide"
@@ -349,7 +349,7 @@ def devices(
 
 
 def _is_machine(word: str) -> bool:
-    """Distinguish a machine from a verb that is misspelt."""
+    """Distinguish a machine from a misspelt verb."""
     from cpuctl.machine.sources import LIVE, SYNTHETIC
 
     named = word in ("", LIVE) or word.startswith(SYNTHETIC) or bool({"/", ".", "#"} & {*word})
@@ -425,14 +425,14 @@ FOREIGN = frozenset({TopologyOutput.LSCPU, TopologyOutput.NUMACTL, TopologyOutpu
 
 
 def refuse_beside(output: TopologyOutput, asked: Mapping[str, object]) -> None:
-    """Raise UsageError for an option, by its name, that another tool's form has no place for."""
+    """Raise UsageError for an option, by its name, that another tool's form does not support."""
     for option in (option for option, value in asked.items() if value):
         message = f"cannot be used with -o {output}: it always writes the whole machine"
         raise UsageError(message, where=option, hint=f"omit {option}")
 
 
 def write_object(spec: str, inputs: KubeletInputs, publisher: str, style: Style) -> None:
-    """Write the NodeResourceTopology of a node; end with 3 where its kubelet would not start."""
+    """Write the NodeResourceTopology of a node; exit with 3 if its kubelet would not start."""
     from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 
     planning = read_planning(PlanningInputs(machine=spec, kubelet=inputs), pods_needed=False)
@@ -441,7 +441,7 @@ def write_object(spec: str, inputs: KubeletInputs, publisher: str, style: Style)
 
 
 def write_foreign(spec: str, style: Style) -> None:
-    """Read a machine and write it as another tool does; raise InputError where that has nothing to tell."""
+    """Read a machine and write it as another tool does; raise InputError if there is nothing to write."""
     sources = Sources()
     machine = load_machine(spec, sources).machine
     text, remarks = _written(machine, TopologyOutput(style.output))
@@ -462,7 +462,7 @@ def _written(machine: "Machine", form: TopologyOutput) -> tuple[str, tuple[str, 
 
 
 def refuse_unless_used(inputs: KubeletInputs) -> None:
-    """Raise UsageError for words about a kubelet that nothing would come of."""
+    """Raise UsageError for options about a kubelet that would have no effect."""
     given = {
         "--kubelet-config": inputs.config is not None,
         "--config-dir": inputs.config_dir is not None,
@@ -474,7 +474,7 @@ def refuse_unless_used(inputs: KubeletInputs) -> None:
 
 
 def counted_memory(source: "MachineSource", inputs: KubeletInputs, sources: Sources) -> "Memory":
-    """Count memory as the kubelet would that is told this."""
+    """Count memory as the described kubelet would."""
     from cpuctl.answering.topology.memory_answer import topology_memory
     from cpuctl.engine.start import check_start
     from cpuctl.inputs.kubelet import load_kubelet

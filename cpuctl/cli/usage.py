@@ -1,6 +1,6 @@
-"""What is wrong with a command line, in the form of every other error: one line, and what to type instead.
+"""Errors in a command line, in the form of every other error: one line, and what to type instead.
 
-The parser has words of its own, over several lines and without a next step; they are read here.
+The parser has its own messages, over several lines and without a next step; they are parsed here.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _OF_RUNNING_NODES = ("cpuctl top", "cpuctl watch")
 _SAME = {option_names.ROOT: "-m", option_names.KUBELET_VERSION: "--from"}
 """Options that other commands have, and what does the same where a command has that instead."""
 _LIKE = 0.8
-"""How alike an option has to be for a guess: the parser's own guesses are often others."""
+"""How similar an option has to be for a guess: the parser's own guesses often differ."""
 
 
 def explained(error: Any, command: Any, arguments: Sequence[str]) -> UsageError:  # noqa: ANN401  # private types
-    """Say what the parser complains of, and what to type instead.
+    """Return the parser's error, and what to type instead.
 
-    *command* is the root: where the parser does not say which command it was reading, its words do.
+    *command* is the root: if the parser does not say which command it was reading, the arguments do.
     """
     if error.ctx is not None:
         named, path = error.ctx.command, error.ctx.command_path
@@ -56,7 +56,7 @@ def _called(command: Any, arguments: Iterable[str]) -> tuple[Any, str]:  # noqa:
 
 
 def _of_names(error: Any, command: Any, path: str, arguments: Sequence[str]) -> UsageError | None:  # noqa: ANN401
-    """Explain a command or an argument that there is not."""
+    """Explain an unknown command or an extra argument."""
     if unknown := _NO_COMMAND.match(error.message):
         hint = did_you_mean(unknown[2], command.list_commands(error.ctx), f"{path} -h lists the commands")
         return UsageError(f"no such command: {unknown[2]}", hint=hint)
@@ -65,7 +65,7 @@ def _of_names(error: Any, command: Any, path: str, arguments: Sequence[str]) -> 
         if path in _OF_RUNNING_NODES:
             from cpuctl.audit.commands import operand
 
-            # The parser names several words in one text: which of them is a recording is not known then.
+            # The parser lists several words in one text: which of them is a recording is unknown then.
             named = operand(extra[1]) if extra[1] in arguments else "NODE"
             hint = f"it reads a running node; for a recording, use cpuctl audit {named}"
         return UsageError(f"unexpected argument: {extra[1]}", hint=hint)
@@ -73,7 +73,7 @@ def _of_names(error: Any, command: Any, path: str, arguments: Sequence[str]) -> 
 
 
 def _of_options(written: str, command: Any, path: str, arguments: Sequence[str]) -> UsageError:  # noqa: ANN401
-    """Explain an option that there is not: one of the command may be meant, or a flag of the kubelet."""
+    """Explain an unknown option: an option of the command may be meant, or a flag of the kubelet."""
     from cpuctl.kubelet.flags.table import FLAGS
 
     known = _options(command)
@@ -96,7 +96,7 @@ def _of_options(written: str, command: Any, path: str, arguments: Sequence[str])
 
 
 def _handed_on(flag: str, written: str, arguments: Sequence[str]) -> str:
-    """Write a flag of the kubelet with the value behind *written*; both are split into words once more."""
+    """Write a flag of the kubelet with the value after *written*; both are split into words again."""
     from cpuctl.kubelet.flags.table import FLAGS, SWITCHES
 
     value = _value_of(written, arguments, joined=FLAGS[flag][-1].kind in SWITCHES)
@@ -104,16 +104,16 @@ def _handed_on(flag: str, written: str, arguments: Sequence[str]) -> str:
 
 
 def _begun(written: str, known: Iterable[str]) -> str:
-    """Return the shortest known word that begins as something does, but for a slip of the hand."""
+    """Return the shortest known word with the same beginning, allowing for a typing error."""
     shortest = sorted((each for each in known if len(each) > len(written)), key=len, reverse=True)
     beginnings = {each[: len(written)]: each for each in shortest}
     return beginnings.get(nearest(written, beginnings, _LIKE), "")
 
 
 def _value_of(written: str, arguments: Sequence[str], *, joined: bool) -> str:
-    """Return what stands behind an option that nobody knows, as far as it looks like a value.
+    """Return the value after an unknown option, if it looks like one.
 
-    The next word is none where a value has to be *joined* by an equals sign.
+    If a value has to be *joined* by an equals sign, the next word is not the value.
     """
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
         option, equals, value = word.partition("=")
@@ -123,7 +123,7 @@ def _value_of(written: str, arguments: Sequence[str], *, joined: bool) -> str:
 
 
 def _value_of_flag(command: Any, path: str, arguments: Sequence[str]) -> UsageError:  # noqa: ANN401
-    """Explain ``-q=3``, of which the parser takes the equals sign for an option."""
+    """Explain ``-q=3``, in which the parser takes the equals sign for an option."""
     known = _options(command)
     written = (match[1] for word in arguments if (match := _FLAG_WITH_VALUE.fullmatch(word)))
     letter = next((each for each in written if getattr(known.get(f"-{each}"), "is_flag", False)), "")
@@ -133,9 +133,9 @@ def _value_of_flag(command: Any, path: str, arguments: Sequence[str]) -> UsageEr
 
 
 def with_configuration(file: str, command: Any, arguments: Sequence[str]) -> str:  # noqa: ANN401
-    """Write the hint at the same command line with a kubelet configuration behind its own option.
+    """Return the hint at the same command line with a kubelet configuration as value of its own option.
 
-    Nothing where the command has no such option, where it is given already, or where the file was not named
+    Empty if the command has no such option, if it is already given, or if the file was not named
     on the command line.
     """
     called, _ = _called(command, arguments)
@@ -153,7 +153,7 @@ def with_configuration(file: str, command: Any, arguments: Sequence[str]) -> str
 
 
 def _of_values(error: Any, command: Any, path: str) -> UsageError | None:  # noqa: ANN401
-    """Explain a value that is missing, that nothing takes, or that is none of those that something takes."""
+    """Explain a value that is missing, that no option takes, or that is not a valid choice."""
     parameter = getattr(error, "param", None)
     if parameter is not None:
         if type(error).__name__ == "MissingParameter":
@@ -173,7 +173,7 @@ def _of_values(error: Any, command: Any, path: str) -> UsageError | None:  # noq
 
 
 def _wrong(message: str, parameter: Any) -> UsageError:  # noqa: ANN401
-    """Say which values an option takes."""
+    """Return the values that an option takes."""
     where = parameter.opts[-1] if parameter.param_type_name == "option" else _metavar(parameter)
     if wrong := _NO_CHOICE.fullmatch(message):
         choices = re.findall(r"'([^']*)'", wrong["choices"])
@@ -195,13 +195,13 @@ def _numbers(kind: Any) -> str:  # noqa: ANN401
 
 
 def _other(error: Any, path: str) -> UsageError:  # noqa: ANN401
-    """Repeat the parser's own words, which begin with a capital and end with a stop."""
+    """Repeat the parser's own words, which begin with a capital and end with a period."""
     message = error.format_message().removesuffix(".")
     return UsageError(f"{message[:1].lower()}{message[1:]}", hint=f"{path} -h shows how it is used")
 
 
 def _options(command: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the options by all their names, but those by which they were called before."""
+    """Return the options by all their names, except former names."""
     shown = (each for each in command.params if not getattr(each, "hidden", False))
     return {name: each for each in shown for name in (*each.opts, *each.secondary_opts)}
 

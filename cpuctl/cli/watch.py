@@ -1,4 +1,4 @@
-"""``cpuctl watch``: an audit that keeps running, and reports what changes."""
+"""``cpuctl watch``: an audit that keeps running, and reports changes."""
 
 import errno
 import os
@@ -152,7 +152,7 @@ def watch(
     output: WatchOutputOption = WatchOutput.LINES,
     quiet: QuietOption = False,
 ) -> None:
-    """Audit the node, and write what changes, until something ends it."""
+    """Audit the node, and write what changes, until something ends the watch."""
     from cpuctl.inputs.live_node import NodeInputs
     from cpuctl.operations.watch import WatchInputs
 
@@ -179,7 +179,7 @@ def watch(
 def _follow(inputs: "WatchInputs", teller: "_Teller", end: float, waker: int) -> None:
     from cpuctl.operations.watch import Watch
 
-    # Half the time that a service manager gives, as sd_watchdog_enabled(3) has it.
+    # Half the time that the service manager allows, as sd_watchdog_enabled(3) recommends.
     watch = Watch(inputs, waker, silence=watchdog_seconds() / 2, output=_pipe())
     try:
         teller.begin(watch.begin())
@@ -189,11 +189,11 @@ def _follow(inputs: "WatchInputs", teller: "_Teller", end: float, waker: int) ->
         watch.close()
     if watch.unread:
         signal.raise_signal(signal.SIGPIPE)
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))  # where that signal is ignored
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))  # if that signal is ignored
 
 
 def _pipe() -> int | None:
-    """Return the descriptor of stdout where it is a pipe: its reader may go long before the next change."""
+    """Return the descriptor of stdout if it is a pipe: its reader may go long before the next change."""
     try:
         handle = sys.stdout.fileno()
         return handle if stat.S_ISFIFO(os.fstat(handle).st_mode) else None
@@ -233,7 +233,7 @@ def _woken_by_signals() -> Iterator[int]:
 
 
 class _Teller:
-    """Writes what is seen, and knows whether that ends the watch."""
+    """Writes findings and changes, and decides whether they end the watch."""
 
     def __init__(self, inputs: "WatchInputs", style: Style, until: Until | None, textfile: str) -> None:
         self._inputs = inputs
@@ -245,7 +245,7 @@ class _Teller:
         self.ends = False
 
     def begin(self, observation: "Observation") -> None:
-        """Report that the watch has begun, and what there is from the start."""
+        """Report the start of the watch, and the initial findings."""
         from cpuctl.answering.node_checks import audit_commands
         from cpuctl.answering.watch_events import watching_event
 
@@ -260,7 +260,7 @@ class _Teller:
         tell_manager("READY=1")
 
     def tell(self, observation: "Observation") -> None:
-        """Write what is new, and the metrics where the node was looked at."""
+        """Write what is new, and the metrics if the node was read."""
         from cpuctl.answering.watch_events import watch_events
 
         tell_manager("WATCHDOG=1")
@@ -268,7 +268,7 @@ class _Teller:
             try:
                 self._write_metrics(observation.look)
                 self._unwritten = ""
-            except NodeAccessError as error:  # a full disk, say: changes are reported even so
+            except NodeAccessError as error:  # for example, a full disk: changes are reported even then
                 if str(error) != self._unwritten:
                     complain(f"warning: {error}")
                 self._unwritten = str(error)
@@ -283,7 +283,7 @@ class _Teller:
         sys.stdout.flush()
 
     def _write_metrics(self, look: "Look") -> None:
-        """Write the metrics of a look; raise NodeAccessError where the system refuses."""
+        """Write the metrics of a check; raise NodeAccessError if the system refuses."""
         if self._textfile is None:
             return
         from cpuctl.answering.metrics import audit_metrics
@@ -293,7 +293,7 @@ class _Teller:
         audited = audited_node(look.node, look.snapshot, look.findings, self._inputs.checks, look.sources)
         text = metrics_text({"metrics": list(audit_metrics(audited))}).encode()
         try:
-            # Whole or not at all, and under another ending than the collector's until then.
+            # Completely or not at all, and under another suffix than the collector's until then.
             with written_beside(
                 self._textfile, lambda file: file.write(text), like=None, mode=_READABLE
             ) as beside:
@@ -313,7 +313,7 @@ def _json_line(event: "WatchEvent") -> str:
 
 
 def _line_for_readers() -> Callable[["WatchEvent"], str]:
-    """Return what makes a line of an event: with its time, or, for the journal, with its level."""
+    """Return the function that formats an event: with its time or, for the journal, with its level."""
     from cpuctl.cli.render.watch_lines import journal_line, line
 
     return journal_line if read_by_journal(1) else line

@@ -17,7 +17,7 @@ D = TypeVar("D")
 
 _LONGER_BY_A_TYPO = 2
 _LIKE_A_NAME = 0.75
-"""How alike a name is that has two letters swapped, if it has only four."""
+"""The similarity of a name with two swapped letters that has only four."""
 
 
 class Cursor(NamedTuple):
@@ -37,7 +37,7 @@ class Cursor(NamedTuple):
 
     @classmethod
     def at(cls, origin: Origin) -> Cursor:
-        """Make a cursor at a place of a document, without one for all that stands beside the way."""
+        """Make a cursor at a place of a document, without cursors for the parts along the way."""
         value: Any = origin.document.value
         for step in origin.path:
             value = value[step]
@@ -45,7 +45,7 @@ class Cursor(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The place for people: ``pods.yaml:12: spec.containers[0].name``. Finding the line takes a while."""
+        """The place for people: ``pods.yaml:12: spec.containers[0].name``. Finding the line takes time."""
         return self.document.where(self.path)
 
     @property
@@ -82,7 +82,7 @@ class Cursor(NamedTuple):
             return ""
         from cpuctl.spelling import MOST_LISTED, nearest
 
-        # Names that differ more in length are other names: initContainers is no misspelling of containers.
+        # Names whose lengths differ more are other names: initContainers is not a misspelling of containers.
         alike = [each for each in members if abs(len(each) - len(key)) <= _LONGER_BY_A_TYPO]
         return nearest(key, alike[:MOST_LISTED], _LIKE_A_NAME)
 
@@ -92,7 +92,7 @@ class Cursor(NamedTuple):
         return f"found {found}: did you mean {key}?" if found else ""
 
     def optional(self, key: str, read: Callable[[Cursor], T], default: D) -> T | D:
-        """Read a member with *read*, or return *default* where it is absent."""
+        """Read a member with *read*, or return *default* if it is absent."""
         below = self.get(key)
         return default if below is None else read(below)
 
@@ -157,16 +157,16 @@ class Cursor(NamedTuple):
         """Read a string that must be one of *choices*."""
         allowed = list(choices)
         if self.value not in allowed:
-            # Of one word, "did you mean" would only say again what is expected.
+            # If there is only one word, "did you mean" would only repeat what is expected.
             guesses = isinstance(self.value, str) and len(allowed) > 1
             hint = _meant(str(self.value), allowed) if guesses else ""
             raise self.expected(_one_of(allowed), hint=hint)
         return self.text()
 
     def refuse_others(self, known: Collection[str], *, because: Callable[[str], str] = lambda _: "") -> None:
-        """Reject members with other names: misspelt ones would silently be ignored.
+        """Reject members with other names: misspelt ones would be silently ignored.
 
-        *because* may know of a name what went wrong, where it is not the spelling.
+        *because* may explain a name that is wrong for another reason than its spelling.
         """
         for key, member in self.members().items():
             if key not in known:
@@ -185,7 +185,7 @@ class Cursor(NamedTuple):
             raise self.error(message, hint="write an amount such as 4, 500m or 2Gi") from None
 
     def quantities(self) -> dict[str, Quantity]:
-        """Read amounts by resource."""
+        """Read quantities by resource."""
         return {name: amount.quantity() for name, amount in self.members().items()}
 
     def cpu_set(self) -> CPUSet:

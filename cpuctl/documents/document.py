@@ -1,4 +1,4 @@
-"""One document of an input text, and where in that text its parts stand."""
+"""One document of an input text, and the positions of its parts in that text."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -22,7 +22,7 @@ class Syntax(StrEnum):
 
 
 class PlacedText:
-    """A text that is read again with positions, as far as documents of it are asked for."""
+    """A text that is read again with positions, up to the requested document."""
 
     def __init__(self, text: str, syntax: Syntax) -> None:
         self.text = text
@@ -31,7 +31,7 @@ class PlacedText:
         self._roots: list[object] = []
 
     def root(self, index: int) -> Positioned:
-        """Return the document at *index*; those before it are kept for the next question."""
+        """Return the document at *index*; those before it are kept for later calls."""
         if self._builders is None:
             self._builders = _placed_builders(self.text, self.syntax)
         missing = index + 1 - len(self._roots)
@@ -94,7 +94,7 @@ class Document(Record):
         return node.position.line
 
     def nearest_position(self, path: Path) -> Position:
-        """Return where *path* stands, or the closest part around it that the text holds."""
+        """Return the position of *path*, or of the closest part around it that the text contains."""
         node = self._root
         for step in path:
             below = node.child(step)
@@ -104,13 +104,13 @@ class Document(Record):
         return node.position
 
     def written(self, path: Path) -> str:
-        """Return the number at *path* of a JSON text as it is written there: ``110.0``, ``1e3``."""
+        """Return the number at *path* of a JSON text as it is written: ``110.0``, ``1e3``."""
         from cpuctl.documents.json_text import token_at
 
         return token_at(self.text, self.nearest_position(path), after_key=isinstance(path[-1], str))
 
     def where(self, path: Path) -> str:
-        """Name a place for people: ``pods.yaml:12: spec.containers[0].name``."""
+        """Return a place for people: ``pods.yaml:12: spec.containers[0].name``."""
         line = self.line_of(path)
         position = f"{self.source}:{line}" if line is not None else self.source
         return f"{position}: {path_text(path)}" if path else position

@@ -1,4 +1,4 @@
-"""Files as the command line names them, standard input among them."""
+"""Files as the command line names them, including standard input."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from cpuctl.errors import InputError, unreadable
 STDIN = "-"
 _STDIN_NAME = "<stdin>"
 MAX_INPUT_BYTES = 256 << 20
-"""The largest file read: all pods of a large cluster as JSON have about that."""
+"""The size of the largest file that is read: about that of all pods of a large cluster as JSON."""
 
 _CHUNK = 1 << 20
 _LIKE = 0.7
-"""How alike two names of files are, without their extensions, that one slip of the hand apart."""
+"""The minimum similarity of two file names, without their extensions, that differ by one typing error."""
 _MOST_NAMES = 2000
 _NULL = os.makedev(1, 3)
 _TERMINALS = frozenset({4, 5, *range(136, 144), 188, 204, 229})
@@ -36,7 +36,7 @@ def read_input(name: str) -> bytes:
         data = _read_up_to(name, MAX_INPUT_BYTES + 1)
     except OSError as error:
         raise unreadable(error, source_name(name)) from None
-    except ValueError:  # NUL, or what has no bytes
+    except ValueError:  # NUL, or characters that cannot be encoded
         raise InputError("is not a valid file name", where=source_name(name)) from None
     return _within_bounds(data, name)
 
@@ -44,7 +44,7 @@ def read_input(name: str) -> bytes:
 def nearest_path(path: str) -> str:
     """Return the path that was probably meant by one that does not exist; empty if none is similar.
 
-    Names that differ in a number are those of different things: ``node7`` is not a misspelt ``node8``.
+    Names with different numbers mean different things: ``node7`` is not a misspelt ``node8``.
     """
     from pathlib import Path
 
@@ -68,7 +68,7 @@ def nearest_path(path: str) -> str:
 
 
 def read_member(path: str) -> bytes:
-    """Return the whole content of a file that was found in a directory; only regular files are accepted.
+    """Return the whole content of a file from a directory; only regular files are accepted.
 
     Raise as ``read_input`` does.
     """
@@ -93,7 +93,7 @@ def _within_bounds(data: bytes, name: str) -> bytes:
 
 def _read_up_to(name: str, length: int) -> bytes:
     if name == STDIN:
-        with suppress(OSError, ValueError):  # it may be no file at all
+        with suppress(OSError, ValueError):  # it may not be a regular file
             _refuse_device(os.fstat(sys.stdin.fileno()), name)
         return _first_bytes(sys.stdin.buffer, length)
     _refuse_device(os.stat(name), name)  # noqa: PTH116  # an empty name is an error here, not a directory
@@ -102,14 +102,14 @@ def _read_up_to(name: str, length: int) -> bytes:
 
 
 def _refuse_device(found: os.stat_result, name: str) -> None:
-    """Raise InputError for a device that is no terminal: most have no end, and opening some changes them."""
+    """Raise InputError for a device other than a terminal: most have no end, and opening some has effects."""
     endless = stat.S_ISCHR(found.st_mode) and found.st_rdev != _NULL
     if stat.S_ISBLK(found.st_mode) or (endless and os.major(found.st_rdev) not in _TERMINALS):
         raise InputError("is a device, expected a file", where=source_name(name))
 
 
 def _first_bytes(file: BinaryIO, length: int) -> bytes:
-    # Asked for all at once, Python would reserve that much memory for the smallest file.
+    # If asked to read everything at once, Python would reserve that much memory for the smallest file.
     chunks = []
     while length and (chunk := file.read(min(length, _CHUNK))):
         chunks.append(chunk)
@@ -118,14 +118,14 @@ def _first_bytes(file: BinaryIO, length: int) -> bytes:
 
 
 def source_name(name: str) -> str:
-    """Name a file for people: ``<stdin>`` for ``-``, and escapes for bytes that are no text."""
+    """Name a file for people: ``<stdin>`` for ``-``, and escapes for bytes that are not text."""
     if name == STDIN:
         return _STDIN_NAME
     return name.encode(errors="backslashreplace").decode() or "''"
 
 
 def file_argument(name: str) -> str:
-    """Return how a command to type next names a file: as before, by ``FILE`` where it was standard input.
+    """Return the name of a file for the next command to type: unchanged, but ``FILE`` for standard input.
 
     A pipe is read only once: ``-`` again would wait for the terminal. *name* may be that of ``source_name``.
     """

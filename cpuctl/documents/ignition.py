@@ -19,7 +19,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 def file_text(contents: Mapping[str, Any], name: str, where: str) -> str:
-    """Decode the content of a file called *name*; raise InputError with the place *where* it stands."""
+    """Decode the content of a file called *name*; raise InputError with the place *where* it is."""
     try:
         raw = _raw(str(contents.get("source") or ""))
         if contents.get("compression") == "gzip":

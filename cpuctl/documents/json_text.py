@@ -1,4 +1,4 @@
-"""JSON text to plain data: the standard library reads, a small tokenizer finds positions when asked."""
+"""JSON text to plain data: the standard library reads, a small tokenizer finds positions on request."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from cpuctl.documents.text_errors import (
 if TYPE_CHECKING:
     from cpuctl.documents.tree import TreeBuilder
 
-# Possessive repeats: without them the expression remembers a way back for every character of a text.
+# Possessive repeats: without them the expression remembers a backtracking point for every character.
 _LEXEME = r'"(?:[^"\\]++|\\.)*+"|[{}\[\]]|[^\s{}\[\],:"]+'
 _TEXT_OR_MARK = r'"(?:[^"\\]++|\\.)*+"|[\[{](?!\s*[\]}])|,'
-"""A text, or what stands before every value but the first: a bracket or a comma."""
+"""A string, or the character before every value but the first: a bracket or a comma."""
 _LONE_SURROGATE = "[\ud800-\udfff]|\\\\u[dD][89a-fA-F]"
 
 
 class NotPlainJsonError(Exception):
-    """The text is JSON, but the fast reader cannot read it; the careful one finds out why."""
+    """The text is JSON, but the fast reader cannot read it; the slow reader finds out why."""
 
 
 def fast_values(text: str) -> list[tuple[int, Any]]:
-    """Read one JSON value or several in a row, each with its line: the fast path for nearly every input.
+    """Read one or several consecutive JSON values, each with its line: the fast path for nearly every input.
 
-    Raise TextError for too many values, before they fill the memory; NotPlainJsonError for whatever deserves
-    a second look (repeated keys, deep nesting, odd numbers, half characters); json.JSONDecodeError for what
+    Raise TextError for too many values, before they fill the memory; NotPlainJsonError for what needs
+    the slow reader (repeated keys, deep nesting, odd numbers, lone surrogates); json.JSONDecodeError for what
     is not JSON.
     """
     _refuse_too_many(text)
@@ -60,7 +60,7 @@ def _has_surrogates(text: str) -> bool:
 
 def _refuse_too_many(text: str) -> None:
     if sum(map(text.count, "[{,")) < MAX_NODES:
-        return  # a quick guess, too high where texts hold such characters
+        return  # a quick estimate, too high if strings contain such characters
     marks = (found for found in re.finditer(_TEXT_OR_MARK, text) if found[0][0] != '"')
     beyond = next(islice(marks, MAX_NODES - 1, None), None)
     if beyond is not None:
@@ -68,7 +68,7 @@ def _refuse_too_many(text: str) -> None:
 
 
 class _Hooks:
-    """What ``json`` calls back; oddities are noted and not raised, so that all syntax is checked first."""
+    """The callbacks of ``json``; irregularities are recorded, not raised: all syntax is checked first."""
 
     def __init__(self) -> None:
         self.odd = False
@@ -149,7 +149,7 @@ def _skip_blanks(text: str, position: int) -> int:
 
 
 def _shallow(values: list[Any]) -> bool:
-    """Return whether nothing is nested deeper than accepted, level by level instead of recursively."""
+    """Return whether the nesting is within the limit, level by level instead of recursively."""
     level: list[Any] = values
     for _ in range(MAX_DEPTH + 1):
         lists = [item for node in level if type(node) is list for item in node]
@@ -178,7 +178,7 @@ def _tokens(text: str) -> Iterator[tuple[str, Position]]:
 
 
 def token_at(text: str, position: Position, *, after_key: bool) -> str:
-    """Return the token at a position, or the one after it where that is a key."""
+    """Return the token at a position, or the one after it if that is a key."""
     start = 0
     for _ in range(position.line - 1):
         start = text.index("\n", start) + 1
@@ -200,7 +200,7 @@ def _leaf(token: str, position: Position) -> object:
 
 
 def syntax_error(error: json.JSONDecodeError) -> TextError:
-    """Say what is wrong with a text that is not JSON, in words that do not depend on Python's release."""
+    """Describe why a text is not JSON, in words that do not depend on Python's release."""
     rest = error.doc[error.pos :].lstrip()
     if not rest:
         problem = "unexpected end of JSON"

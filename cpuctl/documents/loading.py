@@ -1,7 +1,7 @@
-"""Text to documents, or to one Kubernetes object: the syntax, and everything that both syntaxes reject.
+"""Text to documents, or to one Kubernetes object: the syntax, and what both syntaxes reject.
 
-Rule for the file of one object: the serializers of ``k8s.io/apimachinery``. What begins with ``{`` is JSON,
-and of YAML the first document counts; what follows the object is not even looked at, unlike with
+Rule for a file of one object: the serializers of ``k8s.io/apimachinery``. Text beginning with ``{`` is JSON;
+of YAML only the first document is used. The text after the object is not checked, unlike with
 ``load_documents``, which reads lists of objects.
 """
 
@@ -38,9 +38,9 @@ class ObjectText(Record):
 
 
 def read_object(text: str | bytes, source: str) -> ObjectText:
-    """Read one object; a repeated key is noted in ``Document.repeats``, and the last one counts.
+    """Read one object; a repeated key is recorded in ``Document.repeats``, and the last one applies.
 
-    Raise BrokenTextError for what is none, as ``load_documents`` does.
+    Raise BrokenTextError for anything else, as ``load_documents`` does.
     """
     content = decoded(text, source)
     try:
@@ -91,14 +91,14 @@ def _yaml_object(text: str, source: str) -> ObjectText:
 EMPTY = "empty: expected YAML or JSON"
 
 _LOOKS_LIKE_JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
-"""How JSON begins, unlike YAML's own ``{a: b}``."""
+"""The beginning of JSON, unlike YAML's own ``{a: b}``."""
 
 
 def load_documents(text: str | bytes, source: str, *, last_wins: bool = False) -> list[Document]:
     """Read YAML or JSON, one document or several; empty ones are left out.
 
     A repeated key is an error, or with *last_wins* noted in ``Document.repeats``. Raise InputError with
-    file, line and column for text that is no YAML or JSON, for what JSON has no room for (keys that are not
+    file, line and column for text that is not YAML or JSON, for what JSON cannot represent (keys that are not
     text, infinity, tags), and for more values or documents than ``text_errors`` permits.
     """
     content = decoded(text, source)
@@ -132,11 +132,11 @@ _COMPRESSED = {
     b"\xfd7zXZ\0": "xzcat",
     b"\x28\xb5\x2f\xfd": "zstdcat",
 }
-"""How a compressed file begins, and what prints its content."""
+"""The first bytes of a compressed file, and the program that prints its content."""
 
 
 def _meant_by(content: bytes, source: str) -> str:
-    """Say how to read what is compressed, or in another encoding, and is given as a text."""
+    """Return how to read an input that is compressed or has another encoding."""
     from shlex import quote
 
     from cpuctl.documents.files import file_argument
@@ -157,7 +157,7 @@ def _read(text: str, source: str, *, last_wins: bool) -> list[Document]:
         return json_documents(text, source, last_wins=last_wins)
     except json.JSONDecodeError as error:
         not_json = error
-    try:  # `{"a": 1, b: 2}` and JSON documents parted by `---` are YAML
+    try:  # `{"a": 1, b: 2}` and JSON documents separated by `---` are YAML
         return _from_yaml(text, source, last_wins=last_wins)
     except TextError:
         from cpuctl.documents.json_text import syntax_error
@@ -172,7 +172,7 @@ def _from_yaml(text: str, source: str, *, last_wins: bool) -> list[Document]:
 
 
 def json_documents(text: str, source: str, *, last_wins: bool = False) -> list[Document]:
-    """Read one JSON value or several in a row; raise TextError, or json.JSONDecodeError for another text.
+    """Read consecutive JSON values; raise TextError, or json.JSONDecodeError for other text.
 
     A repeated key is an error, or with *last_wins* noted in ``Document.repeats``.
     """

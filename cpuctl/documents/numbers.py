@@ -39,7 +39,7 @@ def _number(digits: str) -> int:
 
 
 def finite_float(text: str, position: Position) -> float:
-    """Read ``0.5`` or ``1e3``; raise TextError for what no 64-bit float can hold."""
+    """Read ``0.5`` or ``1e3``; raise TextError if a 64-bit float cannot represent it."""
     number = float(text)
     if not math.isfinite(number):
         shown = text if len(text) <= 40 else f"{text[:37]}..."

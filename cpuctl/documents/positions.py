@@ -1,4 +1,4 @@
-"""Where something is in a document: the path to it key by key, and its line and column."""
+"""Positions in a document: the path key by key, and line and column."""
 
 import re
 from typing import NamedTuple, TypeAlias
@@ -54,7 +54,7 @@ class Positioned(Record):
 
 
 class Repeated(Record):
-    """A repeated key of a mapping: the path to it, and where the key and its value begin."""
+    """A repeated key of a mapping: its path, and the positions of the key and its value."""
 
     path: Path
     position: Position

@@ -37,13 +37,13 @@ class TextError(Exception):
         self.go = go
 
     def as_input_error(self, source: str) -> BrokenTextError:
-        """Name the file too."""
+        """Return the same error with the file's name."""
         where = f"{source}:{self.position.line}:{self.position.column}"
         return BrokenTextError(self.message, where=where, hint=self.hint, go=self.go)
 
 
 def too_many_values(position: Position, most: int | None = None) -> TextError:
-    """Make the error for a text of more than *most* values, ``MAX_NODES`` if that is not said."""
+    """Make the error for a text of more than *most* values, by default ``MAX_NODES``."""
     hint = "convert it to JSON, which has a higher limit" if most == MAX_YAML_NODES else ""
     return TextError(f"more than {most or MAX_NODES:,} values (aliases expanded)", position, hint)
 
@@ -54,7 +54,7 @@ def too_many_documents(position: Position) -> TextError:
 
 
 def describe(value: object) -> str:
-    """Say what a value is, for the second half of ``expected ..., found ...``."""
+    """Describe a value for the second half of ``expected ..., found ...``."""
     match value:
         case None:
             return "null"

@@ -1,7 +1,7 @@
 """A stack that turns a flat stream of parts (scalar, open, close) into a tree, without recursion.
 
-The streams come from untrusted text. So nothing here recurses, nesting is bounded, a repeated key is
-noticed, and an alias is counted with all that it stands for before anything walks over it.
+The streams come from untrusted text. So nothing here recurses, nesting is limited, a repeated key is
+detected, and an alias is counted with all values that it stands for before anything iterates over it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from cpuctl.documents.positions import Path, Position, Positioned, Repeated
 from cpuctl.documents.text_errors import MAX_DEPTH, MAX_NODES, TextError, describe, too_many_values
 
 _MOST_REPEATS = 1000
-"""Repeated keys that are told."""
+"""The maximum number of repeated keys that are reported."""
 
 Container: TypeAlias = dict[object, object] | list[object]
 
@@ -58,11 +58,11 @@ class _Level:
 
 
 class TreeBuilder:
-    """Build one document from its parts.
+    """Builds one document from its parts.
 
-    ``positions`` wraps every value in ``Positioned``, ``most`` bounds the values. ``line`` is where the root
+    ``positions`` wraps every value in ``Positioned``, ``most`` limits the values. ``line`` is where the root
     begins, ``size`` counts its values.
-    ``repeats`` lists repeated keys where *last_wins*; elsewhere they raise ``TextError``, as do all other
+    ``repeats`` lists repeated keys if *last_wins*; otherwise they raise ``TextError``, as do all other
     broken rules.
     """
 
@@ -132,7 +132,7 @@ class TreeBuilder:
     def alias(self, anchor: str, position: Position) -> None:
         """Add the value with this *anchor* again.
 
-        Raise TextError for an anchor that is not there yet, or contains this very alias.
+        Raise TextError for an anchor that is not defined yet, or contains this alias itself.
         """
         if anchor not in self._anchors:
             go = f"yaml: unknown anchor '{anchor}' referenced"
@@ -155,7 +155,7 @@ class TreeBuilder:
         level.key, level.key_position = key, position
 
     def _path(self) -> Path:
-        """Return the path to the value that is added now."""
+        """Return the path to the value that is being added."""
         return tuple(
             len(level.container) if isinstance(level.container, list) else str(level.key)
             for level in self._levels
@@ -181,7 +181,7 @@ class TreeBuilder:
             level.container[key] = Positioned(key_position, part.value) if self._positions else part.value
 
     def _count(self, level: _Level, position: Position) -> None:
-        """Count one value without anything below it, as most are."""
+        """Count one value without any values below it, the usual case."""
         level.size += 1
         level.height = level.height or 1
         if level.size > self.most:
@@ -205,7 +205,7 @@ def _key_text(key: object, position: Position) -> str:
 
 
 def _merge_sources(value: object, position: Position) -> list[object]:
-    """List the mappings that ``<<`` names, one or several, the first of them strongest."""
+    """List the mappings that ``<<`` names, one or several; the first takes precedence."""
     sources = value if isinstance(value, list) else [value]
     bare = [source.value if isinstance(source, Positioned) else source for source in sources]
     if not all(isinstance(source, dict) for source in bare):

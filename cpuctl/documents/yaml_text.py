@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _UNPRINTABLE_ASCII = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-"""Not compiled yet: that takes as long as to read a thousand lines, and few texts need it."""
+"""Not compiled yet: that takes as long as reading a thousand lines, and few texts need it."""
 _HALF_CHARACTER = "[\ud800-\udfff]"
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
@@ -37,7 +37,7 @@ _TAG = "tag:yaml.org,2002:"
 _DIRECTIVE = "%TAG"
 _MOST_DIRECTIVES = 1000
 _TOO_DEEP = "exceeded maximum nesting depth"
-"""libyaml's words from 0.2.6 on: it looks ahead, and ends before a level that is too deep here is read."""
+"""libyaml's message since 0.2.6: it looks ahead, and stops before a level that is too deep is read."""
 _KINDS: dict[str, tuple[type, ...]] = {
     f"{_TAG}str": (str,),
     f"{_TAG}int": (int,),
@@ -69,7 +69,7 @@ class YamlReader:
 
         builder = TreeBuilder()
         for event in self._events():
-            # By what there is most of; a match statement would ask each event for all of its classes.
+            # In order of frequency; a match statement would test each event against all of its classes.
             if isinstance(event, ScalarEvent):
                 position = _position(event.start_mark)
                 value = _scalar(event, position, as_key=builder.wants_key)
@@ -103,7 +103,7 @@ class YamlReader:
             yield from yaml.parse(self.text, Loader=loader)
         except yaml.MarkedYAMLError as error:
             raise _reworded(error, self.text) from None
-        except (yaml.YAMLError, ValueError, OverflowError) as error:  # escapes that mean no character
+        except (yaml.YAMLError, ValueError, OverflowError) as error:  # escapes that are not characters
             raise TextError(f"not YAML: {error}", Position(1, 1)) from None
 
 
@@ -112,7 +112,7 @@ def _unprintable(text: str) -> re.Match[str] | None:
 
 
 def _position(mark: yaml.error.Mark | yaml._yaml.Mark | None) -> Position:
-    # As the constructor does it, which takes twice as long: half of the time goes into positions.
+    # The constructor does the same in twice the time: half of the time is spent on positions.
     return Position(1, 1) if mark is None else tuple.__new__(Position, (mark.line + 1, mark.column + 1))
 
 
@@ -132,7 +132,7 @@ def _scalar(event: yaml.ScalarEvent, position: Position, *, as_key: bool) -> obj
 
 
 def _whole_text(text: str, position: Position) -> str:
-    """Refuse the half characters that escapes can spell (only PyYAML's own parser lets them through)."""
+    """Reject lone surrogates, which escapes can spell (only PyYAML's own parser accepts them)."""
     if not text.isascii() and re.search(_HALF_CHARACTER, text):
         raise TextError("a string contains a lone surrogate", position)
     return text
@@ -187,11 +187,11 @@ def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
 def _go_complaint(error: yaml.MarkedYAMLError) -> str:
     """Say what Go's reader says, which is libyaml translated; nothing if that is not known.
 
-    It counts lines from 0, except where the scanner complains, and passes over line 0.
+    It counts lines from 0, except in errors of the scanner, and omits line 0.
     """
     import yaml
 
-    # PyYAML's own parser has other words, and of what libyaml says only this never comes from Go's.
+    # PyYAML's own parser has other messages, and of libyaml's only this one never comes from Go's.
     if not hasattr(yaml, "CSafeLoader") or error.problem == "found unexpected ':'":
         return ""
     problem, context = error.problem_mark, error.context_mark

@@ -1,6 +1,6 @@
 """Which release is assumed for a kubelet of unknown version: one that has its flags and feature gates.
 
-A kubelet that runs takes all of them, and the newest release may have dropped some.
+A running kubelet accepts all of them, and the newest release may have dropped some.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def load_assumed(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
-    """Load a configuration as a kubelet of the release that *setup* assumes, or of the nearest that can be.
+    """Load a configuration as a kubelet of the release that *setup* assumes, or of the nearest possible one.
 
-    That is one with all flags of the node's kubelet and all gates; what no release knows does not count.
+    That is one with all flags of the node's kubelet and all gates; those that no release knows are ignored.
     Raise ConfigRefusedError as ``load_setup`` does.
     """
     own = _own_flags(setup.arguments)
@@ -33,7 +33,7 @@ def load_assumed(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
     minor = next(minors_with(_gates(loaded), release, _minors_with(known, release)), None)
     if minor is None:
         return loaded
-    # These are told again, by the release that is assumed in its place.
+    # These are reported again for the release that is assumed instead.
     del sources.warnings[warnings_before:]
     gone = gates_gone(_gates(loaded), release, minor)
     where = loaded.configuration.origin("featureGates", gone[0]).place
@@ -57,9 +57,9 @@ def _own_flags(arguments: Arguments) -> list[str]:
 
 
 def _known_flags(names: Collection[str], minor: int | None) -> list[str]:
-    """List those of the flags that a release has, or any release."""
+    """Return the flags that a release has, or any release."""
     if not names:
-        return []  # as on most nodes: the table of flags takes a millisecond
+        return []  # the usual case on most nodes: the table of flags takes a millisecond
 
     from cpuctl.kubelet.flags.table import flag_of
 
@@ -77,7 +77,7 @@ def _assume(setup: KubeletSetup, minor: int, why: str, which: str, sources: Sour
 
 
 def _minors_with(flags: Collection[str], minor: int) -> Iterator[int]:
-    """Yield the minors of other releases than *minor* that have all of these flags."""
+    """Yield the minors of releases other than *minor* that have all of these flags."""
     return (each for each in other_minors(minor) if len(_known_flags(flags, each)) == len(flags))
 
 

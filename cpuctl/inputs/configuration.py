@@ -1,4 +1,4 @@
-"""The kubelet's settings from all places that a command line can specify: file, drop-ins, flags."""
+"""The kubelet's settings from all places that a command line can name: file, drop-ins, flags."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _ANOTHER = "specify a configuration with --kubelet-config"
 class KubeletInputs(Record):
     """The kubelet's settings in addition to those of its node; None or empty if something is left out.
 
-    ``fallback_version`` is its release where neither that nor the node tells one. ``config_data`` is what is
-    in ``config`` where that was read already: many nodes are asked, and standard input is there once.
+    ``fallback_version`` is its release if neither that nor the node has one. ``config_data`` is the content
+    of ``config`` if it was already read: a fleet has many nodes, and standard input can be read once.
     """
 
     config: str | None = None
@@ -52,7 +52,7 @@ class KubeletInputs(Record):
 
 
 class ServerInputs(Record):
-    """The API server's release and gates as specified; empty: the same as the kubelet's."""
+    """The API server's release and gates as specified; if empty, the same as the kubelet's."""
 
     version: str = ""
     gates: str = ""
@@ -66,11 +66,11 @@ _WHOSE_FLAGS = {
 
 
 class Arguments(Record):
-    """The kubelet's command line: what the node's own is (*own*, at *where*), and what is *given* on top.
+    """The kubelet's command line: the node's flags (*own*, from *where*), and those *given* in addition.
 
-    ``others`` are names of own flags whose values are not known here, ``lines`` where own ones stand in files
-    of the node, by name, ``gap`` why own flags may be missing.
-    Of a node whose release nobody knows (not *released*) a flag that some release has is no mistake.
+    ``others`` are names of own flags with unknown values, ``lines`` the places of own flags in files
+    of the node, by flag, ``gap`` why own flags may be missing.
+    For a node of unknown release (not *released*), a flag that some release has is not an error.
     """
 
     own: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class Arguments(Record):
 
 @contextmanager
 def _noted(refused: list[ConfigRefusedError]) -> Iterator[None]:
-    """Note what a kubelet would end at, and go on: it comes to the next once that is fixed."""
+    """Record why a kubelet would exit, and continue: the next error appears once this one is fixed."""
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
     try:
@@ -127,8 +127,8 @@ def _noted(refused: list[ConfigRefusedError]) -> Iterator[None]:
 class KubeletSetup(Record):
     """Everything that was read: the main file's text and name (None if there is none), and the flags.
 
-    ``beside`` is the directory on the node to which relative paths of the main file belong, ``overrides``
-    what is put on top of everything as flags would be, ``places`` where the main file's fields stand in
+    ``beside`` is the directory on the node that relative paths in the main file start from, ``overrides``
+    what overrides everything, as flags would, ``places`` where the main file's fields are in
     another tool's. Without ``released`` the release is assumed.
     """
 
@@ -146,7 +146,7 @@ class KubeletSetup(Record):
 
 
 class LoadedKubelet(Record):
-    """A kubelet, its configuration with the origin of every value, and what both were made from."""
+    """A kubelet, its configuration with the origin of every value, and the source of both."""
 
     kubelet: Kubelet
     configuration: LoadedConfiguration
@@ -185,7 +185,7 @@ def flags_of(arguments: Arguments) -> KubeletFlags:
 
 
 def any_flags(arguments: Sequence[str]) -> KubeletFlags:
-    """Read flags as some release reads them: which files they name, say, before the release is known.
+    """Read flags as some release reads them, for example to find files before the release is known.
 
     What is wrong with them is reported when they are finally read.
     """
@@ -202,7 +202,7 @@ def any_flags(arguments: Sequence[str]) -> KubeletFlags:
 def configuration_text(
     name: str | None, recorded: RecordedKubelet, origin: str, sources: Sources, *, data: bytes | None = None
 ) -> tuple[tuple[bytes | str, str] | None, str]:
-    """Return the main file's text and name, and the directory that relative paths in it belong to.
+    """Return the main file's text and name, and the directory that relative paths in it start from.
 
     *data* is what is in the file of that *name* where it was read already. Raise CpuctlError if the node
     has one that cannot be read.
@@ -224,7 +224,7 @@ def configuration_text(
         return (text, str(path)), str(path.parent)
     if recorded.config_path and recorded.flags is not None and not recorded.flags_gap:
         raise _named_but_missing(f"{origin}: {recorded.config_path}")
-    # A kubelet that is started without a file is known to have none.
+    # A kubelet without a configuration file is known to have none.
     known: Origin = "live" if live else "capture"
     said: Origin = "default" if recorded.flags is None or recorded.flags_gap else known
     sources.add("kubeletConfiguration", "the kubelet's defaults", said)
@@ -241,7 +241,7 @@ def config_read(inputs: KubeletInputs) -> KubeletInputs:
 def of_other_tools(
     main: tuple[bytes | str, str], arguments: tuple[str, ...], sources: Sources
 ) -> tuple[tuple[bytes | str, str], tuple[str, ...], PlacedText | None]:
-    """Convert another tool's file to the configuration and flags that it results in, and report that.
+    """Convert another tool's file to the resulting configuration and flags, and report that.
 
     The places are those of the tool's file.
     """
@@ -263,7 +263,7 @@ def of_other_tools(
 def _recorded_configuration(
     recorded: RecordedKubelet, origin: str, sources: Sources
 ) -> tuple[tuple[str, str], str]:
-    """Take the recording's own; that it could not be recorded is no reason to assume defaults."""
+    """Return the recording's configuration; if it could not be recorded, do not assume defaults."""
     if recorded.config is None:
         raise InputError(
             "the kubelet's configuration is missing because it could not be read when the node was recorded",
@@ -279,7 +279,7 @@ def _recorded_configuration(
 def _live_configuration(running: RecordedKubelet) -> tuple[bytes, Path] | None:
     """Read the file that the host's kubelet was started with; without a kubelet, the usual one.
 
-    One that is there and closed to us is no reason to assume defaults.
+    If the file exists but cannot be read, do not assume defaults.
     """
     from cpuctl.documents.files import MAX_INPUT_BYTES
     from cpuctl.root_directory import LIVE_ROOT
@@ -304,7 +304,7 @@ def _live_configuration(running: RecordedKubelet) -> tuple[bytes, Path] | None:
 
 
 def _named_but_missing(path: str) -> InputError:
-    """Make the error of a file that is not there: the kubelet would end, not take its defaults."""
+    """Make the error for a missing file: the kubelet would exit, not use its defaults."""
     hint = "the kubelet's flags refer to it; specify another file with --kubelet-config"
     return InputError("cannot be read: no such file or directory", where=path, hint=hint)
 
@@ -316,7 +316,7 @@ def _not_usable(error: CpuctlError) -> CpuctlError:
 def all_arguments(
     given: tuple[str, ...], text: str, recorded: RecordedKubelet, origin: str, sources: Sources
 ) -> Arguments:
-    """Put the flags of ``--kubelet-args`` (*text*) behind those of the node's kubelet, as on one line."""
+    """Append the flags of ``--kubelet-args`` (*text*) to those of the node's kubelet, as on one line."""
     if text:
         sources.add("kubeletArguments", text, "given")
     known = sources.origin("kubeletConfiguration")
@@ -328,7 +328,7 @@ def all_arguments(
     live = origin == LIVE_MACHINE
     whose = "unit" if not recorded.runs else "running" if live else "recorded"
     known = "live" if live else "capture"
-    # In the words that --kubelet-args takes: values of variables may hold blanks.
+    # In the syntax of --kubelet-args: values of variables may contain spaces.
     sources.add(f"{whose}Arguments", shlex.join(recorded.flags or ()), known)
     if recorded.flag_files:
         sources.add("unitFiles", " ".join(recorded.flag_files), known)
@@ -344,16 +344,16 @@ def all_arguments(
 
 
 def _doubtful(recorded: RecordedKubelet) -> Iterator[str]:
-    """Yield flags that a release may not know; what a kubelet runs with is no mistake of its own release."""
+    """Yield flags that a release may not know; flags of a running kubelet are valid in its own release."""
     from cpuctl.kubelet.flags.table import FLAGS
 
     return (name for name in recorded.other_flags if name in FLAGS or not recorded.runs)
 
 
 def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources) -> DropInSource | None:
-    """Find the drop-in files: those of a directory that is named, else those that the node's kubelet reads.
+    """Find the drop-in files: those of a given directory, else those that the node's kubelet reads.
 
-    Raise UsageError for ``--config-dir ''``, which a kubelet takes for none at all.
+    Raise UsageError for ``--config-dir ''``, which a kubelet treats as no directory.
     """
     if name == "":
         hint = f"specify one, or omit {option_names.CONFIG_DIR}"
@@ -377,10 +377,10 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
 
 
 def load_setup(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
-    """Put the pieces together as the kubelet does, and remember what it would only warn about.
+    """Combine the parts as the kubelet does, and remember its warnings.
 
-    Raise ConfigRefusedError for the first thing that it cannot decode, which tells of all to which it would
-    come: flags first, then files.
+    Raise ConfigRefusedError for the first part that it cannot decode, with all errors that it would
+    reach: flags first, then files.
     """
     from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
     from cpuctl.kubelet.kubelet import Kubelet
@@ -424,7 +424,7 @@ def load_setup(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
 
 
 def _without_default_of_release(loaded: LoadedConfiguration) -> KubeletConfiguration:
-    """Leave open what decides on a start and is another default in every release, where none is named."""
+    """Without a release, leave open the settings that decide a start and whose defaults differ by release."""
     from cpuctl.kubelet.configuration.settings import OriginKind
 
     if loaded.origin("failCgroupV1").kind is not OriginKind.DEFAULT:
@@ -433,7 +433,7 @@ def _without_default_of_release(loaded: LoadedConfiguration) -> KubeletConfigura
 
 
 def _warn_of_patches(kubelet: Kubelet, sources: Sources) -> None:
-    """Say which patch is meant where another one of the minor would decide otherwise."""
+    """Report which patch release is assumed if another patch of the minor would decide differently."""
     from cpuctl.kubelet.releases.differences import DIFFERENCES
 
     minor, patch = kubelet.version

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.reading.manifests import DRAObject
 
 _NODE = "node"
-"""The node's name where nothing tells it."""
+"""The node's name if nothing specifies it."""
 _FEW_IDS = 5
 _FLAGS: Mapping[str, tuple[str, ...]] = {
     "--cpu-device-mode": tuple(DeviceMode),
@@ -32,7 +32,7 @@ _FLAGS: Mapping[str, tuple[str, ...]] = {
     "--publish-node-allocatable-resource-mapping": (),
     "--hostname-override": (),
 }
-"""The driver's flags, and a setting of its configuration file that has none, with the values they take."""
+"""The driver's flags, and a configuration setting that has no flag, with the values they take."""
 _SWITCHES = ("--expose-pcie-roots", "--publish-node-allocatable-resource-mapping")
 
 
@@ -50,7 +50,7 @@ class DriverFlags(NamedTuple):
 class LoadedDriver(NamedTuple):
     """The driver on a machine: its settings, its view of the machine, and its node's name.
 
-    ``prepared`` are the CPUs of claims by UID, as the driver's own file has them. ``gates`` are those of the
+    ``prepared`` are the CPUs of claims by UID, from the driver's own file. ``gates`` are those of the
     cluster, None for the default release's.
     """
 
@@ -62,7 +62,7 @@ class LoadedDriver(NamedTuple):
 
 
 def read_driver_arguments(text: str) -> DriverFlags:
-    """Read the driver's command line; raise UsageError for flags that say nothing of devices here."""
+    """Read the driver's command line; raise UsageError for flags that have nothing to do with devices."""
     try:
         arguments = shlex.split(text)
     except ValueError as error:
@@ -115,10 +115,10 @@ def load_driver(
     kubelet: KubeletInputs,
     dra: Iterable[DRAObject] = (),
 ) -> LoadedDriver:
-    """Start the driver on a machine; raise UsageError for CPUs that make no sense.
+    """Start the driver on a machine; raise UsageError for invalid CPUs.
 
-    Warn of CPUs that it would skip, of what it looks for and nobody has recorded, and of a kubelet beside it
-    that does not go with it, where its configuration is known.
+    Warn about CPUs that it would skip, about unrecorded facts that it needs, and about a kubelet next to it
+    whose known configuration conflicts with it.
     """
     loaded = _kubelet(kubelet, source, sources)
     config = None if loaded is None or not loaded.is_known else loaded.kubelet.config
@@ -135,7 +135,7 @@ def driver_beside(
 ) -> LoadedDriver:
     """Start the driver on a machine next to a kubelet; None is an unknown one.
 
-    The objects that decide on claims (*dra*) may name the node where nothing else does.
+    The objects that decide on claims (*dra*) may name the node if nothing else does.
     """
     from cpuctl.dra.cdi import read_cdi
     from cpuctl.dra.conflicts import conflicts
@@ -179,7 +179,7 @@ def _published_settings(dra: Iterable[DRAObject], node: str, machine: Machine) -
 
 
 def flags_of(settings: DriverSettings) -> str:
-    """Write the flags that make these settings."""
+    """Write the flags that produce these settings."""
     flags = [f"--cpu-device-mode {settings.mode}"]
     if settings.mode is DeviceMode.GROUPED:
         flags.append(f"--group-by {settings.group_by}")

@@ -1,7 +1,7 @@
-"""The kubelet that a command line means: its release and gates, its configuration, its control groups.
+"""The kubelet that a command line describes: its release and gates, configuration and control groups.
 
-Its gates, and those of the API server that pods meet first. Gates that a component would not start with are
-only warned of: what they would lead to can be said.
+Also the gates of the API server that pods pass first. Gates with which a component would not start only cause
+a warning: their effect can still be computed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSource | None) -> LoadedKubelet:
-    """Read what the kubelet is told: as given, else as the recording or the live host has it.
+    """Read the kubelet's settings: those given, else those of the recording or the live host.
 
     The release of the live host's kubelet is that of the installed program. Release 1.36 and an empty
-    configuration stand in where nothing is said, or where no machine is named.
+    configuration are the defaults if nothing is specified, or if no machine is named.
     """
     from cpuctl.inputs.assumed_release import load_assumed
     from cpuctl.inputs.configuration import (
@@ -57,7 +57,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
     config = inputs.config if inputs.config is not None else given.config or None
     origin = machine.origin if machine else ""
     recorded = RecordedKubelet() if inputs.version and config is not None else _recorded_kubelet(machine)
-    # With another file it is another kubelet: nothing that the recorded one was told counts beside it.
+    # With another file it is another kubelet: the settings of the recorded one do not apply to it.
     own = recorded if config is None else RecordedKubelet()
     directory = inputs.config_dir if inputs.config_dir is not None else given.config_dir or None
     version = _version(inputs, recorded, origin, sources)
@@ -97,7 +97,7 @@ def _disagreements(node: dict[str, Any], info: MachineInfo, config: KubeletConfi
     try:
         lines = {line.resource: line for line in reservations_of_node(info, config).lines}
     except GoError:
-        return  # the start of such a kubelet says so itself
+        return  # the start of such a kubelet reports it
     for resource, noun in (("cpu", "CPUs"), ("memory", "of memory")):
         there, free = (_amount_of(node, part, resource) for part in ("capacity", "allocatable"))
         line = lines.get(resource)
@@ -128,7 +128,7 @@ def _amount_of(node: dict[str, Any], part: str, resource: str) -> Quantity | Non
 
 
 def _warn_of_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
-    """Say what of the node's own kubelet does not count beside another configuration."""
+    """Report which settings of the node's own kubelet do not apply with another configuration."""
     own = {
         option_names.KUBELET_ARGS: f"flags ({' '.join(recorded.flags)})" if recorded.flags else "",
         option_names.CONFIG_DIR: "drop-in files" if recorded.drop_ins or recorded.config_directory else "",
@@ -141,7 +141,7 @@ def _warn_of_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
 
 
 def _without_configuration(setup: KubeletSetup, machine: MachineSource, sources: Sources) -> KubeletSetup:
-    """Remember where no configuration was found; what is only described has no such place."""
+    """Remember where no configuration was found; a machine that is only described has no such place."""
     from cpuctl.inputs.configuration import LIVE_CONFIG
     from cpuctl.machine.recording_layout import CONFIG
 
@@ -204,16 +204,16 @@ def _version(
 
 
 def named_version(inputs: KubeletInputs) -> str:
-    """Return the release that a command line names, or the Node does that it names (``@FILE``).
+    """Return the release on the command line, or that of the Node in the file that it names (``@FILE``).
 
-    Raise InputError for a file without a Node that tells its kubelet's release.
+    Raise InputError for a file without a Node that has its kubelet's release.
     """
     node = named_node(inputs)
     return inputs.version if node is None else _node_version(node)
 
 
 def named_node(inputs: KubeletInputs) -> dict[str, Any] | None:
-    """Read the Node that stands for a release, else None; raise InputError as ``named_version`` does."""
+    """Read the Node that is given instead of a release, else None; raise as ``named_version`` does."""
     if not inputs.version.startswith("@"):
         return None
 
@@ -260,9 +260,9 @@ def _gate(part: str, option: str) -> tuple[str, bool]:
 
 
 def load_cgroup_version(text: str, machine: MachineSource | None, sources: Sources) -> Literal[1, 2]:
-    """Read ``--cgroup-version``; without it what the live host or the recording has counts, else 2.
+    """Read ``--cgroup-version``; without it use the live host's or the recording's version, else 2.
 
-    Raise UsageError for another text than 1 or 2.
+    Raise UsageError for anything but 1 or 2.
     """
     if text not in ("", "1", "2"):
         raise UsageError(f"expected 1 or 2, found {text!r}", where=option_names.CGROUP_VERSION)
@@ -327,7 +327,7 @@ def kubelet_gates(kubelet: Kubelet, sources: Sources) -> FeatureGates:
 
 
 def server_gates(inputs: ServerInputs, kubelet: FeatureGates, sources: Sources) -> FeatureGates:
-    """Return the API server's gates: the kubelet's release and gates, except for what is specified."""
+    """Return the API server's gates: the kubelet's release and gates, unless others are specified."""
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
     minor = _server_minor(inputs.version, kubelet.minor, sources)
@@ -355,7 +355,7 @@ def _server_minor(text: str, of_kubelet: int, sources: Sources) -> int:
 
 
 def _known(minor: int, settings: Mapping[str, bool]) -> FeatureGates:
-    """Set the gates that a release has; those of other releases are another component's."""
+    """Set the gates that a release has; the others belong to another component."""
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
     release = FeatureGates.for_minor(minor)

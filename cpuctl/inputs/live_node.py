@@ -42,8 +42,8 @@ _ATTEMPTS = 3
 class NodeInputs(Record):
     """Which node is looked at, and its kubelet's settings; empty if something is left out.
 
-    ``listed`` are the pods that the API server has of it, where they are read already; else ``pods`` may be a
-    file with them. ``states`` are the files that ``state`` names, where they are read already.
+    ``listed`` are the node's pods in the API server, if they were already read; else ``pods`` may be a
+    file with them. ``states`` are the files that ``state`` names, if they were already read.
     """
 
     machine: str = LIVE_MACHINE
@@ -65,7 +65,7 @@ class StateFile(Record):
     @property
     def sha256(self) -> str:
         """The checksum of its text."""
-        from hashlib import sha256  # takes as long to load as half of Python
+        from hashlib import sha256  # takes half as long to load as Python itself
 
         return sha256(self.text.encode()).hexdigest()
 
@@ -84,11 +84,11 @@ class LiveNode(NamedTuple):
 def load_node(
     inputs: NodeInputs, sources: Sources, source: MachineSource | None = None, *, goes_without: bool = False
 ) -> LiveNode:
-    """Read machine, unless *source* is it, kubelet, state files and the list of pods.
+    """Read the machine (unless *source* is one), the kubelet, state files and the list of pods.
 
-    A configuration that the kubelet cannot load is a ConfigRefusedError, unless the caller *goes_without*: it
-    is not known then what the kubelet that runs was told. Raise UsageError for a machine that has no files to
-    look at, or no kubelet to ask.
+    A configuration that the kubelet cannot load raises ConfigRefusedError, unless *goes_without*: then
+    the running kubelet's settings are unknown. Raise UsageError for a machine that has no files to
+    read, or no kubelet to query.
     """
     from cpuctl.audit.reading import NodeContext
 
@@ -144,7 +144,7 @@ def _state_files(texts: Mapping[StateFileName, str], kubelet: Kubelet) -> tuple[
 
 
 class ObservedNode(NamedTuple):
-    """A node and what was seen of it; not *settled* where its state changed each time it was looked at."""
+    """A node and its observed state; not *settled* if the state changed during every observation."""
 
     node: LiveNode
     snapshot: NodeSnapshot
@@ -152,9 +152,9 @@ class ObservedNode(NamedTuple):
 
 
 def observe_settled(node: LiveNode, progress: Progress) -> ObservedNode:
-    """Look at a node until its state is the same before and after: what is compared must belong together.
+    """Observe a node until its state is the same before and after: the compared parts must belong together.
 
-    A pod that comes in between has CPUs that the state did not give to anybody when it was read.
+    A pod that arrives in between has CPUs that nobody held when the state was read.
     """
     for _ in range(_ATTEMPTS):
         snapshot = observe(node, progress)
@@ -166,7 +166,7 @@ def observe_settled(node: LiveNode, progress: Progress) -> ObservedNode:
 
 
 def observe(node: LiveNode, progress: Progress) -> NodeSnapshot:
-    """Look at the node's control groups, threads and interrupts; a recording's errors begin with its name."""
+    """Read the node's control groups, threads and interrupts; a recording's errors begin with its name."""
     from cpuctl.audit.reading import take_snapshot
 
     try:
@@ -176,7 +176,7 @@ def observe(node: LiveNode, progress: Progress) -> NodeSnapshot:
 
 
 def recent_change(node: LiveNode) -> str:
-    """Say when the live kubelet may not have written yet what its state says."""
+    """Return why the live kubelet may not have written yet what its state contains."""
     if not node.known.live:
         return ""
     try:
@@ -187,7 +187,7 @@ def recent_change(node: LiveNode) -> str:
 
 
 def still_moving(age: float, period: float) -> str:
-    """Say that containers may be on their way, by the age of the state and the kubelet's period in seconds.
+    """Report that containers may still change CPUs, by the state's age and the kubelet's period in seconds.
 
     Rule: kubelet v1.36 ``reconcileState``: a set that changes is written with the next pass.
     """
@@ -227,7 +227,7 @@ def _kubelet(
 ) -> tuple[Kubelet, str]:
     """Read the kubelet's settings, or why they are not known.
 
-    One whose files are closed to us is no reason to see nothing, nor is one who *goes_without* a
+    Unreadable files do not prevent an observation, nor, if the caller *goes_without*, does a
     configuration that a kubelet cannot load.
     """
     try:
@@ -297,7 +297,7 @@ def _state_texts(
 
 
 def _kubelet_roots(kubelet: Kubelet, *, live: bool) -> tuple[str, ...]:
-    """Name where the kubelet's files may be: captures have them at the usual place."""
+    """Return where the kubelet's files may be: captures have them at the usual place."""
     from cpuctl.machine.recording_layout import STATE_DIRECTORY
 
     own = kubelet.config.root_dir.strip("/")
@@ -305,7 +305,7 @@ def _kubelet_roots(kubelet: Kubelet, *, live: bool) -> tuple[str, ...]:
 
 
 def _closed(files: NodeFiles) -> Iterator[str]:
-    """Name the state files that are there and closed to us."""
+    """List the state files that exist but cannot be read."""
     for each in files.unreadable:
         directory, _, name = each.path.rpartition("/")
         if name in (CPU_FILE, MEMORY_FILE):
@@ -358,7 +358,7 @@ def _container_names(pods: Mapping[str, StoredPod]) -> dict[str, ContainerName]:
 
 
 def _runtime_names(source: MachineSource, sources: Sources) -> dict[str, LogName]:
-    """Take what crictl said in a sosreport for what links to logs tell on a node."""
+    """Use crictl's output in a sosreport for the names that links to logs have on a node."""
     from cpuctl.cgroups.container_logs import LogName
     from cpuctl.inputs.pods import load_pod_names
 
@@ -373,7 +373,7 @@ def _runtime_names(source: MachineSource, sources: Sources) -> dict[str, LogName
 
 
 def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources, untold: str) -> ConfiguredKubelet:
-    """Work out what the kubelet keeps to; reserved CPUs are those that it would choose on this machine."""
+    """Derive what the kubelet enforces; reserved CPUs are those that it would choose on this machine."""
     from cpuctl.audit.snapshot import ConfiguredKubelet
     from cpuctl.cpuset import CPUSet
     from cpuctl.engine.start import Started, check_start
@@ -400,7 +400,7 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources, untold:
 
 
 def _listed(text: str) -> CPUSet:
-    """Read ``reservedSystemCPUs`` of a kubelet that would not start now, after a CPU has gone, say."""
+    """Read ``reservedSystemCPUs`` of a kubelet that would not start now, such as after a CPU was removed."""
     from cpuctl.cpuset import CPUSet
 
     try:
@@ -410,7 +410,7 @@ def _listed(text: str) -> CPUSet:
 
 
 def _delays(options: Mapping[str, str], gates: FeatureGates) -> bool:
-    """Return whether a container keeps for a while what is to be taken from it; a bad delay is none."""
+    """Return whether a container keeps CPUs for a while before they are taken; an invalid delay is none."""
     from cpuctl.kubelet.config import SettingError
     from cpuctl.kubelet.policy_options import SCALE_DELAY, parse_scale_delay
 

@@ -25,8 +25,8 @@ _PAGE = 4096
 def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -> MachineSource:
     """Read the machine from the source that ``-m`` names.
 
-    Warn where its NUMA nodes are guessed, unless the answer *shows findings* of machines.
-    Raise CpuctlError for what cannot be read, with the variable or the file where that names it.
+    Warn if its NUMA nodes are guessed, unless the answer *shows findings* of machines.
+    Raise CpuctlError for an unreadable source, with the variable or file that names it.
     """
     from cpuctl.machine.sources import read_machine
 
@@ -49,7 +49,7 @@ def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -
 def load_devices(name: str, sources: Sources, *, info: MachineInfo | None = None) -> DeviceInventory | None:
     """Read what device plugins have on the node; None if no file is named: that is not known then.
 
-    Warn where the file leaves something open, or names NUMA nodes that the machine does not have.
+    Warn if the file leaves something open, or names NUMA nodes that the machine does not have.
     """
     if not name:
         return None
@@ -75,7 +75,7 @@ def load_devices(name: str, sources: Sources, *, info: MachineInfo | None = None
 
 
 def with_storage(source: MachineSource, text: str, sources: Sources) -> MachineSource:
-    """Add the size of the kubelet's file system to a machine; without one, storage is not looked at.
+    """Add the size of the kubelet's file system to a machine; without it, storage is not checked.
 
     Raise UsageError for a *text* that is no amount.
     """
@@ -95,9 +95,9 @@ def with_storage(source: MachineSource, text: str, sources: Sources) -> MachineS
 
 
 def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSource:
-    """Add memory to a machine that was recorded without it, in equal parts on the NUMA nodes without.
+    """Add memory to a machine that was recorded without it, in equal parts on the NUMA nodes without memory.
 
-    Raise UsageError for a *text* that is no amount, and for a machine that has its own memory.
+    Raise UsageError for an invalid quantity *text*, and for a machine that has its own memory.
     """
     if not text:
         return source
@@ -133,7 +133,7 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
 def load_memory(text: str, sources: Sources) -> int | None:
     """Read the memory of a node of which nothing else is known, in bytes; None if nothing is said.
 
-    Raise UsageError for what is no amount, and for nothing.
+    Raise UsageError for an invalid quantity, and for zero.
     """
     if not text:
         return None
@@ -144,7 +144,7 @@ def load_memory(text: str, sources: Sources) -> int | None:
 def load_runtime(text: str, sources: Sources) -> WeightFormula | None:
     """Return how the specified runtime converts shares to weights; None if none is specified.
 
-    Raise UsageError for one that is not known.
+    Raise UsageError for an unknown one.
     """
     from cpuctl.pods.cgroups.files import formula_of_runtime
 

@@ -24,7 +24,7 @@ OWN_SOCKET = "live"
 def load_pod_resources(
     name: str, kubelet: Kubelet, root: str, sources: Sources, *, expected: Collection[str] = ()
 ) -> Callable[[], PodResources | None]:
-    """Return what gives the answers: those of a file, or those of a kubelet, which is asked each time.
+    """Return a source of answers: a file, or a kubelet that is queried each time.
 
     A socket without an answer is a problem of the result, None that nothing is named. *Expected* pods that a
     kubelet does not list are requested one by one. Raise InputError for a file that holds no answers.
@@ -54,7 +54,7 @@ def refuse_own_socket(name: str, machine: str) -> None:
 
 
 def _is_file(name: str) -> bool:
-    """Distinguish a file, or standard input, from a socket; what cannot be read is asked, which says why."""
+    """Distinguish a file, or standard input, from a socket; an unreadable path counts as a socket."""
     try:
         return name == "-" or not stat.S_ISSOCK(Path(name).stat().st_mode)
     except (OSError, ValueError):

@@ -31,7 +31,7 @@ _INSPECTED = "oc adm must-gather and oc adm inspect store them in namespaces/NAM
 
 
 class GivenPods(Record):
-    """Pods as they were written, and what governs their namespaces."""
+    """Pods as they were written, and the objects that govern their namespaces."""
 
     pods: tuple[Pod, ...]
     limit_ranges: tuple[LimitRange, ...] = ()
@@ -49,7 +49,7 @@ class GivenPods(Record):
         return replace(self, pods=tuple(on_architecture(pod, name) for pod in self.pods))
 
     def beside(self, others: GivenPods) -> GivenPods:
-        """Return the namespace objects of both, each once, without any pod."""
+        """Return the namespace objects of both, each once, without pods."""
         return GivenPods(
             pods=(),
             limit_ranges=_each_once(self.limit_ranges, others.limit_ranges),
@@ -61,7 +61,7 @@ class GivenPods(Record):
         """Return the pods as an API server stores them."""
         from cpuctl.pods.stored import stored_pod
 
-        # They are new here: containers in their status ran elsewhere.
+        # They are new here: containers in their status ran on another node.
         return tuple(stored_pod(pod._replace(statuses=()), rules, self.limit_ranges) for pod in self.pods)
 
     def server(
@@ -77,7 +77,7 @@ class GivenPods(Record):
 
 
 def _each_once(known: tuple[T, ...], others: tuple[T, ...]) -> tuple[T, ...]:
-    """Add the objects that are not there: these are what was read once, and no copies."""
+    """Add the objects that are missing: identity decides, because both sides come from one reading."""
     if not known or not others:
         return known or others
     there = {id(each) for each in known}
@@ -85,7 +85,7 @@ def _each_once(known: tuple[T, ...], others: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def _warn_of_ignored(found: Manifests, sources: Sources) -> None:
-    """Name the objects that make no pods, with their number, and those of which pods are guessed."""
+    """Report the number of objects that make no pods, and those whose pods are guessed."""
     from collections import Counter
 
     from cpuctl.phrases import few
@@ -107,7 +107,7 @@ def _warn_of_ignored(found: Manifests, sources: Sources) -> None:
 
 
 def _warn_of_misspelt(found: Manifests, sources: Sources) -> None:
-    """Name the fields that are ignored although CPUs or memory seem to be meant."""
+    """Report fields that are ignored although CPUs or memory seem to be meant."""
     from itertools import islice
 
     from cpuctl.documents.document import Origin
@@ -120,7 +120,7 @@ def _warn_of_misspelt(found: Manifests, sources: Sources) -> None:
 
 
 def _note_computed(found: Manifests, sources: Sources) -> None:
-    """Say by whose rules the pods of virtual machines came to be, and what is to be known of them."""
+    """Report by which rules the pods of virtual machines were derived, and their caveats."""
     if found.computed:
         sources.add("virtualMachines", found.computed, "default")
     sources.warnings += found.notes
@@ -134,7 +134,7 @@ def load_pods(
     needed: bool = True,
     purpose: str = "to plan",
 ) -> GivenPods:
-    """Read manifests and templates, in the order given, without any default; pods without UID get one.
+    """Read manifests and templates, in the given order, without any default; pods without a UID get one.
 
     Objects that make no pods are named in *sources*. Raise UsageError if there are no pods although they
     are *needed* for the *purpose*, InputError for two pods of one UID.
@@ -168,7 +168,7 @@ def load_pods(
 
 
 def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPod, ...]:
-    """Read the pods that run on the node (kubectl's JSON); those that have ended are left out.
+    """Read the pods that run on the node (kubectl's JSON); ended pods are left out.
 
     Raise UsageError for pods of several nodes: it is unknown which of them is meant.
     """
@@ -180,7 +180,7 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPo
 
 
 def running_pods(listed: Iterable[Pod], rules: PodRules, name: str) -> tuple[StoredPod, ...]:
-    """Return those of the pods listed in the file *name* that run; raise as ``load_running`` does."""
+    """Return the running pods of those listed in the file *name*; raise as ``load_running`` does."""
     from cpuctl.documents.files import source_name
     from cpuctl.pods.stored import stored_pod
 
@@ -213,7 +213,7 @@ def listed_pods(name: str) -> tuple[Pod, ...]:
 
 
 def _gathered_pods(path: Path, node: str) -> tuple[Pod, ...]:
-    """Return the pods that were bound to a node, each once: several images may have inspected the same."""
+    """Return the pods that were bound to a node, each once: several images may inspect the same node."""
     from cpuctl.machine.support.must_gather import pod_files
     from cpuctl.pods.reading.manifests import Allowance, decode_manifests
 
@@ -228,9 +228,9 @@ def _gathered_pods(path: Path, node: str) -> tuple[Pod, ...]:
 
 
 def load_pod_names(machine: MachineSource | None, sources: Sources) -> RuntimeNames | None:
-    """Read the names that the container runtime of a sosreport's node has for pods; None if not recorded.
+    """Read the pod names from the container runtime in a node's sosreport; None if not recorded.
 
-    These are names of the time of the report: they tell nothing of who runs.
+    These are names from the time of the report: they do not show which pods run.
     """
     if machine is None or machine.gathered is None or machine.files is None:
         return None
@@ -252,7 +252,7 @@ def load_pod_names(machine: MachineSource | None, sources: Sources) -> RuntimeNa
 def load_rejections(name: str, sources: Sources) -> tuple[RejectionEvent, ...]:
     """Read which pods a kubelet rejected from a file of events, the last first; none without a file.
 
-    Raise UsageError for events that tell of none.
+    Raise UsageError for events without rejections.
     """
     if not name:
         return ()
@@ -272,7 +272,7 @@ def load_rejections(name: str, sources: Sources) -> tuple[RejectionEvent, ...]:
 
 
 def as_granted(pods: Iterable[StoredPod]) -> tuple[StoredPod, ...]:
-    """Give pods the resources that their status says are granted."""
+    """Give pods the resources that their status reports as allocated."""
     from cpuctl.engine.resize.running import running_pod
 
     return tuple(running_pod(pod).allocated for pod in pods)
@@ -281,7 +281,7 @@ def as_granted(pods: Iterable[StoredPod]) -> tuple[StoredPod, ...]:
 def read_rounds(text: str, most: int = 10**9 - 1) -> int | Literal["max"] | None:
     """Read how many times pods are planned; ``max``: as often as they fit, None if not specified.
 
-    Raise UsageError for what is neither ``max`` nor a number up to *most*.
+    Raise UsageError for anything but ``max`` or a number up to *most*.
     """
     if text in ("", "max"):
         return "max" if text else None
@@ -291,7 +291,7 @@ def read_rounds(text: str, most: int = 10**9 - 1) -> int | Literal["max"] | None
 
 
 def rules_of_pods(kubelet: Kubelet) -> PodRules:
-    """Return how pods are read, by the kubelet and by an API server of its release and gates."""
+    """Return how the kubelet, and an API server of its release and gates, read pods."""
     from cpuctl.engine.pod_rules import node_rules, server_rules
     from cpuctl.pods.rules import PodRules
 
@@ -314,7 +314,7 @@ _SHOWN = 5
 
 
 class PodChoice(Record):
-    """A pod by its position among the new or (``running``) the running pods, and perhaps a container."""
+    """A pod by its position among the new or (``running``) the running pods, and optionally a container."""
 
     place: int
     container: str = ""
@@ -363,7 +363,7 @@ def _ambiguous(text: str, pods: Sequence[StoredPod]) -> UsageError:
 
 
 def _distinct_names(pods: Sequence[StoredPod]) -> Iterator[str]:
-    """Name pods; those that share a namespace, too, by their UIDs."""
+    """Name pods; those that share a full name also by their UIDs."""
     names = [pod.full_name for pod in pods]
     return (
         f"{pod.full_name} (UID {pod.uid})" if names.count(pod.full_name) > 1 else pod.full_name

@@ -23,17 +23,17 @@ class Sources:
         self.entries: dict[str, Source] = {}
         self.warnings: list[str] = []
         self.read_as: list[str] = []
-        """What another tool's file was read as, and what it leaves to be assumed."""
+        """What another tool's file was read as, and what it leaves open."""
         self.assumed_configuration = ""
-        """Where a kubelet's configuration was looked for and none is, so that its defaults are assumed."""
+        """Where a kubelet's configuration was not found, so that its defaults are assumed."""
         self.described_machine = ""
         """A machine that is only described, for which no configuration is named or can be found."""
         self.unrecorded: dict[int, dict[Topic, None]] = {}
         """What of the answer is not recorded, by the minor of the release."""
 
     def add(self, name: str, value: str, origin: Origin) -> None:
-        """Remember one input, and where it came from."""
-        # A file's name may hold bytes that are no text; an answer may not.
+        """Record one input, and where it came from."""
+        # A file's name may contain bytes that are not text; an answer may not.
         text = value.encode(errors="backslashreplace").decode()
         self.entries[name] = {"value": text, "from": origin}
 
@@ -42,7 +42,7 @@ class Sources:
         self.warnings += (text for text in dict.fromkeys(texts) if text not in self.warnings)
 
     def take_over(self, others: Sources) -> None:
-        """Remember also what has been read apart from this."""
+        """Add the inputs and warnings of other sources."""
         self.entries.update(others.entries)
         self.warn(*others.warnings)
         self.read_as += (text for text in others.read_as if text not in self.read_as)
@@ -71,7 +71,7 @@ class Sources:
         return {name: entry["value"] for name, entry in found.items() if entry["from"] == "default"}
 
     def add_unknown_flags(self, gap: str) -> None:
-        """Remember why flags of the node's kubelet may be missing: with them its answers may differ."""
+        """Record why flags of the node's kubelet may be missing: with them its answers may differ."""
         self.add(
             UNKNOWN_FLAGS,
             f"assumed to be none, because {gap} (set them with --kubelet-args)",
@@ -79,7 +79,7 @@ class Sources:
         )
 
     def add_unrecorded(self, minor: int, topics: Iterable[Topic]) -> None:
-        """Remember the topics of the answer that were not recorded on a release."""
+        """Record the topics of the answer that were not recorded on a release."""
         from cpuctl.kubelet.releases.recorded import not_verified, unrecorded
 
         if found := unrecorded(minor, topics):
@@ -90,8 +90,8 @@ class Sources:
     def require_configuration(self, *, changes_assignments: bool = False) -> None:
         """Raise InputError if the kubelet's configuration is only assumed: nothing is written then.
 
-        With the defaults, whose policy is none, every assignment would be given up. A node that is only
-        described may have the defaults; one whose assignments are there to be changed has its own.
+        With the defaults, whose policy is none, every assignment would be lost. A node that is only
+        described may use the defaults; one whose assignments are changed has its own configuration.
         """
         where = self.assumed_configuration
         if changes_assignments and not where:

@@ -1,4 +1,4 @@
-"""What a plan starts from: the kubelet's state files, and the pods that run already."""
+"""The starting point of a plan: the kubelet's state files, and the running pods."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ _FRESH = "none, as on a fresh node; the state files of this node are not used"
 
 
 class StartingState(Record):
-    """What a plan starts from; without state files a node is fresh.
+    """The starting point of a plan; without state files a node is fresh.
 
-    ``files`` are what ``reader`` makes of ``texts``, by their names; what has no text is the same for every
-    reader. ``known``: who runs has been said. ``digests`` are the SHA-256 of the texts; ``names`` what pods
-    are called, by UID, whether they run or not: namespace and name.
+    ``files`` are ``texts`` as ``reader`` reads them, by name; a file without a text is the same for every
+    reader. ``known``: the running pods were given. ``digests`` are the SHA-256 of the texts; ``names`` the
+    namespaces and names of pods by UID, whether they run or not.
     """
 
     files: SavedFiles = SavedFiles()
@@ -72,7 +72,7 @@ class StartingState(Record):
         return replace(self, files=replace(files, by_others=others), reader=reader)
 
     def without_memory(self) -> StartingState:
-        """Leave the Memory Manager's file out."""
+        """Return the state without the Memory Manager's file."""
         files = self.files
         others = {minor: replace(read, memory=None) for minor, read in files.by_others.items()}
         texts = dict(self.texts)
@@ -85,7 +85,7 @@ class StartingState(Record):
 
     @property
     def granted(self) -> tuple[StoredPod, ...]:
-        """The running pods with their granted resources: a resize may be pending (KEP-1287)."""
+        """The running pods with their allocated resources: a resize may be pending (KEP-1287)."""
         return as_granted(self.running)
 
 
@@ -99,9 +99,9 @@ def load_starting_state(
 ) -> StartingState:
     """Read state files and, from the file *running*, the running pods.
 
-    *name* is one of the state files, by its name which, or the directory that holds them; without it they
-    come from the recording. *read* are the files that *name* names, where they are read already. A file that
-    no kubelet would load is no error: that is the answer then.
+    *name* is a state file, recognized by its name, or the directory that contains them; without it they
+    come from the recording. *read* are the files that *name* names, if they were already read. A file that
+    no kubelet would load is not an error: it becomes the answer.
     """
     texts = given_texts(name, sources, read) if name else _recorded_texts(machine, sources)
     if name and CPU_FILE not in texts:
@@ -140,9 +140,9 @@ def read_saved(texts: Mapping[StateFileName, str], reader: StateReader) -> Saved
 def read_by_others(
     texts: Mapping[StateFileName, str], kubelet: Kubelet, containers: Mapping[str, ContainerName] = {}
 ) -> dict[int, SavedFiles]:
-    """Read files, if there are any, as all other releases do, by minor, if the release is unknown.
+    """If the release is unknown, read files as all other releases do, by minor.
 
-    *containers* are the names of those that run, by their ids.
+    *containers* are the names of running containers by their ids.
     """
     if kubelet.released or not texts:
         return {}
@@ -159,7 +159,7 @@ def read_by_others(
 def _unreadable(
     texts: Mapping[StateFileName, str], reader: StateReader
 ) -> Iterator[tuple[str, UnreadableState]]:
-    """Find what a kubelet cannot load among the files of its other managers."""
+    """Find files of the kubelet's other managers that it cannot load."""
     from cpuctl.checkpoints.claim_state import read_claims_state
     from cpuctl.checkpoints.device_state import read_devices_state
     from cpuctl.checkpoints.model import UnreadableState
@@ -189,7 +189,7 @@ def _digests(texts: Mapping[StateFileName, str]) -> dict[str, str]:
 def given_texts(
     name: str, sources: Sources, read: tuple[StateInput, ...] | None = None
 ) -> dict[StateFileName, str]:
-    """Read the named file, or the files in the named directory or recording, unless they are *read*."""
+    """Read the named file, or the files in the named directory or recording, unless already *read*."""
     from cpuctl.inputs.state_files import StatePlace, named_states
 
     states = named_states(name, StatePlace()) if read is None else read
@@ -209,7 +209,7 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileN
     if machine.files is None:
         return {}
     live = machine.origin == LIVE_MACHINE
-    # Another configuration is a "what if" on a fresh node: a kubelet refuses a state it did not write.
+    # Another configuration is a "what if" on a fresh node: a kubelet rejects a state that it did not write.
     if live or sources.origin("kubeletConfiguration") == "given":
         _warn_of_unread_state(machine, sources, live=live)
         return {}
@@ -231,7 +231,7 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileN
 
 
 def _warn_of_unread_state(machine: MachineSource, sources: Sources, *, live: bool) -> None:
-    """Say that the node's state files are not looked at, where it may have some."""
+    """Warn that the node's state files are not read, if it may have some."""
     from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
     files = machine.files
@@ -251,7 +251,7 @@ def _source(kind: str) -> str:
 
 
 def state_reader(kubelet: Kubelet) -> StateReader:
-    """Return which state files a kubelet reads, and what of them."""
+    """Return which state files a kubelet reads, and which of their fields."""
     return reader_of_gates(kubelet.gates)
 
 
@@ -292,7 +292,7 @@ def resume(node: Node, initial: StartingState, sources: Sources) -> None:
     """Let a node that has loaded its state files resume with the pods that run on it."""
     holders = _holders(node)
     if not initial.known:
-        # To take all owners for gone would free what they hold.
+        # Treating all owners as gone would free what they hold.
         node.resume(_owner(uid, sorted(holders[uid]), initial) for uid in sorted(holders))
         return
     unknown = sorted(holders.keys() - {pod.uid for pod in initial.running})
@@ -308,7 +308,7 @@ def resume(node: Node, initial: StartingState, sources: Sources) -> None:
 
 
 def _give_anew(node: Node, initial: StartingState, sources: Sources) -> None:
-    """Let running pods have CPUs and memory again, as a kubelet does that finds them and no state files."""
+    """Allocate CPUs and memory to running pods again, as a kubelet does without state files."""
     for _ in node.readmit(initial.granted):
         pass
     if _holders(node):
@@ -316,7 +316,7 @@ def _give_anew(node: Node, initial: StartingState, sources: Sources) -> None:
 
 
 def _holders(node: Node) -> dict[str, set[str]]:
-    """Return the containers that hold CPUs or memory by the UID of their pod."""
+    """Return the containers that hold CPUs or memory, by the UID of their pod."""
     holders: dict[str, set[str]] = {}
     for held in (node.cpu.state.assignments, node.memory.state.blocks):
         for uid, containers in held.items():

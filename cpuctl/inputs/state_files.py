@@ -36,10 +36,10 @@ _EXPECTED = (
 class CheckpointInputs(Record):
     """Which state files are meant, on which node, and its kubelet's settings; empty if one is left out.
 
-    ``memory`` is what a machine has that was recorded without it. ``pod_resources`` is where the kubelet that
-    runs is asked. ``driver_arguments`` are the flags of a driver for CPUs that is to run beside it.
-    ``listed`` are the node's pods where they are read already; else ``pods`` may be a file of them.
-    ``states`` are the state files where these are read already.
+    ``memory`` is the memory of a machine recorded without it. ``pod_resources`` is where the running kubelet
+    is queried. ``driver_arguments`` are the flags of a driver for CPUs that is to run next to it.
+    ``listed`` are the node's pods if they were already read; else ``pods`` may be a file of them.
+    ``states`` are the state files if they were already read.
     ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
     """
 
@@ -58,7 +58,7 @@ class CheckpointInputs(Record):
 
 
 class StateInput(Record):
-    """One state file: its name, its source, its content, and what was found in it.
+    """One state file: its name, its source, its content, and the result of decoding it.
 
     ``path`` is where it can be written in place, None for standard input and recordings.
     """
@@ -76,11 +76,11 @@ class StateInput(Record):
 
 
 class StatePlace(Record):
-    """Where state files are looked for when none is named.
+    """Where state files are searched for if none is named.
 
-    ``root`` is where the node's file tree stands, ``directory`` the kubelet's root directory in it.
+    ``root`` is the root of the node's file tree, ``directory`` the kubelet's root directory in it.
     ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
-    ``read`` are the files that have been read there before: another time they may be others.
+    ``read`` are the files that were already read there: a second reading could differ.
     """
 
     machine: "MachineSource | None" = None
@@ -92,7 +92,7 @@ class StatePlace(Record):
 
 
 def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateInput, ...]:
-    """Read what *name* names or, where it is empty, the files of the machine; there may be none.
+    """Read what *name* names or, if it is empty, the files of the machine; there may be none.
 
     Raise InputError for a file that is no state file, UsageError if nothing says which files are meant.
     """
@@ -110,7 +110,7 @@ def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateIn
 
 
 def _member(file_name: str) -> str:
-    """Name a file in an answer's sources: ``cpuManagerState``."""
+    """Return a file's name in an answer's sources: ``cpuManagerState``."""
     first, *more = file_name.split("_")
     return first + "".join(word.capitalize() for word in more)
 
@@ -122,7 +122,7 @@ def is_recording(name: str) -> bool:
         return False
     if os.path.isdir(path):  # noqa: PTH112  # says False where pathlib raises
         return os.path.isdir(path / "sys")  # noqa: PTH112
-    if not os.path.isfile(path):  # noqa: PTH113  # what is taken from a pipe is gone
+    if not os.path.isfile(path):  # noqa: PTH113  # a pipe can be read only once
         return False
     try:
         with path.open("rb") as file:
@@ -134,7 +134,7 @@ def is_recording(name: str) -> bool:
 
 @contextmanager
 def as_state(name: str) -> Iterator[None]:
-    """Raise an InputError about an archive that is not a recording again, with what else is accepted."""
+    """Raise an InputError about an archive that is not a recording again, with the other accepted inputs."""
     try:
         yield
     except InputError as error:
@@ -145,7 +145,7 @@ def as_state(name: str) -> Iterator[None]:
 
 
 def named_states(name: str, place: StatePlace) -> Iterator[StateInput]:
-    """Yield the state files that *name* stands for; raise InputError for a file that is none."""
+    """Yield the state files that *name* means; raise InputError for a file that is not one."""
     path = Path(name)
     if name == STDIN:
         yield _state(read_input(name), source_name(name))
@@ -176,7 +176,7 @@ def _of_machine(place: StatePlace) -> Iterator[StateInput]:
 
 
 def _directory(place: StatePlace) -> str:
-    """Return where the kubelet keeps its files: as is said or, on this host, as the one that runs is told."""
+    """Return the kubelet's directory: as specified or, on this host, as in the running kubelet's settings."""
     if place.directory != _USUAL or place.root != Path("/"):
         return place.directory
     from cpuctl.capture.kubelet.live import live_kubelet
@@ -214,7 +214,7 @@ def _in_directory(
 
 
 def _is_below(root: Root, directory: str, path: str) -> bool:
-    """Return whether a file stands a directory further down."""
+    """Return whether a file is a directory further down."""
     parent, _, name = path.rpartition("/")
     if not parent:
         return False
@@ -225,7 +225,7 @@ def _is_below(root: Root, directory: str, path: str) -> bool:
 
 
 def _below(root: Root, path: Path) -> str:
-    """Return a path as it is below a root."""
+    """Return a path relative to a root."""
     return str(path if root is HOST else path.relative_to(root.path))
 
 
@@ -266,7 +266,7 @@ def _content(root: Root, path: Path) -> bytes:
 
 
 def _writable(root: Root, path: Path, place: StatePlace) -> StateInput:
-    """Read a file that is to be replaced: the file that its links lead to, in the directory where that is."""
+    """Read a file that is to be replaced: the target of its links, in the target's directory."""
     from cpuctl.checkpoints.store import read_state_file
 
     below = _below(root, path)
@@ -298,12 +298,12 @@ def _state(
 
 
 def _state_name(name: str) -> 'StateFileName | Literal[""]':
-    """Return the name of a file that is called exactly as a state file is."""
+    """Return the name of a file that has exactly a state file's name."""
     return next((known for known in STATE_FILES if known == name), "")
 
 
 def _name_of(path: Path | None) -> 'StateFileName | Literal[""]':
-    """Return which file it is by its name; backups and copies have more behind it."""
+    """Return which state file it is by its name; backups and copies have suffixes."""
     if path is None:
         return ""
     return next((name for name in STATE_FILES if path.name.startswith(name)), "")

@@ -1,8 +1,8 @@
 """User defaults: the machine used instead of this host, and the release of kubelets.
 
 ``CPUCTL_MACHINE`` and ``CPUCTL_KUBELET_VERSION`` override ``machine`` and ``kubeletVersion`` of a file,
-``$XDG_CONFIG_HOME/cpuctl/config.yaml`` (``~/.config`` where that is not set). Both are used where nothing
-else tells: never in place of an option, of a node's own release, or of what a command is asked about.
+``$XDG_CONFIG_HOME/cpuctl/config.yaml`` (``~/.config`` if that is not set). Both are used if nothing
+else is specified: never instead of an option, a node's own release, or the subject of a command.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _VARIABLES = {"machine": "CPUCTL_MACHINE", "kubeletVersion": "CPUCTL_KUBELET_VER
 
 
 class UserDefault(Record):
-    """A value that no option gave; ``where`` names the variable, or the file with its line."""
+    """A value that no option specified; ``where`` names the variable, or the file with its line."""
 
     value: str
     origin: Origin
@@ -36,9 +36,9 @@ _MACHINE: ContextVar[UserDefault | None] = ContextVar("machine", default=None)
 
 
 def user_default(name: str) -> UserDefault | None:
-    """Return the default of an option, by its member of the file; None if there is none.
+    """Return the default of an option, by its key in the file; None if there is none.
 
-    Raise InputError for a file that holds anything else, with its line.
+    Raise InputError for a file that contains anything else, with its line.
     """
     from_environment = {
         "machine": os.environ.get("CPUCTL_MACHINE", ""),
@@ -51,7 +51,7 @@ def user_default(name: str) -> UserDefault | None:
 
 
 def stand_in(default: UserDefault | None) -> None:
-    """Remember where the machine of this command line comes from: None for an option or no default."""
+    """Record where the machine of this command line comes from: None for an option or no default."""
     _MACHINE.set(default)
 
 
@@ -76,14 +76,14 @@ def version_default() -> UserDefault | None:
 
 
 def origin_text(name: str, origin: Origin) -> str:
-    """Name the origin of an input: the variable or the file, else the origin's own name."""
+    """Return the origin of an input for people: the variable or the file, else the origin's own name."""
     return _VARIABLES[name] if origin == "environment" else _file() if origin == "configFile" else origin
 
 
 def _file() -> str:
     home = os.environ.get("XDG_CONFIG_HOME", "")
-    # The standard has a relative path passed over.
-    # Where neither HOME nor the users' table tells a home, as in a bare container, ~ stays as it is.
+    # The standard requires that relative paths are ignored.
+    # If neither HOME nor the user database has a home, as in a bare container, ~ stays unchanged.
     directory = home if home.startswith("/") else os.path.expanduser("~/.config")  # noqa: PTH111
     return str(Path(directory) / "cpuctl" / "config.yaml")
 
@@ -94,16 +94,16 @@ def _configured() -> dict[str, Cursor]:
     if not name.startswith("/"):
         return {}
     try:
-        found = os.stat(name)  # noqa: PTH116  # Path takes longer, and nothing more is asked of it
+        found = os.stat(name)  # noqa: PTH116  # Path takes longer, and nothing more is needed
     except OSError:
-        # Where a home is closed, as root's is to somebody whom su let in, there is no file, either.
+        # A home that is not accessible, such as root's after su, counts as having no file.
         return {}
     return _members(name, (found.st_ino, found.st_mtime_ns, found.st_size))
 
 
 @lru_cache(maxsize=1)
 def _members(name: str, _as_it_is: tuple[int, ...]) -> dict[str, Cursor]:
-    """Read the file as it is now, once: a fleet asks for each of its nodes."""
+    """Parse the file once: a fleet needs it for each of its nodes."""
     from cpuctl.documents.cursor import Cursor
     from cpuctl.documents.files import read_input
     from cpuctl.documents.loading import load_documents

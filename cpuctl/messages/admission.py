@@ -1,4 +1,4 @@
-"""What a kubelet says of a pod that it rejects, and an API server of one that it does not store.
+"""What a kubelet reports about a pod that it rejects, and an API server about one that it rejects.
 
 Sources: ``pkg/kubelet/cm`` and ``pkg/kubelet/lifecycle`` of 1.27 to 1.36, and recorded answers of
 1.27 to 1.38.

@@ -1,8 +1,8 @@
-"""What kernel, runtime, systemd and libvirt say when CPUs of a control group or of a process are set.
+"""What kernel, runtime, systemd and libvirt report when CPUs of a control group or a process are set.
 
 Sources: the kernel's documents ``admin-guide/cgroup-v1/cpusets.rst`` and ``admin-guide/cgroup-v2.rst``, and
 ``kernel/cgroup/cpuset.c``; runc and crun put "write PATH: REASON" in front of the kernel's reason. libvirt
-asks by ``sched_setaffinity(2)``; its text is quoted in kubevirt/kubevirt#1622.
+uses ``sched_setaffinity(2)``; its text is quoted in kubevirt/kubevirt#1622.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Logs of kubelets, line by line: klog's text and JSON, bare or from ``journalctl``, as text or ``-o json``.
 
 klog's text is ``Lmmdd hh:mm:ss.uuuuuu pid file:line] "message" key="value"`` and has no year; its JSON has
-``ts`` in milliseconds. What is in neither form (other programs, plain prints) is passed over.
+``ts`` in milliseconds. Lines in neither form (other programs, plain prints) are skipped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from cpuctl.records import Record, replace
 
 MOST_CHARACTERS = 1 << 18
-"""As much of a line is read: one that lists all pods of a node may be long, and nothing is longer."""
+"""The part of a line that is read: one that lists all pods of a node may be long; nothing is longer."""
 _HEADER = re.compile(
     r"(?:^|\s)[IWEF](?P<month>\d\d)(?P<day>\d\d) (?P<clock>\d\d:\d\d:\d\d\.\d{6}) +"
     r"(?P<pid>\d+) [\w.-]+:\d+\] "
@@ -29,17 +29,17 @@ _PAIR = re.compile(
 )
 _OPENED = "=<"
 _NOMINAL_YEAR = 2000
-"""Stands for a year that nobody told: it has all days that a year may have."""
+"""Used if the year is unknown: a leap year, which has all days that a year can have."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DECEMBER = 12
 
 
 class LogLine(Record):
-    """A structured line: where it stands, when it was written, and what it says.
+    """A structured line: its position, its time and its content.
 
-    ``at`` are nanoseconds; without a year in the log they count from a year that stands for it. ``process``
-    is the kubelet's process where the log tells it. A pod is ``namespace/name`` in ``fields``, a list of pods
-    has a blank between them; other values that are no text are as JSON has them.
+    ``at`` are nanoseconds; without a year in the log they count from a substitute year. ``process``
+    is the kubelet's process if the log contains it. A pod is ``namespace/name`` in ``fields``, a list of pods
+    is separated by spaces; other values that are not text are as in JSON.
     """
 
     number: int
@@ -50,12 +50,12 @@ class LogLine(Record):
 
 
 def is_log(text: str) -> bool:
-    """Determine by its first lines whether a text is such a log: no YAML or JSON of ours looks like it."""
+    """Determine by its first lines whether a text is such a log: cpuctl's YAML and JSON look different."""
     return next(read_log(text[:MOST_CHARACTERS]), None) is not None
 
 
 def read_log(text: str) -> Iterator[LogLine]:
-    """Yield the structured lines of a log in their order; errors of several lines are one line."""
+    """Yield the structured lines of a log in their order; errors of several lines become one line."""
     years = _Years()
     opened: _TextLine | None = None
     for number, line in enumerate(text.split("\n"), 1):
@@ -91,14 +91,14 @@ class _TextLine(Record):
 
 
 class _Years:
-    """Tells the year of klog's headers: as the journal has it, or one that goes on after December."""
+    """Determines the year of klog's headers: from the journal, or by counting from December to January."""
 
     def __init__(self) -> None:
         self.year = _NOMINAL_YEAR
         self.month = 0
 
     def time(self, line: str, header: re.Match[str]) -> int | None:
-        """Return when a line was written, None for a day that there is not."""
+        """Return when a line was written, None for a day that does not exist."""
         month = int(header["month"])
         if year := _ISO_YEAR.match(line):
             self.year = int(year[1])
@@ -129,7 +129,7 @@ def _line(number: int, line: str, years: _Years) -> LogLine | _TextLine | None:
 
 
 def _from_bytes(printed: list[Any]) -> str:
-    """Read what the journal writes as numbers, as it is no UTF-8 or has control characters."""
+    """Decode what the journal writes as numbers because it is not UTF-8 or has control characters."""
     small = all(isinstance(each, int) and 0 <= each < 256 for each in printed)  # a byte
     return bytes(printed).decode("utf-8", "replace") if small else ""
 
@@ -143,7 +143,7 @@ def _text_line(number: int, line: str, years: _Years) -> _TextLine | None:
 
 
 def _structured(number: int, found: dict[str, Any], at: int | None, process: str) -> LogLine | None:
-    """Read klog's JSON; the journal's clock counts where there is one."""
+    """Read klog's JSON; the journal's time takes precedence."""
     milli, said = found.get("ts"), found.get("msg")
     if not isinstance(said, str) or isinstance(milli, bool) or not isinstance(milli, int | float):
         return None
@@ -180,15 +180,15 @@ def _value(found: re.Match[str]) -> str:
 
 
 def unquoted(quoted: str) -> str:
-    """Return what a text in Go's quotes says."""
+    """Return the content of a text in Go's quotes."""
     try:
         return str(json.loads(quoted))
-    except ValueError:  # Go has escapes that JSON has not
+    except ValueError:  # Go has escapes that JSON does not have
         return quoted[1:-1].replace(r"\"", '"').replace(r"\\", "\\")
 
 
 def json_object(line: str) -> dict[str, Any] | None:
-    """Return the object that a line is, None for all else: what is cut off is a line like any other."""
+    """Return the object in a line, None for all other lines, including truncated ones."""
     if not line.lstrip().startswith("{"):
         return None
     try:

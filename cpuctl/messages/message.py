@@ -1,4 +1,4 @@
-"""One message that people paste: its texts, the releases that print them, and what it means."""
+"""One message that users paste: its texts, the releases that print them, and what it means."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _KINDS = {
     "setting": r"(?<![\w.\[\]/*-])(?!spec|metadata)[A-Za-z][\w.\[\]/*-]*+",
     "rest": r".*",
 }
-"""What may stand for a placeholder ``{name:kind}``; what a text begins with is looked for once a word."""
+"""The values of a placeholder ``{name:kind}``; one that begins a text is searched for once per word."""
 PLACEHOLDER = re.compile(r"\{(?P<name>[a-zA-Z]+):(?P<kind>[a-z]+)\}")
 
 
 class Speaker(StrEnum):
-    """Who says it."""
+    """The component that prints a message."""
 
     CPU_MANAGER = "CPU Manager"
     MEMORY_MANAGER = "Memory Manager"
@@ -42,7 +42,7 @@ class Speaker(StrEnum):
 
 
 class Text(NamedTuple):
-    """What is printed, ``{name:kind}`` standing for what differs, by kubelets 1.*since* to 1.*until*."""
+    """A printed text, with ``{name:kind}`` for the variable parts, by kubelets 1.*since* to 1.*until*."""
 
     template: str
     since: int = OLDEST
@@ -50,7 +50,7 @@ class Text(NamedTuple):
 
     @property
     def literal(self) -> str:
-        """The longest part that is always the same: a line without it needs no second look."""
+        """The longest constant part: a line without it cannot match."""
         return max(PLACEHOLDER.split(self.template)[::3], key=len)
 
     def pattern(self) -> str:
@@ -82,7 +82,7 @@ class Text(NamedTuple):
 class Message:
     """A message: ``meaning`` in plain words, ``fix`` what to do about it, ``commands`` what to look at next.
 
-    ``general`` ones say less than what stands in them: they count only where no other message is found.
+    ``general`` ones say less than the text that they contain: they apply only if no other message is found.
     """
 
     code: str
@@ -95,5 +95,5 @@ class Message:
 
     @cached_property
     def patterns(self) -> tuple[tuple[Text, str, re.Pattern[str]], ...]:
-        """Every text with its literal part and what finds it."""
+        """Every text with its constant part and its regular expression."""
         return tuple((text, text.literal, re.compile(text.pattern())) for text in self.texts)

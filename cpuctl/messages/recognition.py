@@ -1,4 +1,4 @@
-"""Finding messages in what people paste: a line, a log, an event, a status."""
+"""Recognition of messages in what users paste: a line, a log, an event, a status."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from cpuctl.messages.state_files import STATE_FILES
 MESSAGES: tuple[Message, ...] = (
     *ADMISSION, *STARTING, *STATE_FILES, *RESIZING, *CGROUP_WRITES, *OBJECTS, *SCHEDULING,
 )  # fmt: skip
-"""All that are known; of two that begin at the same place the one that says more counts."""
+"""All known messages; of two that begin at the same place the more specific one is used."""
 
 MOST_CHARACTERS = 16_384
-"""As much of a line is looked at: a message is never as long, and a log line may be."""
+"""The part of a line that is searched: messages are shorter, but a log line may be longer."""
 _POD = re.compile(r'\bpod="(?P<pod>[a-z0-9.-]+/[a-z0-9.-]+)"|\bpods "(?P<refused>[a-z0-9.-]+)"')
 _CONTAINER = re.compile(r'\bcontainerName="(?P<name>[a-z0-9-]+)"')
 
 
 class Recognized(NamedTuple):
-    """A message that was found: ``values`` are what stands for its placeholders, ``found`` is its text.
+    """A message that was found: ``values`` are those of its placeholders, ``found`` is its text.
 
     ``pod`` is ``namespace/name`` or a name, empty if the line names none, as is ``container``.
     """
@@ -47,7 +47,7 @@ class _Match(NamedTuple):
 
 
 def recognize(line: str) -> list[Recognized]:
-    """Find the messages of a line in their order; of those within each other the most specific ones."""
+    """Find the messages of a line in their order; of nested ones the most specific ones."""
     said, pod, container = _said(line[:MOST_CHARACTERS])
     specific = _apart(_matches(said, general=False))
     kept = specific or _apart(_matches(said, general=True))
@@ -73,7 +73,7 @@ def _matches(said: str, *, general: bool) -> Iterator[_Match]:
 
 
 def _apart(matches: Iterator[_Match]) -> list[_Match]:
-    """Keep, from the left, the longest of what overlaps; a message that is told twice counts once."""
+    """Keep, from the left, the longest of overlapping messages, each once."""
     kept: list[_Match] = []
     codes = set()
     end = 0
@@ -86,7 +86,7 @@ def _apart(matches: Iterator[_Match]) -> list[_Match]:
 
 
 def _said(line: str) -> tuple[str, str, str]:
-    """Return what a line says, and the pod and container it names: logs quote errors within their text."""
+    """Return the text of a line, and the pod and container it names: logs quote errors within their text."""
     fields = _json_fields(line)
     if fields:
         texts = [fields.get(name, "") for name in ("msg", "message", "MESSAGE", "reason", "err", "error")]
@@ -100,7 +100,7 @@ def _said(line: str) -> tuple[str, str, str]:
 
 
 def _json_fields(line: str) -> dict[str, str]:
-    """Read the texts of a line of JSON, as structured logs, journalctl -o json and events have it."""
+    """Read the texts of a line of JSON, as in structured logs, journalctl -o json and events."""
     found = json_object(line)
     if found is None:
         return {}

@@ -1,4 +1,4 @@
-"""What is said of a resize of a running pod.
+"""What components report about a resize of a running pod.
 
 Sources: ``pkg/kubelet/allocation`` of 1.33 to 1.36, ``pkg/kubelet/kubelet.go`` of 1.27 to 1.32, and the
 reference implementation of KEP-5554.

@@ -1,4 +1,4 @@
-"""What a scheduler says of a pod that stays Pending: in events (FailedScheduling) and the pod's conditions.
+"""What a scheduler reports about a Pending pod: in events (FailedScheduling) and the pod's conditions.
 
 Sources: ``pkg/scheduler/framework/plugins/noderesources`` and ``dynamicresources`` of Kubernetes, and
 ``pkg/noderesourcetopology`` of kubernetes-sigs/scheduler-plugins.

@@ -1,4 +1,4 @@
-"""What a kubelet says when it does not start for its settings.
+"""What a kubelet reports if it does not start because of its settings.
 
 Sources: ``cmd/kubelet/app``, ``pkg/kubelet/cm`` and ``pkg/kubelet/apis/config/validation`` of 1.27 to 1.36,
 and recorded answers of 1.27 to 1.38.

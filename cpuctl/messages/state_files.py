@@ -1,4 +1,4 @@
-"""What a kubelet says about the files that it keeps its allocations in.
+"""What a kubelet reports about the files in which it keeps its allocations.
 
 Sources: ``pkg/kubelet/cm/cpumanager``, ``memorymanager`` and ``checkpointmanager`` of 1.27 to 1.36.
 """

@@ -1,1 +1,1 @@
-"""Policies for CPU allocation as plugins: how they are asked, and some to try. No kubelet has them."""
+"""CPU allocation policies as plugins: how cpuctl runs them, and some examples. No kubelet has them."""

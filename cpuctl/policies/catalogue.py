@@ -1,7 +1,7 @@
-"""The policies there are: those that come with cpuctl, those that other packages install, those in a file.
+"""The known policies: those of cpuctl, those that other packages install, those in a file.
 
-A policy is named ``NAME[,OPTION=VALUE]...``, one in a file ``FILE.py:CLASS[,OPTION=VALUE]...``. Other
-packages name theirs as entry points in the group ``cpuctl.policies``. Nothing of a policy runs here: it is
+A policy is written ``NAME[,OPTION=VALUE]...``, one in a file ``FILE.py:CLASS[,OPTION=VALUE]...``. Other
+packages declare entry points in the group ``cpuctl.policies``. No code of a policy runs here: it is
 imported in the process that answers for it.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 GROUP = "cpuctl.policies"
 BUDGET = "budget"
-"""The option that every policy has: seconds for each question."""
+"""The option that every policy has: the time limit of each question in seconds."""
 
 Origin = Literal["shipped", "installed", "file", "program"]
 
@@ -43,9 +43,9 @@ _LOST = re.compile(r"[^,]*\.py(,.*)?", re.DOTALL)
 
 
 class Plugin(NamedTuple):
-    """A policy that was found: ``load`` imports its class, ``where`` is the file or the package it is from.
+    """A policy that was found: ``load`` imports its class, ``where`` is its file or package.
 
-    ``as_kubelet``: it stands for the kubelet, and may take by mistake what that takes by mistake.
+    ``as_kubelet``: it models the kubelet, and may assign CPUs that the kubelet assigns by mistake.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Plugin(NamedTuple):
 
 
 def find(text: str) -> Plugin:
-    """Find the policy that *text* names; raise UsageError where there is none, InputError for its file."""
+    """Find the policy that *text* names; raise UsageError if there is none, InputError for its file."""
     if found := _IN_FILE.fullmatch(text):
         plugin = _in_file(found["name"], Path(found["file"]), found["class"])
         return _with_options(plugin, found["options"] or "")
@@ -73,7 +73,7 @@ def find(text: str) -> Plugin:
 
 
 def known() -> tuple[Plugin, ...]:
-    """Return the policies that have names: those that come with cpuctl, then those of other packages."""
+    """Return the named policies: those of cpuctl, then those of other packages."""
     return (*(_shipped(name) for name in SHIPPED), *map(_installed, _entry_points()))
 
 

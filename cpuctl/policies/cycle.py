@@ -1,7 +1,7 @@
-"""How a policy is asked: one question, its steps in their order, one answer; and what it may answer.
+"""How cpuctl runs a policy: one question, its steps in order, one answer; and the valid answers.
 
-The loop: the CPUs that pass ``filter`` are left; each gets a score by ``pre_score``; ``select`` names sets of
-them; the set with the highest ``score`` wins, the first one named among equals. Whatever else a policy
+The loop: ``filter`` removes CPUs; ``pre_score`` scores each of the others; ``select`` names sets of
+them; the set with the highest ``score`` wins, the first one among equals. Anything else that a policy
 returns is a ``BadAnswerError``.
 """
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from cpuctl.policies.model import PodView, View
 
 MOST_SETS = 4096
-"""As many sets ``select`` may name."""
+"""The maximum number of sets that ``select`` may name."""
 
 Tell = Callable[[str], None]
 """Is called before every step."""
 
 
 class BadAnswerError(Exception):
-    """A step answers with what it may not: which, and what is wrong with it."""
+    """A step returns an invalid answer: which, and what is wrong with it."""
 
 
 class Scored(NamedTuple):
@@ -36,7 +36,7 @@ class Scored(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """What the steps came to: a score for every CPU that was left, the sets named, and the winner's place."""
+    """The result of the steps: a score for every remaining CPU, the sets named, and the winner's index."""
 
     scores: dict[int, float]
     sets: tuple[Scored, ...]
@@ -68,7 +68,7 @@ def kept(policy: Policy, pod: PodView, view: View, tell: Tell) -> int:
 def selection(policy: Policy, view: View, tell: Tell, *, as_kubelet: bool) -> Selection:
     """Run the steps from ``pre_score`` to ``score``; raise Refusal or Failure as they do.
 
-    A policy that stands *as* the *kubelet* may take what a kubelet takes by mistake.
+    A policy that models the kubelet (*as_kubelet*) may assign CPUs that a kubelet assigns by mistake.
     """
     tell("pre_score")
     scores = _scores(policy, view)

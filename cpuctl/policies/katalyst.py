@@ -14,7 +14,7 @@ from cpuctl.policies.model import Policy, Refusal, View
 
 STRATEGIES = ("packing", "spreading", "dynamic-packing", "balance")
 _PACKS = 1_000_000
-"""More CPUs than there are: what is packed comes before what is spread."""
+"""More CPUs than exist: packing sorts before spreading."""
 
 
 class Katalyst(Policy):
@@ -49,7 +49,7 @@ class Katalyst(Policy):
             yield self._by_topology(view, inside)
 
     def score(self, cpus: CPUSet, view: View) -> float:
-        """Score what is left on the NUMA nodes."""
+        """Score the CPUs that remain on the NUMA nodes."""
         nodes = {view.topology.cpus[cpu].numa_node for cpu in cpus}
         usage = [view.usage[node]["cpu"] for node in nodes]
         allocatable = sum(each.allocatable for each in usage)
@@ -63,7 +63,7 @@ class Katalyst(Policy):
                 return left
 
     def _by_topology(self, view: View, free: CPUSet) -> CPUSet:
-        """Take whole free sockets, perhaps L3 caches, whole cores, then single CPUs."""
+        """Take whole free sockets, L3 caches if set, whole cores, then single CPUs."""
         topology, taken = view.topology, CPUSet()
         for socket in topology.sockets.values():
             if socket <= free and len(socket) <= view.need - len(taken):
@@ -74,7 +74,7 @@ class Katalyst(Policy):
 
 
 def _caches(view: View, free: CPUSet, need: int) -> CPUSet:
-    """Take from the smallest L3 cache that has enough; else from the largest, and go on with the others."""
+    """Take from the smallest L3 cache that has enough; else from the largest, then from the others."""
     offers = sorted((cache & free for cache in view.topology.uncore_caches.values()), key=len)
     enough = [cpus for cpus in offers if len(cpus) >= need]
     if enough:

@@ -101,7 +101,7 @@ class Koordinator(Policy):
         return len(cpus) if self.options["numa"] == "most-allocated" else -len(cpus)
 
     def _taken_by_others(self, view: View) -> CPUSet:
-        """Return the CPUs of cores, or of NUMA nodes, where others have some."""
+        """Return the CPUs of cores, or of NUMA nodes, on which others have CPUs."""
         levels = {"none": {}, "core": view.topology.cores, "numa-node": view.topology.numa_nodes}
         held = CPUSet.of(cpu for each in view.holders for cpu in each.cpus)
         near = (cpus for cpus in levels[self.options["exclusive"]].values() if cpus & held)
@@ -113,7 +113,7 @@ class Koordinator(Policy):
         return [cpu for core in sorted(cores, key=lambda cpus: -len(cpus)) for cpu in core]
 
     def _leftovers(self, topology: Topology, free: CPUSet, taken: CPUSet, need: int) -> CPUSet:
-        """Take single CPUs: near what is taken, then by the order of sockets and nodes, in broken cores."""
+        """Take single CPUs: near those taken, then by the order of sockets and nodes, in partly used cores."""
 
         def rank(cpu: int) -> tuple[bool, int, int, int, int]:
             at = topology.cpus[cpu]
@@ -126,7 +126,7 @@ class Koordinator(Policy):
 
 
 def _rounds(cpus: Iterable[int], view: View) -> list[int]:
-    """Put CPUs into rounds: the first of every core, then the second."""
+    """Group CPUs into rounds: the first of every core, then the second."""
     seen: dict[int, int] = {}
     placed: list[tuple[int, int, int]] = []
     for cpu in cpus:

@@ -1,8 +1,8 @@
 """What a policy is, and what it sees: immutable values.
 
 Rule: the plugin model for the CPU Manager (per pod, after binding: sort, filter, make room, score CPUs,
-select sets, score sets, allocate), which upstream never built. Signatures, and how scores are added up, are
-cpuctl's own; ``docs/policies.md`` tells them.
+select sets, score sets, allocate), which upstream never built. Signatures, and how scores are combined, are
+cpuctl's own; ``docs/policies.md`` describes them.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 from cpuctl.cpuset import CPUSet
 
 Alignment = Literal["hint", "equal", "cpu"]
-"""Which NUMA nodes a policy may choose from, where the Topology Manager aligns: see ``Policy.alignment``."""
+"""The NUMA nodes a policy may choose from if the Topology Manager aligns: see ``Policy.alignment``."""
 
 Step = Literal["sort", "filter", "post_filter", "pre_score", "select", "score", "allocate", "deallocate"]
 STEPS: tuple[Step, ...] = get_args(Step)
-"""The steps of a policy, in the order in which they are asked."""
+"""The steps of a policy, in the order in which they run."""
 
 
 class Refusal(Exception):  # noqa: N818  # it is an answer
-    """A policy's no: the container cannot have CPUs, and why."""
+    """A policy's rejection: the container cannot have CPUs, and why."""
 
 
 class Failure(Exception):  # noqa: N818  # it is an answer, too
-    """What a policy that stands for the kubelet says where the kubelet would ``crash`` or loop for ever."""
+    """The kubelet's error if a policy that models the kubelet would ``crash`` or loop forever as it does."""
 
     def __init__(self, why: str, *, crash: bool = False, where: str = "") -> None:
         super().__init__(why)
@@ -37,7 +37,7 @@ class Failure(Exception):  # noqa: N818  # it is an answer, too
 
 
 class CPU(NamedTuple):
-    """A CPU and where it sits, as the kubelet numbers it: a core is known by its lowest CPU.
+    """A CPU and its position, as the kubelet numbers it: a core is identified by its lowest CPU.
 
     ``kind`` is ``performance`` or ``efficiency`` where the machine has cores of both kinds, else empty.
     """
@@ -51,7 +51,7 @@ class CPU(NamedTuple):
 
 
 class Elements(NamedTuple):
-    """What a topology is made of, as masks of CPUs by id, and the totals that a kubelet counts by."""
+    """The elements of a topology, as masks of CPUs by id, and the totals that a kubelet counts."""
 
     numa_nodes: Mapping[int, int]
     sockets: Mapping[int, int]
@@ -66,26 +66,26 @@ class Elements(NamedTuple):
 
 
 class Topology:
-    """Where every CPU sits; sets of CPUs by the id of the element, in the order of ids.
+    """The position of every CPU; sets of CPUs by the id of the element, in the order of ids.
 
     The averages are the kubelet's own, rounded down, wrong on machines with cores of different sizes.
-    ``distances`` are those of NUMA nodes, where they are known.
+    ``distances`` are those of NUMA nodes, if they are known.
     """
 
     def __init__(self, elements: Elements) -> None:
         self.__elements = elements
         self.numa_nodes = _sets(elements.numa_nodes)
-        """The CPUs of each NUMA node that has some."""
+        """The CPUs of each NUMA node that has any."""
         self.sockets = _sets(elements.sockets)
         """The CPUs of each socket."""
         self.cores = _sets(elements.cores)
         """The CPUs of each core."""
         self.uncore_caches = _sets(elements.uncore_caches)
-        """The CPUs of each uncore cache (L3); of each socket, where nothing is known of caches."""
+        """The CPUs of each uncore cache (L3), or of each socket if the caches are unknown."""
 
     @cached_property
     def cpus(self) -> Mapping[int, CPU]:
-        """Every CPU by its number."""
+        """Every CPU by its id."""
         labels: dict[int, list[int]] = {}
         for sets in (self.cores, self.numa_nodes, self.sockets, self.uncore_caches):
             for element, cpus in sets.items():
@@ -103,7 +103,7 @@ class Topology:
 
     @property
     def distances(self) -> Mapping[int, tuple[int, ...]]:
-        """The distances of a NUMA node from each, in the order of their ids."""
+        """Return the distances of a NUMA node from each node, in the order of their ids."""
         return MappingProxyType(dict(self.__elements.distances))
 
     @property
@@ -123,7 +123,7 @@ class Topology:
 
     @property
     def numa_first(self) -> bool:
-        """Whether the kubelet takes NUMA nodes for larger than sockets: there are not more of them."""
+        """Whether the kubelet treats NUMA nodes as larger than sockets: there are not more of them."""
         return self.__elements.num_sockets >= len(self.__elements.numa_nodes)
 
 
@@ -136,7 +136,7 @@ def _average(total: int, number: int) -> int:
 
 
 class ContainerView(NamedTuple):
-    """A container, its ``kind`` (app, init, sidecar), and the exclusive CPUs that it is due, 0 for none."""
+    """A container, its ``kind`` (app, init, sidecar), and the number of its exclusive CPUs, or 0."""
 
     name: str
     kind: str
@@ -160,7 +160,7 @@ class PodView(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """Exclusive CPUs, and whose they are; ``container`` is empty for those of a pod as a whole."""
+    """Exclusive CPUs and their owner; ``container`` is empty for those of a pod as a whole."""
 
     uid: str
     container: str
@@ -168,14 +168,14 @@ class Holder(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """How much of a resource is given away on a NUMA node, of how much: CPUs, bytes or devices."""
+    """How much of a resource is allocated on a NUMA node, and the total: CPUs, bytes or devices."""
 
     assigned: int
     allocatable: int
 
 
 class View(NamedTuple):
-    """What a policy may know when it is asked: nothing in it can be changed.
+    """What a policy can see; nothing in it can be changed.
 
     ``need`` CPUs are wanted of those in ``free``, for ``container`` (None for the pod as a whole, and where
     no container is asked for). ``shared`` is the whole shared pool, ``reserved`` never becomes exclusive.

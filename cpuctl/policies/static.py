@@ -30,7 +30,7 @@ _TOO_FEW = "failed to allocate cpus"
 
 
 class Rules(NamedTuple):
-    """How CPUs are picked: the options of the policy, and what the kubelet's release does otherwise.
+    """How CPUs are picked: the options of the policy, and the differences of the kubelet's release.
 
     ``group`` is how many CPUs go together when they are distributed.
     """
@@ -48,7 +48,7 @@ class Static(Policy):
     source = "kubelet pkg/kubelet/cm/cpumanager/cpu_assignment.go (v1.36)"
 
     def rules(self, view: View) -> Rules:
-        """Read the options that the kubelet is told."""
+        """Read the options of the kubelet."""
         on = {name for name, value in view.settings.items() if value == "true"}
         return Rules(
             distribute="distribute-cpus-across-numa" in on,
@@ -59,9 +59,9 @@ class Static(Policy):
         )
 
     def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
-        """Name one set: whole elements first, or equal shares of as few NUMA nodes as can give them.
+        """Name one set: whole elements first, or equal shares of as few NUMA nodes as possible.
 
-        Raise Refusal or Failure with the kubelet's words where it has no CPUs, or does not come back.
+        Raise Refusal or Failure with the kubelet's words if it has no CPUs, or does not return.
         """
         rules, free = self.rules(view), CPUSet.of(scores) & CPUSet.of(view.topology.cpus)
         if not rules.distribute:
@@ -76,7 +76,7 @@ class Static(Policy):
 
 
 class Order(NamedTuple):
-    """The orders of one moment, by the CPUs that are free then."""
+    """The sort orders at one moment, by the CPUs that are free."""
 
     topology: Topology
     free: CPUSet
@@ -88,7 +88,7 @@ class Order(NamedTuple):
         return sorted(met, key=lambda element: (len(elements[element] & self.free), element))
 
     def within(self, elements: Mapping[int, CPUSet], parents: list[CPUSet]) -> list[int]:
-        """List elements parent by parent; one that reaches across parents stands there more than once."""
+        """List elements parent by parent; one that spans parents is listed more than once."""
         return [element for parent in parents for element in self.by_free(elements, parent)]
 
     @property
@@ -126,7 +126,7 @@ class Order(NamedTuple):
 
 
 class Basket:
-    """What is taken so far, and how many CPUs are wanted still: counted as the kubelet counts them."""
+    """The CPUs taken so far, and how many are still needed: counted as the kubelet counts them."""
 
     def __init__(self, topology: Topology, free: CPUSet, need: int) -> None:
         self.topology = topology
@@ -136,7 +136,7 @@ class Basket:
 
     @property
     def order(self) -> Order:
-        """The orders of this moment."""
+        """The sort orders at this moment."""
         return Order(self.topology, self.free)
 
     def take(self, cpus: CPUSet) -> None:
@@ -146,7 +146,7 @@ class Basket:
         self.need -= len(cpus)
 
     def take_whole(self, elements: Mapping[int, CPUSet], order: list[int], full: int | None = None) -> None:
-        """Take elements that are free, each if it is not too large: of *full* CPUs, or all of their own."""
+        """Take free elements, each if it is not too large: of *full* CPUs, or all of their own."""
         free = self.free
         for element in order:
             cpus = elements[element]
@@ -157,7 +157,7 @@ class Basket:
     def take_caches(self, release: PickerRules) -> None:
         """Take whole uncore caches, then what is missing from whole cores of one.
 
-        Raise Failure where a kubelet divides by no CPUs per core.
+        Raise Failure if a kubelet would divide by zero CPUs per core.
         """
         caches, per_core = self.topology.uncore_caches, self.topology.cpus_per_core
         for cache in self.order.uncore_caches:
@@ -182,7 +182,7 @@ class Basket:
                 self.take(part)
 
     def take_singles(self, cpus: list[int]) -> None:
-        """Take CPU after CPU, as long as some are wanted."""
+        """Take one CPU after another, as long as some are needed."""
         for cpu in cpus:
             if self.need <= 0:
                 return
@@ -206,7 +206,7 @@ class Basket:
 def packed(topology: Topology, free: CPUSet, count: int, rules: Rules) -> CPUSet:
     """Take whole NUMA nodes and sockets (the larger first), perhaps caches, whole cores, then single CPUs.
 
-    Raise Refusal where these are not enough: a CPU may have been counted more than once.
+    Raise Refusal if these are not enough: a CPU may have been counted more than once.
     """
     basket = Basket(topology, free, count)
 
@@ -232,7 +232,7 @@ def packed(topology: Topology, free: CPUSet, count: int, rules: Rules) -> CPUSet
 
 
 def _split(view: View, free: CPUSet, rules: Rules) -> tuple[Split, list[int]] | None:
-    """Find how many CPUs each NUMA node gives, with the nodes in order; None where no number of nodes can."""
+    """Find how many CPUs each NUMA node gives, with the nodes in order; None if no number of nodes can."""
     topology, order = view.topology, Order(view.topology, free).numa_nodes
     inside = [topology.numa_nodes[node] for node in order]
     sockets = [
@@ -262,7 +262,7 @@ def _split(view: View, free: CPUSet, rules: Rules) -> tuple[Split, list[int]] | 
 
 
 def _dealt(view: View, free: CPUSet, rules: Rules, split: Split, order: list[int]) -> CPUSet:
-    """Take the share of every node, then the remainder group by group."""
+    """Take the share of every node, then distribute the remainder group by group."""
     topology, basket = view.topology, Basket(view.topology, free, view.need)
 
     def take_from(node: int, count: int) -> None:
@@ -270,7 +270,7 @@ def _dealt(view: View, free: CPUSet, rules: Rules, split: Split, order: list[int
         if 0 < count <= len(inside):
             try:
                 basket.take(packed(topology, inside, count, rules._replace(uncore=False)))
-            except Refusal:  # the kubelet looks at the sum in the end
+            except Refusal:  # the kubelet checks the sum at the end
                 return
 
     for position in split.positions:

@@ -1,7 +1,7 @@
-"""A policy in the place of the kubelet's own: what it is asked on a node, and what is made of its answers.
+"""A policy instead of the kubelet's own: the questions on a node, and the use of the answers.
 
-The policy chooses where the CPU Manager's static policy would: which free CPUs a pod may have, on which of
-several NUMA nodes that are as good, and which CPUs a container gets. Everything else is the kubelet's: who is
+The policy makes the choices of the CPU Manager's static policy: which free CPUs a pod may have, on which of
+several equally good NUMA nodes, and which CPUs a container gets. Everything else is the kubelet's: who is
 due exclusive CPUs, ``full-pcpus-only``, memory and devices, whether a pod fits. A policy that fails is a
 PolicyError, and the node is as it was before the pod came.
 """
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 MOST_NODE_SETS = 256
-"""So many sets of NUMA nodes that are as good are tried with a policy."""
+"""The maximum number of equally good sets of NUMA nodes that are tried with a policy."""
 _CRASH_AT = "CPU Manager, with this policy"
 
 
 class Description(NamedTuple):
-    """What a policy says of itself; ``steps`` are those that it has of its own."""
+    """A policy's description of itself; ``steps`` are those that it overrides."""
 
     doc: str
     source: str
@@ -68,7 +68,7 @@ class Description(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What a policy may know of the node that does not change: its topology and its kubelet's options."""
+    """What a policy can see of a node that does not change: its topology and its kubelet's options."""
 
     elements: Elements
     settings: tuple[tuple[str, str], ...] = ()
@@ -100,7 +100,7 @@ def elements_of(topology: CPUTopology) -> Elements:
 
 
 def describe(worker: Worker) -> Description:
-    """Ask a policy for what it is; raise PolicyError where it cannot be loaded."""
+    """Load a policy's description; raise PolicyError if it cannot be loaded."""
     answer = worker.ask(Question("describe"))
     texts = [answer.get(name) for name in ("doc", "source", "alignment")]
     steps, options = answer.get("steps"), answer.get("options")
@@ -117,7 +117,7 @@ def describe(worker: Worker) -> Description:
 
 
 class SubstitutePolicy:
-    """A policy that chooses in the kubelet's place on one node and on copies of it."""
+    """A policy that replaces the kubelet's on one node and on copies of it."""
 
     def __init__(
         self, worker: Worker, described: Description, setting: Setting, *, as_kubelet: bool = False
@@ -129,17 +129,17 @@ class SubstitutePolicy:
         self._node: Node | None = None
 
     def attach(self, node: Node) -> None:
-        """Take the place of the kubelet's policy on a node; nothing where that is ``none``."""
+        """Replace the kubelet's policy on a node; no effect if that is ``none``."""
         if node.cpu.policy is not None:
             node.what_if = self
             node.cpu.policy = replace(node.cpu.policy, chooser=self)
 
     def attend(self, node: Node) -> None:
-        """Look at this node from now on."""
+        """Use this node from now on."""
         self._node = node
 
     def order(self, node: Node, pods: Sequence[StoredPod]) -> list[StoredPod]:
-        """Put pods that come into the policy's order; raise PolicyError where it has lost some."""
+        """Sort new pods in the policy's order; raise PolicyError if it has lost some."""
         if not self._has("sort") or node.policy is None:
             return list(pods)
         self.attend(node)
@@ -153,7 +153,7 @@ class SubstitutePolicy:
     def admit(self, node: Node, pod: StoredPod) -> Admission:
         """Decide on a pod, and make room for it once if the policy wants to.
 
-        Raise PolicyError for what the policy does wrong: the node is as before then.
+        Raise PolicyError for an error of the policy: the node is unchanged then.
         """
         before = node.copy()
         try:
@@ -166,7 +166,7 @@ class SubstitutePolicy:
         return admission
 
     def _with_room(self, before: Node, node: Node, pod: StoredPod) -> Admission | None:
-        """Evict what the policy names and try again; None where that does not help."""
+        """Evict the pods that the policy names and try again; None if that does not help."""
         assert before.policy is not None
         trial = before.copy()
         trial.clean_up()
@@ -192,7 +192,7 @@ class SubstitutePolicy:
         return replace(second, evicted=names)
 
     def align(self, node: Node, candidate: Candidate, hint_round: HintRound) -> Hint:
-        """Choose among the sets of NUMA nodes that the policy may choose from: that of the best CPUs."""
+        """Choose among the sets of NUMA nodes that the policy may choose from: the set with the best CPUs."""
         merged, policy = hint_round.merged, node.policy
         assert isinstance(merged, Merged)
         if self.described.alignment == "hint" or policy is None:
@@ -230,7 +230,7 @@ class SubstitutePolicy:
         return self._kept(policy, state, pod, state.default & ~policy.reserved)
 
     def choose(self, policy: StaticPolicy, state: CPUManagerState, request: CPURequest) -> PickResult:
-        """Choose near the NUMA nodes that are aimed at, and what is missing there from the rest."""
+        """Choose near the target NUMA nodes, and take missing CPUs from the rest."""
         offered = self._kept(policy, state, request.pod, request.offered)
         removed = request.offered & ~offered
         number, near, first = request.number, offered, request.number
@@ -348,7 +348,7 @@ class SubstitutePolicy:
 
 
 def no_say_in_resizes() -> UsageError:
-    """Return the error for a resize that exclusive CPUs would follow: the steps have nothing of that."""
+    """Return the error for a resize with exclusive CPUs: the steps do not support resizes."""
     return UsageError(
         "policies cannot decide on resizes, which would change exclusive CPUs (KEP-5554)",
         where=option_names.POLICY,
@@ -357,7 +357,7 @@ def no_say_in_resizes() -> UsageError:
 
 
 def _nonsense(worker: Worker) -> NoReturn:
-    """Stop a policy whose process says what its own checks should not have let through."""
+    """Reject an answer of a policy's process that its own checks should have rejected."""
     worker.stop()
     raise PolicyError(f"policy {worker.name}: returned an invalid answer")
 
@@ -383,7 +383,7 @@ def _holders(state: CPUManagerState) -> Iterator[tuple[str, str, int]]:
 def _usage(
     policy: StaticPolicy, state: CPUManagerState, node: Node | None
 ) -> Iterator[tuple[int, str, int, int]]:
-    """Yield what is given away on each NUMA node, of how much: exclusive CPUs, bytes, devices."""
+    """Yield what is allocated on each NUMA node, and the total: exclusive CPUs, bytes, devices."""
     for number, mask in policy.topology.numa_nodes.items():
         inside = mask & policy.allocatable
         yield number, "cpu", (inside & ~state.default).bit_count(), inside.bit_count()

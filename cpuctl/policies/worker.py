@@ -1,8 +1,8 @@
 """A separate process for a policy: whatever it does there ends in an answer, or in an error that names it.
 
-It is forked, so that it has what the caller has, and may do with it what it likes: nothing of that comes back
-but one JSON text an answer, which is checked again. It gets a budget of time for each question, and of
-memory in all; what it prints goes to standard error.
+It is forked, so that it has a copy of the caller's memory and may change it: nothing comes back
+but one JSON text per answer, which is checked again. It has a time limit for each question, and a memory
+limit; what it prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 BUDGET = 10.0
 """Seconds that a policy may take for one question by default."""
 MEMORY = 1 << 30
-"""Bytes of address space that a policy's process may have beyond what it begins with.
+"""Bytes of address space that a policy's process may have in addition to its initial size.
 
-On Python 3.13.0 endless recursion takes all memory that there is: this is what ends it.
+On Python 3.13.0 endless recursion takes all available memory: this limit ends it.
 """
 _LONGEST = 64 << 20
-"""Bytes of an answer: 4096 sets of CPUs, and a score for every CPU of the largest machine, are less."""
+"""The maximum bytes of an answer: 4096 sets of CPUs, and a score for every CPU, are less."""
 _STEP_BYTES = 32
 _HEAD = struct.Struct("!Q")
 
 _MOMENT = 0.5
-"""Seconds in which a process that has closed its end is gone, too."""
+"""Seconds within which a process that has closed its pipe must exit."""
 
 
 class _Process(NamedTuple):
-    """A running worker: whose child it is, its number, and the two ends of pipes that are ours."""
+    """A running worker: its parent, its process id, and the parent's ends of the two pipes."""
 
     owner: int
     pid: int
@@ -55,7 +55,7 @@ class _Process(NamedTuple):
 class Worker:
     """A policy in its own process, which is started with the first question, and again after an error.
 
-    *load* is called there, and returns what answers questions.
+    *load* is called there, and returns the function that answers questions.
     """
 
     def __init__(self, name: str, load: Callable[[], Callable[..., Answer]], budget: float = BUDGET) -> None:
@@ -69,9 +69,9 @@ class Worker:
         self._ended: weakref.finalize[[_Process], Worker] | None = None
 
     def ask(self, question: Question) -> Answer:
-        """Ask, and return what is answered.
+        """Ask a question and return the answer.
 
-        Raise PolicyError for an exception, for no answer in time, and for a process that ends, UsageError for
+        Raise PolicyError for an exception, a timeout, and a process that ends, UsageError for
         an option that the policy does not take.
         """
         process = self._running()
@@ -98,7 +98,7 @@ class Worker:
         return answer
 
     def stop(self) -> int | None:
-        """End the process; return how it had ended by itself, None where it had not."""
+        """End the process; return how it had ended before, None if it was still running."""
         process, self._process = self._process, None
         if self._ended is not None:
             self._ended.detach()
@@ -123,7 +123,7 @@ class Worker:
         sys.stderr.flush()
         owner = os.getpid()
         with warnings.catch_warnings():
-            # Of other threads' locks the child takes none; where it does all the same, its budget ends it.
+            # The child takes no locks of other threads; if it does, its time limit ends it.
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
@@ -146,7 +146,7 @@ class Worker:
         serve: Callable[..., Answer] | None = None
         try:
             serve = self._load()
-        except BaseException as error:  # noqa: BLE001  # whatever a policy raises is an answer
+        except BaseException as error:  # noqa: BLE001  # everything that a policy raises is an answer
             failure = _failure(error, "loading it")
         _leave_to(own)
         while True:
@@ -163,7 +163,7 @@ class Worker:
     def _answer(self, serve: Callable[..., Answer] | None, text: bytes) -> Answer:
         assert serve is not None
         try:
-            return serve(pickle.loads(text), self._note_step)  # noqa: S301  # the question is our own
+            return serve(pickle.loads(text), self._note_step)  # noqa: S301  # the question comes from cpuctl itself
         except BaseException as error:  # noqa: BLE001
             return _failure(error, self._current_step())
 
@@ -175,13 +175,13 @@ class Worker:
 
 
 def _leave_to(own: int) -> None:
-    """End the processes that a policy has forked and let return: one of them answers."""
+    """End the processes that a policy has forked and let return: only one process answers."""
     if os.getpid() != own:
         os._exit(0)
 
 
 def _make_safe(budget: float) -> None:
-    """Leave the terminal's signals to the parent, bound memory, and end by ourselves if it is gone."""
+    """Leave the terminal's signals to the parent, limit memory, and exit if the parent is gone."""
     import resource
 
     os.setsid()
@@ -199,7 +199,7 @@ def _make_safe(budget: float) -> None:
 
 
 def _size() -> int:
-    """Return the bytes of address space of this process; 0 where the kernel does not tell."""
+    """Return the bytes of address space of this process; 0 if the kernel does not report it."""
     try:
         with open("/proc/self/statm", "rb") as file:  # noqa: PTH123  # no codec: those of the library may be shut
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -208,7 +208,7 @@ def _size() -> int:
 
 
 def _failure(error: BaseException, step: str) -> Answer:
-    """Describe what a policy raised: with its place, unless it is a bad answer, which is nobody's line."""
+    """Describe an exception of a policy: with its place, unless it is a bad answer, which has no line."""
     from cpuctl.policies.answering import OptionError
     from cpuctl.policies.cycle import BadAnswerError
 
@@ -236,7 +236,7 @@ def _place(error: BaseException) -> str:
 
 
 class _LateError(Exception):
-    """The time is over."""
+    """The time limit has passed."""
 
 
 def _send(file: int, data: bytes, deadline: float | None) -> None:
@@ -281,7 +281,7 @@ def _wait(file: int, event: int, deadline: float | None) -> None:
 
 
 def _end(process: _Process) -> int | None:
-    """Kill a process and all that it has started, and close what leads to it; return how it had ended."""
+    """Kill a process and all that it has started, and close its pipes; return how it had ended."""
     if process.owner != os.getpid():
         return None
     os.close(process.questions)
@@ -302,7 +302,7 @@ def _end(process: _Process) -> int | None:
 
 
 def _give_time(process: _Process) -> None:
-    """Wait a moment for a process that has closed its end, so that it can be said how it ended."""
+    """Wait a moment for a process that has closed its pipe, so that its exit status is known."""
     end = time.monotonic() + _MOMENT
     while time.monotonic() < end:
         try:
@@ -314,7 +314,7 @@ def _give_time(process: _Process) -> None:
 
 
 def _ending(status: int | None) -> str:
-    """Say how a process ended by itself."""
+    """Describe how a process ended."""
     if status is None:
         return "closed its connection"
     if os.WIFSIGNALED(status):

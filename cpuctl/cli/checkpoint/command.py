@@ -1,4 +1,4 @@
-"""``cpuctl checkpoint``: the kubelet's state files, looked at and changed without a kubelet."""
+"""``cpuctl checkpoint``: read and change the kubelet's state files without a kubelet."""
 
 from cpuctl.cli.app import verb_group
 

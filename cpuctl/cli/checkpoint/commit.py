@@ -1,4 +1,4 @@
-"""The end of every command that changes state files: tell what would change, write it where wanted."""
+"""The last step of every command that changes state files: report the changes and write them if requested."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CommitOptions(Record):
-    """Whether and where anything is written, as a command line has it; ``in_place``: it may be in place."""
+    """Whether and where the command line has files written; ``in_place``: in-place writes are allowed."""
 
     write_state: str = ""
     force: bool = False
@@ -35,11 +35,11 @@ class CommitOptions(Record):
 
     @property
     def writes(self) -> bool:
-        """Whether anything is to be written at all."""
+        """Whether anything is to be written."""
         return bool(self.yes or self.write_state)
 
     def check(self) -> None:
-        """Raise UsageError for words that contradict each other."""
+        """Raise UsageError for options that contradict each other."""
         if self.write_state and self.yes:
             hint = "--yes overwrites the files that were read, --write-state writes to another directory"
             raise UsageError("cannot be used together", where="--yes and --write-state", hint=hint)
@@ -55,7 +55,7 @@ def commit(
     sources: Sources,
     style: Style,
 ) -> None:
-    """Write what has changed unless something was refused, and answer; exit 3 where it was."""
+    """Write the changes and print the answer; write nothing and exit with 3 if something was refused."""
     from cpuctl.answering.checkpoint.change_answer import add_applied, add_kubelets
     from cpuctl.operations.checkpoint.changes import Target, running_kubelets
 
@@ -79,7 +79,7 @@ def commit(
 
 @contextmanager
 def answering_unloaded(sources: Sources, style: Style) -> Iterator[None]:
-    """Answer for a kubelet that cannot load its configuration: none of its files is written."""
+    """Print the answer for a kubelet that cannot load its configuration: none of its files is written."""
     from cpuctl.answering.checkpoint.change_answer import unloaded_document
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
@@ -92,7 +92,7 @@ def answering_unloaded(sources: Sources, style: Style) -> Iterator[None]:
 
 
 def _applied(changes: Sequence[FileChange], target: Target) -> Applied:
-    """Write; a signal that comes meanwhile ends the process once all is as before."""
+    """Write the files; a signal during this time ends the process after everything is restored."""
     from cpuctl.cli.process import StopSignal, held_back
     from cpuctl.operations.checkpoint.changes import StoppedError, apply_changes
 
@@ -107,7 +107,7 @@ def _applied(changes: Sequence[FileChange], target: Target) -> Applied:
 
 
 def _answer(document: CheckpointChange, style: Style) -> None:
-    """Answer; where nobody takes that, at least say what became of the old files."""
+    """Print the answer; if that fails, report at least what happened to the old files."""
     if not document["written"]:
         emit(document, style)
         return

@@ -43,7 +43,7 @@ def diff(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read both sides, compare, answer."""
+    """Read both sides, compare them and print the answer."""
     from cpuctl.answering.checkpoint.diff_answer import diff_document
     from cpuctl.operations.checkpoint.reading import read_pairs
     from cpuctl.operations.checkpoint.states import load_owners

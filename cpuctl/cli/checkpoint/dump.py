@@ -1,4 +1,4 @@
-"""``cpuctl checkpoint dump``: who holds which CPUs and memory, as the state files have it."""
+"""``cpuctl checkpoint dump``: which containers hold which CPUs and memory, according to the state files."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,7 +73,7 @@ def dump(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read, name the owners, answer."""
+    """Read the files, name the owners and print the answer."""
     name = named_state(state, state_option)
     refuse_stdin_twice(machine, name, pods)
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()

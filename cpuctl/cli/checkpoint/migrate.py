@@ -1,4 +1,4 @@
-"""``cpuctl checkpoint migrate``: state files for another release or other gates, up or down."""
+"""``cpuctl checkpoint migrate``: state files for another release or other feature gates, newer or older."""
 
 from typing import TYPE_CHECKING
 
@@ -87,9 +87,9 @@ def migrate(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read, rewrite, prove, write.
+    """Read the files, rewrite them, verify the result and write it.
 
-    Raise UsageError where no release to go to is named.
+    Raise UsageError if no target release is named.
     """
     writing = CommitOptions(
         write_state=write_state,
@@ -128,7 +128,7 @@ def migrate(
 
 
 def _migration(inputs: CheckpointInputs, options: CommitOptions, sources: Sources) -> "Migration":
-    """Migrate for a kubelet of which all is known or, without a word about it, only release and gates."""
+    """Migrate for a kubelet that is fully known or, if nothing is given, for release and feature gates."""
     from cpuctl.operations.checkpoint.migration import migrate_for_host, migrate_for_release
 
     kubelet = inputs.kubelet

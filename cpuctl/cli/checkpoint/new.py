@@ -55,7 +55,7 @@ def new(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Plan, make the files, prove, write."""
+    """Plan the pods, make the files, verify and write them."""
     writing = CommitOptions(
         write_state=write_state,
         force=force,
@@ -89,7 +89,7 @@ def _new(inputs: PlanningInputs, writing: CommitOptions, style: Style) -> None:
 
 
 def _read(inputs: PlanningInputs, sources: Sources) -> Planning:
-    """Read everything; raise UsageError where nobody says which release the kubelet is."""
+    """Read all inputs; raise UsageError if the kubelet's release is not given."""
     try:
         planning = read_planning(inputs, pods_needed=False, sources=sources)
     except ConfigRefusedError:

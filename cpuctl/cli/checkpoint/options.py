@@ -1,4 +1,4 @@
-"""The words of ``cpuctl checkpoint`` that other commands do not have."""
+"""The options and arguments that only ``cpuctl checkpoint`` has."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -115,7 +115,7 @@ ToKubeletOption = Annotated[
 
 
 def named_state(argument: str, option: str) -> str:
-    """Take the name from where it stands; raise UsageError where two names do."""
+    """Return the name from the argument or the option; raise UsageError if both are given."""
     if argument and option and argument != option:
         raise UsageError(
             f"expected one state, found {argument} and {option}", where="--state", hint="use one of them"

@@ -1,4 +1,4 @@
-"""``cpuctl checkpoint repair``: state files that the kubelet starts on, with every container where it was."""
+"""``cpuctl checkpoint repair``: state files with which the kubelet starts and containers keep their CPUs."""
 
 import typer
 
@@ -74,9 +74,9 @@ def repair(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read, repair, prove, write.
+    """Read the files, repair them, verify the result and write it.
 
-    Raise InputError where there is none to repair.
+    Raise InputError if there is no file to repair.
     """
     writing = CommitOptions(
         write_state=write_state,

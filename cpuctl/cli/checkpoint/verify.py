@@ -68,7 +68,7 @@ def verify(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Read, ask, answer."""
+    """Read the inputs, start the kubelet and print the answer."""
     from cpuctl.answering.node_checks import verify_state
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()

@@ -25,7 +25,7 @@ def versions(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Compute and answer."""
+    """Compute the table of formats and print it."""
     from cpuctl.answering.checkpoint.versions_answer import versions_document
 
     emit(versions_document(), Style(output, color=not no_color, quiet=quiet))

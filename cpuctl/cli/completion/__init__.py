@@ -1,1 +1,1 @@
-"""Completion of words on the command line: scripts for shells, and what only the given files can tell."""
+"""Completion on the command line: scripts for shells, and candidates that depend on the given files."""

@@ -1,7 +1,7 @@
-"""``cpuctl __complete KIND SHELL WORD...``: what only the files given on the command line can tell.
+"""``cpuctl __complete KIND SHELL WORD...``: candidates that depend on the files given on the command line.
 
-A shell asks this while somebody types. So it is quick (no typer, no rich), silent whatever happens, reads
-only regular files of modest size, never standard input, and offers only what is a word in every shell.
+A shell runs this while the user types. So it is quick (no typer, no rich), silent in every case, reads
+only regular files of modest size, never standard input, and offers only what is a single word in every shell.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MOST = 2000
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print candidates for the last word, one a line; print nothing where there is no help to give."""
+    """Print candidates for the last word, one per line; print nothing if there are none."""
     try:
         sys.stdout.write("".join(f"{word}\n" for word in candidates(arguments)))
         sys.stdout.flush()
@@ -28,9 +28,9 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def candidates(arguments: Sequence[str]) -> list[str]:
-    """Return what the last word can become; *arguments* are kind, shell, and the line up to that word.
+    """Return the completions of the last word; *arguments* are kind, shell, and the line up to that word.
 
-    What is not plain is left out: no API server accepts a pod called ``$(date)``, and no shell shall see it.
+    Words with special characters are left out: a pod called ``$(date)`` must not reach a shell.
     """
     kind, shell, *line = arguments
     typed = CommandLine.from_line(line, quoted=shell == "bash")

@@ -1,4 +1,4 @@
-"""``cpuctl completion``: the scripts that complete words in bash, zsh and fish."""
+"""``cpuctl completion``: the completion scripts for bash, zsh and fish."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -27,7 +27,7 @@ Exit codes: 0 printed, 2 usage.
 
 
 class Shell(StrEnum):
-    """The shells that there are scripts for."""
+    """The shells that have a completion script."""
 
     BASH = "bash"
     ZSH = "zsh"

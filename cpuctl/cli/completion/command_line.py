@@ -1,4 +1,4 @@
-"""The part of a command line that stands before the cursor, and the small files that it names."""
+"""The part of a command line before the cursor, and the small files that it names."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MAX_BYTES = 4 << 20
-"""How much JSON is read of all files together while somebody types: what is larger is passed over."""
+"""How much JSON is read from all files together while the user types: larger files are skipped."""
 _SLOWER = 16
 """How many times longer it takes to read YAML."""
 _MOST_FILES = 200
 
 
 class CommandLine(NamedTuple):
-    """Words before the one that is being typed (``current``), without the shell's quotes."""
+    """The words before the one that is being typed (``current``), without the shell's quotes."""
 
     words: tuple[str, ...]
     current: str
 
     @classmethod
     def from_line(cls, line: Sequence[str], *, quoted: bool) -> CommandLine:
-        """Take words as a shell hands them over; ``quoted`` when quotes are still around and inside them."""
+        """Take the words that a shell passes; ``quoted`` if they still contain the quotes."""
         words = [_unquoted(word) for word in line] if quoted else list(line)
         return cls(tuple(words[:-1]), words[-1] if words else "")
 
     def values(self, *names: str) -> Iterator[str]:
-        """Yield the values of an option, however spelled: ``-f A``, ``-fA``, ``--file A``, ``--file=A``."""
+        """Yield the values of an option, in every spelling: ``-f A``, ``-fA``, ``--file A``, ``--file=A``."""
         for place, word in enumerate(self.words):
             if word in names:
                 yield from self.words[place + 1 : place + 2]
@@ -38,12 +38,12 @@ class CommandLine(NamedTuple):
                     yield word.removeprefix(start)
 
     def value(self, *names: str) -> str:
-        """Return the last value of an option, empty where there is none."""
+        """Return the last value of an option, or an empty text."""
         return next(reversed(list(self.values(*names))), "")
 
 
 def _unquoted(word: str) -> str:
-    """Take away the quotes of a shell, also one that is not closed yet; nothing is expanded but a home."""
+    """Remove a shell's quotes, including an unclosed one; nothing is expanded except ``~``."""
     import shlex
 
     for attempt in (word, word + "'", word + '"', word.removesuffix("\\")):
@@ -58,12 +58,12 @@ def _unquoted(word: str) -> str:
 
 @dataclass(slots=True)
 class SmallFiles:
-    """Files within limits; standard input, pipes and devices are never opened."""
+    """Files within size limits; standard input, pipes and devices are never opened."""
 
     left: int = MAX_BYTES
 
     def texts(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield the name and content of files, and of the manifests in directories, that can be read."""
+        """Yield the name and content of readable files, and of the manifests in directories."""
         from cpuctl.errors import CpuctlError
         from cpuctl.pods.reading.manifest_files import find_manifest_files
 

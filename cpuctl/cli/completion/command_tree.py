@@ -1,4 +1,4 @@
-"""All commands as plain values, read from the command table: what scripts and documentation are made from."""
+"""All commands as plain values, read from the command table: the source of scripts and documentation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cpuctl.cli.panels import ARGUMENTS, in_panels
 
 
 class Option(NamedTuple):
-    """An option. ``metavar`` is empty for a flag; ``default`` where there is one worth telling."""
+    """An option. ``metavar`` is empty for a flag; ``default`` is set if it is worth documenting."""
 
     names: tuple[str, ...]
     metavar: str
@@ -26,12 +26,12 @@ class Option(NamedTuple):
 
     @property
     def is_flag(self) -> bool:
-        """Whether the option stands alone."""
+        """Whether the option takes no value."""
         return not self.metavar
 
 
 class Argument(NamedTuple):
-    """A word that is no option; brackets and dots of ``metavar`` show that it may be left out or repeated."""
+    """A positional argument; brackets and dots of ``metavar`` show that it is optional or repeatable."""
 
     metavar: str
     help: str
@@ -55,24 +55,24 @@ class Command(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The words in one text: ``checkpoint dump``."""
+        """The words as one text: ``checkpoint dump``."""
         return " ".join(self.words)
 
     @property
     def panels(self) -> dict[str, tuple[Option, ...]]:
-        """The options by the panel of the help in which they stand."""
+        """The options by the help panel that shows them."""
         panels = dict.fromkeys(option.panel for option in self.options)
         return {panel: tuple(each for each in self.options if each.panel == panel) for panel in panels}
 
     def walk(self) -> Iterator[Command]:
-        """Yield this command and all below it, in the order of their help."""
+        """Yield this command and all commands below it, in the order of their help."""
         yield self
         for verb in self.verbs:
             yield from verb.walk()
 
 
 def command_tree() -> Command:
-    """Read every command; all of their modules are imported."""
+    """Read every command; this imports all of their modules."""
     root: Any = typer.main.get_command(app)
     verbs = tuple(
         _read(root.get_command(None, name), (name,), entry.help) for name, entry in COMMANDS.items()

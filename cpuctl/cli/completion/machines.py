@@ -1,4 +1,4 @@
-"""Words about machines: sets of CPUs, and what a ``synthetic:`` description can say."""
+"""Completion of CPU sets and of ``synthetic:`` descriptions of machines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def complete_machines(typed: CommandLine) -> Iterator[str]:
 
 
 def complete_cpus(typed: CommandLine, before: str = "") -> Iterator[str]:
-    """Complete a CPU list with the names of sets; *before* is what stands before the list."""
+    """Complete a CPU list with the names of sets; *before* is the text before the list."""
     done, comma, part = typed.current.removeprefix(before).rpartition(",")
     before += done + comma
     kind, colon, _ = part.partition(":")
@@ -50,7 +50,7 @@ def _numbers(typed: CommandLine, kind: str) -> list[int]:
 
 
 def node_files(typed: CommandLine) -> Tree:
-    """Return the files of the node that a command is about, an empty tree where it has none."""
+    """Return the files of the node that a command is about, an empty tree if it has none."""
     from cpuctl.machine.archive import read_archive
     from cpuctl.machine.tree import DirectoryTree, MemoryTree
 
@@ -62,7 +62,7 @@ def node_files(typed: CommandLine) -> Tree:
 
 
 def _modest(spec: str) -> str:
-    """Return the spec, or nothing for what would take too long to read while somebody types."""
+    """Return the spec, or None if reading it would take too long while the user types."""
     if spec == LIVE or spec.startswith(SYNTHETIC):
         return spec
     path = Path(spec)

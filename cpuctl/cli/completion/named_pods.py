@@ -1,4 +1,4 @@
-"""Pods and containers by name: of manifests, templates, ``--pods``, and of the kubelet's links to logs."""
+"""Completion of pods and containers: from manifests, templates, ``--pods``, the kubelet's links to logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NamedPod(NamedTuple):
 
 
 def complete_pods(typed: CommandLine) -> Iterator[str]:
-    """``shop/database``, and its containers once that much is typed; without namespace if typed so."""
+    """Complete ``shop/database``, and then its containers; without a namespace if the user types none."""
     for name, containers in _spelled(typed):
         yield name
         if typed.current.startswith(f"{name}/"):
@@ -32,7 +32,7 @@ def complete_pods(typed: CommandLine) -> Iterator[str]:
 
 
 def complete_resizes(typed: CommandLine) -> Iterator[str]:
-    """``shop/database/server:cpu=``, and what else can follow a colon or a comma."""
+    """Complete ``shop/database/server:cpu=``, and what else can follow a colon or a comma."""
     name, colon, amounts = typed.current.partition(":")
     if colon:
         done = amounts.rpartition(",")[0]
@@ -46,7 +46,7 @@ def complete_resizes(typed: CommandLine) -> Iterator[str]:
 
 
 def complete_containers(typed: CommandLine) -> Iterator[str]:
-    """``shop/database/server=``, and names of sets of CPUs after it."""
+    """Complete ``shop/database/server=``, and the names of CPU sets after it."""
     from cpuctl.cli.completion.machines import complete_cpus
 
     name, equals, _ = typed.current.partition("=")
@@ -58,7 +58,7 @@ def complete_containers(typed: CommandLine) -> Iterator[str]:
 
 
 def _spelled(typed: CommandLine) -> Iterator[NamedPod]:
-    """Yield pods with their namespace; those that are typed without it, without."""
+    """Yield pods with their namespace, or without it if the user types none."""
     known = list(_known(typed))
     yield from known
     if not any(each.pod.startswith(typed.current[: len(each.pod)]) for each in known):
@@ -82,7 +82,7 @@ def _pods(names: list[str]) -> Iterator[Pod]:
         try:
             yield from finished([decode_manifests(data, source)], source).pods
         except CpuctlError:
-            continue  # the command itself says what is wrong with it
+            continue  # the command itself reports what is wrong with it
 
 
 def _templates(typed: CommandLine) -> Iterator[Pod]:

@@ -1,4 +1,4 @@
-"""What the templates of the shells' scripts are filled with: commands, options, values."""
+"""The tables that fill the templates of the shell scripts: commands, options, values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _INDENT = " " * 8
 
 
 def fill_bash(template: str, root: Command) -> str:
-    """Put the tables of all commands into the template."""
+    """Fill the bash template with the tables of all commands."""
     commands = list(complete_commands(root))
     verbs = [(each.path, " ".join(verb.words[-1] for verb in each.verbs)) for each in commands if each.verbs]
     options = [(each.path, " ".join(_names(each))) for each in commands]
@@ -59,7 +59,7 @@ _WORDS = {
 
 
 def fill_fish(template: str, root: Command) -> str:
-    """Put the commands into the template."""
+    """Fill the fish template with the commands."""
     commands = list(complete_commands(root))
     paths = [_fish_quoted(each.path) for each in commands if each.words]
     values = [
@@ -124,7 +124,7 @@ _ACTIONS = {
 
 
 def fill_zsh(template: str, root: Command) -> str:
-    """Put the commands into the template."""
+    """Fill the zsh template with the commands."""
     commands = list(complete_commands(root))
     verbs = "\n".join(line for each in commands if each.verbs for line in _verbs(each))
     calls = "\n".join(line for each in commands for line in _call(each))
@@ -161,7 +161,7 @@ def _zsh_option(option: Option) -> str:
 
 
 def _spelled(option: Option) -> str:
-    """Let a value be the next word, or follow a long option behind ``=`` and a short one at once."""
+    """Let a value be the next word, follow a long option after ``=``, or follow a short one directly."""
     if option.is_flag or option.values > 1:
         names = list(option.names)
     else:

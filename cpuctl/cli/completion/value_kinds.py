@@ -1,4 +1,4 @@
-"""What a value on the command line is, as far as completion can help with it."""
+"""The kinds of values on the command line that completion distinguishes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from cpuctl.policies.catalogue import SHIPPED
 
 
 class Kind(StrEnum):
-    """``WORDS`` are known beforehand, ``FILE`` and ``DIRECTORY`` the shell knows, the others are asked for.
+    """``WORDS`` are known beforehand, shells complete ``FILE`` and ``DIRECTORY``, cpuctl computes the others.
 
-    The values of what is asked for are the first word of ``cpuctl __complete``.
+    For these, the value is the first word of ``cpuctl __complete``.
     """
 
     NOTHING = "nothing"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 
 class Value(NamedTuple):
-    """What follows an option, or stands for an argument; ``words`` where they are known."""
+    """The value of an option or an argument; ``words`` if they are known."""
 
     kind: Kind
     words: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ _BY_NAME = {
 
 
 def value_of(option: Option) -> Value:
-    """Return an option's kind of value; ``NOTHING`` where a shell cannot help: amounts, numbers."""
+    """Return an option's kind of value; ``NOTHING`` if a shell cannot help: quantities, numbers."""
     if option.choices:
         return Value(Kind.WORDS, option.choices)
     named = next((_BY_NAME[name] for name in option.names if name in _BY_NAME), None)
@@ -85,7 +85,7 @@ def value_of(option: Option) -> Value:
 
 
 def value_of_argument(argument: Argument) -> Value:
-    """Return what an argument is; ``NAME`` is the name of a schema."""
+    """Return the kind of an argument; ``NAME`` is the name of a schema."""
     if argument.choices:
         return Value(Kind.WORDS, argument.choices)
     metavar = argument.metavar.removesuffix("...").strip("[]{}")
@@ -97,12 +97,12 @@ def value_of_argument(argument: Argument) -> Value:
 
 
 def complete_commands(root: Command) -> Iterator[Command]:
-    """Yield all commands; a group whose verb may be left out takes the options of that verb, too."""
+    """Yield all commands; a group with a default verb also takes the options of that verb."""
     for command in root.walk():
         yield with_default_verb(command)
 
 
 def with_default_verb(command: Command) -> Command:
-    """Give a group the options of the verb that may be left out."""
+    """Add the options of the default verb to a group."""
     verb = next((each for each in command.verbs if each.words[-1] == command.default_verb), None)
     return command if verb is None else command._replace(options=verb.options)

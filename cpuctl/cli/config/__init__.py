@@ -1,1 +1,1 @@
-"""``cpuctl config``: what a kubelet is told, and whether it would start."""
+"""``cpuctl config``: the kubelet's configuration, and whether the kubelet would start with it."""

@@ -154,7 +154,7 @@ def reserve(
         document["refusal"]["next"] = kubelet_command(verb, machine, kubelet, memory)
     print_sources(sources, style)
     if snippet and style.for_people and "refusal" in document:
-        # Nothing on stdout: a file of sentences is no drop-in file.
+        # Nothing goes to stdout: a file of sentences is not a drop-in file.
         note(f"error: {_reason(document['refusal'])}", style)
     else:
         emit(document, style)
@@ -163,7 +163,7 @@ def reserve(
 
 
 def _next_verb(refusal: "Refusal", *, alone: bool) -> tuple[str, ...]:
-    """Say what the kubelet stumbles over without a reservation, too, or reserve CPUs where nobody asked."""
+    """Return the next command: check what fails even without a reservation, or reserve CPUs."""
     if "start" in refusal:
         return ("config", "check")
     return ("config", "reserve", option_names.CPU_COUNT, "1") if alone else ()

@@ -1,4 +1,4 @@
-"""``cpuctl config show``: the configuration in force, and where every value comes from."""
+"""``cpuctl config show``: the effective configuration, and the origin of every value."""
 
 from typing import TYPE_CHECKING
 

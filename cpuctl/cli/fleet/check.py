@@ -97,7 +97,7 @@ def check(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Check every node, put equal findings together, answer."""
+    """Check every node, merge equal findings and print the answer."""
     from cpuctl.fleet.checking import NodeChecker, is_clean, named_checks
 
     kubelet = fleet_inputs(context, *recordings, nrt, pods, nodes)
@@ -115,10 +115,10 @@ def check(
 
     answers = ask_fleet(FleetSelection(recordings, jobs, resume, scheduler), checker, style, look)
     note_unresumed(resume, style, answers)
-    note_assumed(answers.rows, style, ["kubeletVersion"])  # all else is told as not checked
+    note_assumed(answers.rows, style, ["kubeletVersion"])  # everything else is reported as not checked
     if not answers.stopped:
         _note_unknown(names_asked, published, there, style)
-    # Metrics of half a fleet would be taken for those of all of it.
+    # Metrics of half a fleet would be mistaken for those of the whole fleet.
     if output is not FleetOutput.JSONL and not (output is FleetOutput.PROM and answers.stopped):
         _answer(answers, names, style)
     if answers.stopped:
@@ -132,7 +132,7 @@ def check(
 
 
 def _refuse_unread(checks: "Sequence[FleetCheckName]", *, nrt: str, pods: str) -> None:
-    """Raise UsageError for files that no check would read."""
+    """Raise UsageError for files that none of the checks reads."""
     if nrt and "nrt" not in checks:
         raise UsageError("requires --check nrt", where="--nrt", hint="add it to --check")
     if pods and not {"nrt", "state", "audit"}.intersection(checks):
@@ -146,7 +146,7 @@ def _note_unknown(
     pods: "Mapping[str, Sequence[Pod]] | None",
     style: Style,
 ) -> None:
-    """Say what was given of nodes that are none of the fleet."""
+    """Report inputs for nodes that are not in the fleet."""
     if unknown := sorted(set(published.topologies if published else ()) - names):
         note(f"note: ignored NodeResourceTopologies without a recording: {few(unknown)}", style)
     note_unmatched_pods(names, pods, style)

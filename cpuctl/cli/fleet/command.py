@@ -1,4 +1,4 @@
-"""``cpuctl fleet``: of many nodes what other commands tell of one."""
+"""``cpuctl fleet``: the answers of other commands for many nodes."""
 
 from cpuctl.cli.app import verb_group
 

@@ -1,4 +1,4 @@
-"""Ask every node of a fleet: with progress, with lines as answers come, until somebody interrupts."""
+"""Run a question on every node of a fleet, with progress and line output, until it ends or is interrupted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ASSUMED = {
 
 
 class FleetSelection(NamedTuple):
-    """Which nodes are asked, and how."""
+    """Which nodes are read, and how."""
 
     recordings: Sequence[str]
     jobs: int = 0
@@ -54,10 +54,10 @@ class FleetSelection(NamedTuple):
 
 
 class FleetAnswers(NamedTuple):
-    """The answers in the order of the nodes, but for those that were written as lines.
+    """The answers in the order of the nodes, except those that were already written as lines.
 
-    ``unreadable`` tells whether a recording could not be used, ``stopped`` is the exit code where a signal
-    ends it, or 0; ``resumed`` tells whether an answer of an earlier run was taken.
+    ``unreadable``: a recording could not be used; ``stopped`` is the exit code if a signal
+    ended the run, or 0; ``resumed``: an answer of an earlier run was reused.
     """
 
     rows: list[Any]
@@ -73,7 +73,7 @@ def ask_fleet(
     style: Style,
     on_row: Callable[[Row], object] = lambda _: None,
 ) -> FleetAnswers:
-    """Ask all nodes; where answers are to be lines, write each as it comes. *on_row* is called with each."""
+    """Read all nodes; if answers are lines, write each as it arrives. *on_row* is called with each answer."""
     known = _earlier(selection.resume) if selection.resume else NOTHING_KNOWN
     found = collect(selection.recordings)
     if found.passed_over:
@@ -88,7 +88,7 @@ def ask_fleet(
             lambda done, total: progress("reading nodes", done, total),
             known,
         )
-        for count, row in enumerate(answers, 1):  # noqa: B007  # it is told after an interrupt
+        for count, row in enumerate(answers, 1):  # noqa: B007  # it is reported after an interrupt
             unreadable = unreadable or row["outcome"] == "Unreadable"
             resumed = resumed or row["answerKey"] in known
             on_row(row)
@@ -105,13 +105,13 @@ def ask_fleet(
 
 
 def note_unresumed(resume: str, style: Style, *answers: FleetAnswers) -> None:
-    """Say where nothing of an earlier run was of use: it was asked something else, perhaps."""
+    """Report that no answer of an earlier run could be reused: the question may have been different."""
     if resume and not any(each.resumed for each in answers):
         note(f"note: --resume: {resume} has no answers to this question; all nodes were asked", style)
 
 
 def note_assumed(rows: Iterable[Row], style: Style, names: Collection[str] = tuple(_ASSUMED)) -> None:
-    """Say what of these inputs is assumed, and of which nodes, where people read the answer."""
+    """Report what is assumed about these inputs, and for which nodes, if people read the answer."""
     if not style.for_people:
         return
     found: dict[tuple[str, str], list[str]] = {}
@@ -124,22 +124,22 @@ def note_assumed(rows: Iterable[Row], style: Style, names: Collection[str] = tup
 
 
 def fleet_inputs(context: Context, *names: str) -> KubeletInputs:
-    """Return what all kubelets are told; a configuration on standard input is read here, once.
+    """Return the inputs of all kubelets; a configuration on standard input is read here, once.
 
-    Raise UsageError where one of the *names* of other inputs is standard input, too, and InputError for what
+    Raise UsageError if one of the *names* of other inputs is standard input, too, and InputError for what
     cannot be read: that would be the error of every node.
     """
     inputs = kubelet_inputs(context)
     refuse_stdin_twice(inputs.config, *names)
     inputs = config_read(inputs)
     if inputs != KubeletInputs():
-        with suppress(ConfigRefusedError):  # what no kubelet would load is an answer
+        with suppress(ConfigRefusedError):  # a configuration that no kubelet would load is part of the answer
             load_kubelet(inputs, Sources(), machine=None)
     return inputs
 
 
 def releases_of(nodes: str) -> Mapping[str, str]:
-    """Return the releases of kubelets that Nodes in a file tell, by their names; none without a file."""
+    """Return the kubelet releases from the Nodes in a file, by node name; empty without a file."""
     if not nodes:
         return {}
     from cpuctl.fleet.plan_inputs import load_releases
@@ -148,7 +148,7 @@ def releases_of(nodes: str) -> Mapping[str, str]:
 
 
 def pods_of(name: str) -> Mapping[str, Sequence[Pod]] | None:
-    """Return the pods in a file by the names of their nodes, None without a file."""
+    """Return the pods in a file by node name, None without a file."""
     if not name:
         return None
     from cpuctl.fleet.plan_inputs import pods_by_node
@@ -159,7 +159,7 @@ def pods_of(name: str) -> Mapping[str, Sequence[Pod]] | None:
 def note_unmatched_pods(
     names: Collection[str], pods: Mapping[str, Sequence[Pod]] | None, style: Style
 ) -> None:
-    """Say where none of the pods that were given is on a node of these *names*."""
+    """Report that none of the given pods is on a node with one of these *names*."""
     if pods and not pods.keys() & names:
         note(
             "note: no pod in --pods runs on any of these nodes: recordings must be named after their nodes",

@@ -127,7 +127,7 @@ ListedResumeOption = Annotated[
 
 
 class _Side(NamedTuple):
-    """One of both collections, with what is known of its nodes beside recordings."""
+    """One of the two collections, with what is known of its nodes in addition to recordings."""
 
     selection: FleetSelection
     nodes: str
@@ -153,7 +153,7 @@ def diff(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Ask both collections, compare, answer."""
+    """Read both collections, compare them and print the answer."""
     from cpuctl.fleet.collection import refuse_missing
     from cpuctl.fleet.diff import fleet_diff_document
 
@@ -177,7 +177,7 @@ def diff(
 
 
 def _named_checks(checks: str, *, pods: str) -> "Sequence[FleetCheckName]":
-    """Return the checks that are made; raise UsageError for pods that none of them would read."""
+    """Return the checks to run; raise UsageError for pods that none of them reads."""
     from cpuctl.fleet.checking import named_checks
 
     names = named_checks(checks) if checks else ()
@@ -193,11 +193,11 @@ _Rows = tuple[list[Any], list[Any]]
 def _asked(
     sides: "Sequence[_Side]", kubelet: "KubeletInputs", checks: "Sequence[FleetCheckName]", style: Style
 ) -> tuple[_Rows, _Rows]:
-    """List the nodes of both sides and check them, where checks are named; before and after of each."""
+    """List the nodes of both sides and, if checks are named, check them; return before and after of each."""
     from cpuctl.fleet.checking import NodeChecker
     from cpuctl.fleet.listing import NodeLister
 
-    # All files before any node: what is wrong with them is known at once.
+    # All files before any node, so that errors in them are reported first.
     known = [(releases_of(side.nodes), pods_of(side.pods)) for side in sides]
     lists, found = [], []
     for side, (releases, pods) in zip(sides, known, strict=True):
@@ -213,7 +213,7 @@ def _asked(
 
 
 def _answers(side: _Side, question: "Question", style: Style) -> "FleetAnswers":
-    """Ask one side; an interrupt leaves nothing, as half of a fleet compared is none."""
+    """Read one side; an interrupt discards everything, because half of a fleet cannot be compared."""
     answers = ask_fleet(side.selection, question, replace(style, output=ListOutput.JSON))
     if answers.stopped:
         raise typer.Exit(answers.stopped)

@@ -1,4 +1,4 @@
-"""``cpuctl fleet list``: the nodes of a fleet, and those that are odd."""
+"""``cpuctl fleet list``: the nodes of a fleet, and those that differ."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -57,7 +57,7 @@ FleetSvgOption = Annotated[
 
 
 class FleetListOutput(StrEnum):
-    """The forms of a list of nodes: those of every list, and a NodeResourceTopology a node."""
+    """The forms of a list of nodes: those of every list, and one NodeResourceTopology per node."""
 
     TABLE = "table"
     WIDE = "wide"
@@ -69,7 +69,7 @@ class FleetListOutput(StrEnum):
 
 
 _WRITTEN = (FleetListOutput.JSONL, FleetListOutput.NRT)
-"""What is not the document that pictures are of."""
+"""The forms that are not the document from which pictures are drawn."""
 
 app = command_group()
 
@@ -132,7 +132,7 @@ def list_nodes(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Ask every node, group them, answer."""
+    """Read every node, group them and print the answer."""
     from cpuctl.fleet.listing import NodeLister
     from cpuctl.inputs.sources import Sources
     from cpuctl.operations.command_lines import STARTS, fleet_command
@@ -146,7 +146,7 @@ def list_nodes(
         hint = "run it twice: once for the picture, once for this output"
         raise UsageError("cannot be drawn: it is not a list of nodes", where=f"-o {output}", hint=hint)
     pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
-    given, _ = read_pods(pods, Sources(), needed=bool(filename or template))  # an error here is no node's
+    given, _ = read_pods(pods, Sources(), needed=bool(filename or template))  # not an error of a node
     selection, releases = FleetSelection(recordings, jobs, resume, scheduler), releases_of(nodes)
     if output is FleetListOutput.NRT:
         answers = _published(selection, kubelet, publisher, style, releases)
@@ -172,7 +172,7 @@ def _published(
     style: Style,
     releases: "Mapping[str, str]",
 ) -> "FleetAnswers":
-    """Write what exporters would publish, and say on stderr what is wrong with it."""
+    """Write what exporters would publish, and report problems with it on stderr."""
     from cpuctl.fleet.topologies import TopologyPublisher
     from cpuctl.operations.topology_publishing import Publisher
     from cpuctl.phrases import few

@@ -1,4 +1,4 @@
-"""What all verbs of ``cpuctl fleet`` take: which nodes, how many at a time, where to go on."""
+"""The options that all verbs of ``cpuctl fleet`` have: which nodes, how many at a time, what to resume."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -86,7 +86,7 @@ SchedulerOption = Annotated[
 
 
 class FleetOutput(StrEnum):
-    """The forms of an answer about many nodes: one node a line, too, and Prometheus' text format."""
+    """The forms of an answer about many nodes, including one node per line and Prometheus' text format."""
 
     TABLE = "table"
     WIDE = "wide"

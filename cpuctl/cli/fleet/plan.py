@@ -1,4 +1,4 @@
-"""``cpuctl fleet plan``: where the scheduler sends pods, and what the kubelets there make of them."""
+"""``cpuctl fleet plan``: where the scheduler sends pods, and what the kubelets there decide about them."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -154,7 +154,7 @@ def plan(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Survey the nodes, plan, answer."""
+    """Survey the nodes, plan the pods and print the answer."""
     from cpuctl.fleet.plan_inputs import FleetPlanInputs
     from cpuctl.fleet.topology_plugin import PluginOptions
 
@@ -191,7 +191,7 @@ def plan(
 
 
 def _next(document: "FleetPlan", recordings: list[str], inputs: "FleetPlanInputs") -> str:
-    """Name the command that says more of what keeps pods from the nodes; empty where nothing does."""
+    """Return the command that explains what keeps pods from the nodes, or an empty text."""
     from cpuctl.operations.command_lines import STARTS, fleet_command
 
     summary = document["summary"]
@@ -203,7 +203,7 @@ def _next(document: "FleetPlan", recordings: list[str], inputs: "FleetPlanInputs
 
 
 def _is_served(pod: "FleetPod") -> bool:
-    """Return whether a pod starts with its resource claims, whose CPUs are known."""
+    """Return whether a pod starts with its resource claims, and its CPUs are known."""
     return "claimProblem" not in pod and None not in pod.get("claims", {}).values()
 
 
@@ -217,7 +217,7 @@ def _policy(text: str) -> "ChosenPolicy | None":
 
 
 def _note_policy(document: "FleetPlan", style: Style) -> None:
-    """Say that a policy decides where the answer has no place for it."""
+    """Report that a policy decides, if the form of the answer has no field for it."""
     if style.output is ListOutput.JSONL and "policy" in document:
         from cpuctl.exports.outcomes import what_if_sentence
 
@@ -225,7 +225,7 @@ def _note_policy(document: "FleetPlan", style: Style) -> None:
 
 
 def _refuse_unknown_nodes(recordings: list[str], *, nodes: str, nrt: str, plugin: str) -> None:
-    """Raise UsageError where nobody names nodes, or objects that nothing would read."""
+    """Raise UsageError if no nodes are named, or if objects are given that nothing reads."""
     if nrt and not plugin:
         hint = "add --scheduler-plugin noderesourcetopologymatch"
         raise UsageError("requires --scheduler-plugin", where="--nrt", hint=hint)

@@ -1,4 +1,4 @@
-"""``cpuctl fleet report``: a page for every node of a fleet, and an index with the odd ones first."""
+"""``cpuctl fleet report``: a page for every node of a fleet, and an index that lists unusual nodes first."""
 
 import zlib
 from functools import cached_property
@@ -85,7 +85,7 @@ DirectoryOption = Annotated[
 
 
 class NodeReporter(KubeletFiles):
-    """Reports on one node after the other, with the text of its page where one is wanted."""
+    """Reports on one node after the other, with the text of its page if one is requested."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class NodeReporter(KubeletFiles):
         self._pods, self._coming, self._paged = pods or {}, coming, paged
 
     def asks(self, name: str) -> str:
-        """Name the question: a page has its node's name, so that no two nodes share one."""
+        """Identify the question: a page has its node's name, so that no two nodes share an answer."""
         there = content_digest(self._pods.get(name))
         return f"report {name} {self._asks_kubelet(name)} {there} {self._asks_coming} {self._paged}"
 
@@ -109,7 +109,7 @@ class NodeReporter(KubeletFiles):
         return content_digest(self._coming)
 
     def __call__(self, recording: "Recording") -> "dict[str, Any]":
-        """Read a recording and report on it; raise CpuctlError where it cannot be used."""
+        """Read a recording and report on it; raise CpuctlError if it cannot be used."""
         from cpuctl.answering.report_answer import ReportInputs, report_document
         from cpuctl.exports.report_words import verdict
         from cpuctl.fleet.listing import NodeLister
@@ -138,13 +138,13 @@ class NodeReporter(KubeletFiles):
             from cpuctl.cli.render.node_page import node_page
             from cpuctl.exports.page import as_bytes
 
-            # It waits here until the index is made: of a thousand nodes, that is a lot of text.
+            # The text stays here until the index is made: for a thousand nodes, that is a lot of text.
             row["text"] = zlib.compress(as_bytes(node_page(report, index=_INDEX)))
         return row
 
 
 def _page_name(node: str) -> str:
-    """Name a page after its node, in letters that every file system and address takes, none like another."""
+    """Derive a unique page name from a node's name, with characters valid in every file system and URL."""
     from cpuctl.object_names import as_object_name
 
     plain = as_object_name(node)
@@ -169,7 +169,7 @@ def report(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Ask every node everything, write the pages, answer."""
+    """Read every node, write the pages and print the answer."""
     from cpuctl.exports.report_words import is_clean
 
     style = Style(output, color=not no_color, quiet=quiet)
@@ -200,7 +200,7 @@ def report(
 
 
 def _directory(name: str, *, force: bool) -> Path:
-    """Make the directory; raise UsageError where it has something in it that nobody wants replaced."""
+    """Make the directory; raise UsageError if it contains files and replacing them was not requested."""
     directory = Path(name)
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -228,7 +228,7 @@ def _document(asked: "FleetAnswers") -> "FleetReport":
 def _write(
     directory: Path, rows: "Sequence[Mapping[str, Any]]", document: "FleetReport", *, force: bool
 ) -> None:
-    """Write the pages, and the index last: where it is there, all are that it leads to."""
+    """Write the pages, and the index last: if it exists, so do all pages that it links to."""
     from cpuctl.cli.render.fleet_page import fleet_page
     from cpuctl.exports.page import as_bytes
 

@@ -1,4 +1,4 @@
-"""``cpuctl pods``: what manifests say of resources, without a cluster."""
+"""``cpuctl pods``: the resources in manifests, without a cluster."""
 
 from cpuctl.cli.app import verb_group
 

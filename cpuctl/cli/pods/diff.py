@@ -1,4 +1,4 @@
-"""``cpuctl pods diff``: what differs between two manifests, or for one under two kubelets."""
+"""``cpuctl pods diff``: the differences between two manifests, or for one manifest between two kubelets."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,7 +93,7 @@ def diff(
 ) -> None:
     """Read both sides and compare them.
 
-    Raise UsageError where nothing makes the other side.
+    Raise UsageError if nothing defines the other side.
     """
     from cpuctl.answering.pods.diff_answer import diff_document
 
@@ -131,7 +131,7 @@ def diff(
 
 
 def _sides(arguments: list[str], options: list[str]) -> tuple[str, str]:
-    """Return the names of both sides; raise UsageError for none, for more, and for two that differ."""
+    """Return the names of both sides; raise UsageError for none, for too many, and for conflicting ones."""
     named = arguments or list(options)
     if arguments and options and arguments != list(options):
         raise UsageError(

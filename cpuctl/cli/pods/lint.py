@@ -93,7 +93,7 @@ def lint(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Read rules and manifests, and tell what is wrong."""
+    """Read rules and manifests, and report what is wrong."""
     from cpuctl.answering.pods.lint_answer import lint_document
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.operations.pod_lint import lint_manifests

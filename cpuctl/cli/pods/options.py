@@ -1,4 +1,4 @@
-"""The words of ``cpuctl pods`` that other commands do not have."""
+"""The options that only ``cpuctl pods`` has."""
 
 from typing import Annotated
 

@@ -60,7 +60,7 @@ def show(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read pods and node, and show what follows."""
+    """Read the pods and the node, and show what follows."""
     from cpuctl.answering.pods.show_answer import cgroup_view, show_document, view_header
 
     kubelet = kubelet_inputs(context)

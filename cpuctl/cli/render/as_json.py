@@ -1,4 +1,4 @@
-"""JSON: stable names, two blanks of indent, one newline at the end."""
+"""JSON: stable names, two spaces of indent, one newline at the end."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _AT_ONCE = 4096
 
 
 def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every renderer has this shape
-    """Write the document as JSON; with escapes where stdout does not take every character."""
-    # Piece by piece: the text of thousands of pods is several times as large as what it is made from.
+    """Write the document as JSON, with escapes if stdout cannot encode every character."""
+    # Piece by piece: for thousands of pods, the text is several times as large as the document.
     pieces = json.JSONEncoder(indent=2, ensure_ascii=not takes_every_character()).iterencode(document)
     while text := "".join(islice(pieces, _AT_ONCE)):
         sys.stdout.write(text)

@@ -1,4 +1,4 @@
-"""JSON, one item a line: for tools that read a stream."""
+"""JSON, one item per line: for tools that read a stream."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ITEMS = {
     "PodsDiff": "pods",
     "Replay": "entries",
 }
-"""The list whose items are written, by the kind of answer."""
+"""The list whose items are written, by kind of answer."""
 
 
 def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every renderer has this shape
-    """Write every item as one line of JSON; nothing where there are none."""
+    """Write every item as one line of JSON; nothing if there are none."""
     escaped = not takes_every_character()
     for item in document[ITEMS[document["kind"]]]:
         sys.stdout.write(json.dumps(item, ensure_ascii=escaped) + "\n")

@@ -1,4 +1,4 @@
-"""What a plugin of the Node Resource Interface would answer, as runtimes' own tools write it: JSON."""
+"""The answers of a Node Resource Interface plugin, in the form that runtimes' own tools use: JSON."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
 def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every renderer has this shape
-    """Write the metrics of an answer, as ``metrics_text`` makes them."""
+    """Write the metrics of an answer, from ``metrics_text``."""
     sys.stdout.write(metrics_text(document))
 
 
 def metrics_text(document: Document) -> str:
-    """Return the metrics of an answer, all series of a metric together; nothing where there are none."""
+    """Return the metrics of an answer, with all series of a metric together; empty if there are none."""
     samples = sorted(document.get("metrics", ()), key=lambda sample: str(sample["name"]))
     return "".join(
         f"{line}\n"

@@ -1,4 +1,4 @@
-"""Tables and short paragraphs for people, laid out per kind of answer."""
+"""Tables and short paragraphs for people, with a layout for each kind of answer."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
 PIPE_WIDTH = 10_000
-"""Columns assumed where no terminal says otherwise: what reads a pipe wants whole lines."""
+"""The width assumed if there is no terminal: programs that read a pipe need whole lines."""
 
 _HEIGHT = 100
 
 PICTURE_WIDTH = 160
-"""Columns that boxes take at most: side by side without end they could not be read."""
+"""The maximum width of boxes: wider rows of boxes are unreadable."""
 
 
 def write(document: Document, style: Style) -> None:
-    """Lay the document out and write it, as wide as the terminal is."""
+    """Lay the document out for the width of the terminal, and write it."""
     layout = import_module(f"cpuctl.cli.render.layouts.{style.layout or document['kind'].lower()}")
     wide = style.output == Output.WIDE
     blocks: Iterator[Block] = getattr(layout, style.view)(document, wide=wide)
@@ -55,10 +55,10 @@ def _console(style: Style) -> Console:
     return Console(
         file=sys.stdout,
         width=width,
-        # Nothing here depends on it; without one, rich asks the terminal again for every block.
+        # Nothing here depends on it; without it, rich queries the terminal again for every block.
         height=None if width is None else _HEIGHT,
         color_system=None if plain else "auto",
-        no_color=plain,  # rich before 14 takes an empty NO_COLOR for a set one
+        no_color=plain,  # rich before 14 treats an empty NO_COLOR as set
         highlight=False,
         markup=False,
         emoji=False,
@@ -73,7 +73,7 @@ def _width() -> int | None:
 
 
 def _write_lines(console: Console, lines: Iterable[list[Cell]]) -> None:
-    """Write lines as they are, however long: the terminal wraps, and a pipe gets each in one piece."""
+    """Write lines as they are, however long: the terminal wraps them, and a pipe gets each as one line."""
     from rich.segment import Segments
 
     console.print(Segments(_segments(console, lines)), soft_wrap=True, end="")

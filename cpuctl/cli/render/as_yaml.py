@@ -10,7 +10,7 @@ from cpuctl.cli.output import Document, Style, takes_every_character
 
 
 def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every renderer has this shape
-    """Write the document as YAML; with escapes where stdout does not take every character."""
+    """Write the document as YAML, with escapes if stdout cannot encode every character."""
     import yaml
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -27,9 +27,9 @@ def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every re
 
 
 def _pieces(document: Document) -> Iterator[Any]:
-    """Cut a document into what, written one after the other, is the same text as the whole.
+    """Split a document into parts that, written one after the other, give the same text as the whole.
 
-    PyYAML makes a tree of nodes of what it is given: for thousands of pods, ten times the answer.
+    PyYAML makes a tree of nodes from its input: for thousands of pods, ten times the size of the answer.
     """
     for key, value in document.items():
         if not isinstance(value, list) or not value:

@@ -1,19 +1,19 @@
-"""What a layout is made of: paragraphs, tables and boxes of styled text, no drawing."""
+"""The parts of a layout: paragraphs, tables and boxes of styled text, without drawing."""
 
 from typing import Literal, NamedTuple
 
 
 class Cell(NamedTuple):
-    """Some text and the style it is shown in, where colour is possible."""
+    """Some text and its style, for terminals with colour."""
 
     text: str
     style: str = ""
 
 
 class Column(NamedTuple):
-    """A column's heading and alignment; a text too long is *cut* at its end or middle, or goes on below.
+    """A column's heading and alignment; a text too long is *cut* at its end or middle, or wraps.
 
-    Names are cut in their middle, where those that differ hardly do: whole ones are in the wide form.
+    Names are cut in the middle, where similar names differ least; the wide form shows whole names.
     """
 
     name: str
@@ -28,22 +28,22 @@ class Lines(NamedTuple):
 
     @classmethod
     def of(cls, *texts: str) -> "Lines":
-        """Make unstyled lines."""
+        """Make lines without style."""
         return cls(tuple(Cell(text) for text in texts))
 
 
 def next_cell(what: str, command: str) -> Cell:
-    """Say what to type next, and what for: an answer's last line."""
+    """Return the last line of an answer: what to type next, and why."""
     return Cell(f"Next, {what}: {command}")
 
 
 def next_line(what: str, command: str) -> Lines:
-    """Say that in a block of its own."""
+    """Return the same line in its own block."""
     return Lines((next_cell(what, command),))
 
 
 class Table(NamedTuple):
-    """Rows under headings."""
+    """Rows below headings."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -63,7 +63,7 @@ class Box(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A stretch of time in nanoseconds, and the mark that every moment of it has."""
+    """A stretch of time in nanoseconds, and its mark."""
 
     start: int
     end: int
@@ -71,14 +71,14 @@ class Stretch(NamedTuple):
 
 
 class ChartLine(NamedTuple):
-    """One history: stretches that follow each other."""
+    """One history: consecutive stretches."""
 
     name: str
     stretches: tuple[Stretch, ...]
 
 
 class Chart(NamedTuple):
-    """Histories over the same time, from 0 nanoseconds to ``end``."""
+    """Histories over the same period, from 0 nanoseconds to ``end``."""
 
     heading: str
     lines: tuple[ChartLine, ...]

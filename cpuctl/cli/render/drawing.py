@@ -1,7 +1,7 @@
-"""Tables, boxes and charts as lines of styled text, as wide as asked for.
+"""Tables, boxes and charts as lines of styled text, in the requested width.
 
-Drawn here and not by rich's own tables: those take seconds for thousands of rows, fold headings, and end
-every line in blanks.
+Drawn here instead of with rich's tables: those take seconds for thousands of rows, wrap headings, and pad
+every line with spaces.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ _WIDE_GAP, _NARROW_GAP = 2, 1
 _HEADING = "bold"
 _EMPTY = Cell("")
 _READABLE, _LEGIBLE = 24, 12
-"""Columns that a name is left which has to be cut: first where there is room, then at least."""
+"""Columns for a name that has to be cut: the first value if they fit, the second at least."""
 _UID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _WHOLE = re.compile(r"[^ ,;]+[ ,;]?|[ ,;]")
 _WORD = re.compile(r"[^ ,;/]+[ ,;/]?|[ ,;/]")
 _PIECE = re.compile(rf"(?:{_UID}|[^ ,;/-]|-(?=[0-9-])|(?<![A-Za-z0-9])-)+[ ,;/-]?|[ ,;/-]")
-"""What a text is folded between: names with their slashes, words, then their parts at hyphens.
+"""Where text wraps: names at their slashes, between words, then at hyphens.
 
 Ranges of CPUs (0-15), options (--cpus) and UIDs stay whole.
 """
 _PROSE = 40
-"""Columns from which on a text with blanks is read better below than beside others."""
+"""From this width on, a text with spaces is more readable below than next to others."""
 
 
 def table_lines(table: Table, width: int, *, whole: bool = False) -> Iterator[list[Cell]]:
-    """Yield every line as cells that follow each other; a text too long for its column goes on below.
+    """Yield every line as consecutive cells; a text too long for its column wraps.
 
-    *whole* names are folded neither at hyphens nor at slashes. No word is ever broken: where not even they
-    fit beside each other, rows are as long as they are, as kubectl's, or with sentences in them a block each.
+    *whole* names wrap neither at hyphens nor at slashes. No word is ever broken: if not even the words
+    fit next to each other, rows stay long, as in kubectl, or, if they contain sentences, become a block each.
     """
     headings = tuple(Cell(column.name, _HEADING) for column in table.columns)
     rows = [headings, *(tuple(_cleaned(cell) for cell in row) for row in table.rows)]
@@ -56,12 +56,12 @@ def table_lines(table: Table, width: int, *, whole: bool = False) -> Iterator[li
 
 
 def _is_prose(cell: Cell) -> bool:
-    text = cell.text.strip()  # what stands below something is indented
+    text = cell.text.strip()  # continuation lines are indented
     return " " in text and _text_length(text) > _PROSE
 
 
 def _row_blocks(rows: Sequence[tuple[Cell, ...]]) -> Iterator[list[Cell]]:
-    """Yield a block of lines for every row, each text beside its heading and as long as it is."""
+    """Yield a block of lines for every row, each text next to its heading and in full length."""
     headings, *others = rows
     indent = max(map(_length, headings)) + _WIDE_GAP
     for number, row in enumerate(others):
@@ -79,9 +79,9 @@ def _cleaned(cell: Cell) -> Cell:
 def _fitted(
     rows: Sequence[tuple[Cell, ...]], cut: Sequence[str], width: int, *, whole: bool
 ) -> tuple[int, list[int]] | None:
-    """Choose gap and widths: no fold at all, else between words, else at hyphens, too; or there are none.
+    """Choose gap and widths: no wrapping, else between words, else also at hyphens; None if nothing fits.
 
-    What may be *cut* is left readable before anything is folded at hyphens, and legible at least.
+    Texts that may be *cut* stay readable before anything wraps at hyphens, and always recognizable.
     """
     natural = [max(map(_length, column)) for column in _columns(rows)]
     gaps = len(natural) - 1
@@ -98,12 +98,12 @@ def _fitted(
         widths = _shrunk(widths, [*map(min, widths, least)], room)
         if sum(widths) <= room:
             return _NARROW_GAP, widths
-    # A message over what is known of it: all else is folded, and it alone may stick out.
+    # A message above its details: all else wraps, and only the message may exceed the width.
     return (_NARROW_GAP, widths) if max(map(_length, rows[0])) > _PROSE else None
 
 
 def _least(column: Iterable[Cell], cut: str, pattern: re.Pattern[str], name: int) -> int:
-    """Return what the texts of a column need: its longest piece or, for what is cut in the middle, *name*."""
+    """Return the width that a column needs: its longest piece or, for texts cut in the middle, *name*."""
     if cut:
         return name if cut == "middle" else 0
     return max(_longest(pattern, cell) for cell in column)
@@ -114,20 +114,20 @@ def _columns(rows: Sequence[tuple[Cell, ...]]) -> Iterable[tuple[Cell, ...]]:
 
 
 def _shrunk(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
-    """Take from the column that has most to spare, again and again, until all fit or none can give more."""
+    """Shrink the column with the most spare width, repeatedly, until all fit or none can shrink further."""
     spare = [width - low for width, low in zip(widths, least, strict=True)]
     for _ in range(sum(widths) - room):
         most = max(spare)
         if most == 0:
             break
-        spare[len(spare) - 1 - spare[::-1].index(most)] -= 1  # of equals the last: it holds prose if any does
+        spare[len(spare) - 1 - spare[::-1].index(most)] -= 1  # the last of equals: it holds prose if any does
     return [low + more for low, more in zip(least, spare, strict=True)]
 
 
 def _shortened(cell: Cell, width: int, where: str) -> Cell:
     if _length(cell) <= width:
         return cell
-    # What tells UIDs apart is how they begin.
+    # Not UIDs: they differ at their beginning.
     if where == "middle" and cell.text.isascii() and not re.search(_UID, cell.text):
         return Cell(elided(cell.text, width), cell.style)
     from rich.cells import set_cell_size
@@ -136,7 +136,7 @@ def _shortened(cell: Cell, width: int, where: str) -> Cell:
 
 
 def _folded(cell: Cell, width: int) -> list[Cell]:
-    """Fold between the largest parts that fit."""
+    """Wrap between the largest parts that fit."""
     if _length(cell) <= width:
         return [cell]
     lines = [""]
@@ -158,7 +158,7 @@ def _length(cell: Cell) -> int:
 
 
 def _text_length(text: str) -> int:
-    """Count the terminal's columns: two for each Chinese character, none for an accent of its own."""
+    """Count terminal columns: two for each Chinese character, none for a combining accent."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -167,7 +167,7 @@ def _text_length(text: str) -> int:
 
 
 def _aligned(cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[Cell]:
-    """Put blanks between the cells of one line, and none behind the last text."""
+    """Put spaces between the cells of one line, and none after the last text."""
     line: list[Cell] = []
     blanks = 0
     for cell, column, width in zip(cells, columns, widths, strict=True):
@@ -189,11 +189,11 @@ Drawing = list[Line]
 _GAP = 2
 _FRAME, _ASCII_FRAME = tuple("╭─╮│╰╯"), tuple("+-+|++")
 _FRAME_WIDTH = 4
-"""Columns that a frame takes on both sides, a blank inside of each included."""
+"""Columns that a frame takes on both sides, including a space inside each."""
 
 
 def picture_lines(picture: Picture, width: int) -> Drawing:
-    """Draw a picture as wide as asked for at most, while every run of cells in it fits."""
+    """Draw a picture at most as wide as requested, as long as every run of cells fits."""
     match picture:
         case Flow(items=items):
             return _rows_of([[_spaced(item)] for item in items], width, gap=_GAP, aligned=True)
@@ -207,7 +207,7 @@ def _spaced(item: Sequence[Cell]) -> Line:
 
 
 def _rows_of(drawings: Sequence[Drawing], width: int, *, gap: int = 1, aligned: bool = False) -> Drawing:
-    """Put drawings beside each other, as many as fit in *width*, and the rest below in the same way."""
+    """Put drawings next to each other, as many as fit in *width*, and the rest below in the same way."""
     least = max(map(_width, drawings)) if aligned else 0
     rows: list[list[Drawing]] = [[]]
     used = 0
@@ -251,13 +251,13 @@ def _line_width(line: Line) -> int:
 
 
 _NARROWEST, _WIDEST = 20, 120
-"""Columns that time takes at least, and at most."""
+"""The minimum and maximum width of a time axis."""
 _LEAST_APART = 8
 """Columns between two ticks."""
 
 
 def chart_lines(chart: Chart, width: int) -> Iterator[list[Cell]]:
-    """Yield the axis and one line for every history."""
+    """Yield the axis and one line per history."""
     indent = max(len(chart.heading), *(len(line.name) for line in chart.lines)) + 1
     columns = min(max(width - indent, _NARROWEST), _WIDEST)
     ticks = tick_step(chart.end, columns, _LEAST_APART)
@@ -267,7 +267,7 @@ def chart_lines(chart: Chart, width: int) -> Iterator[list[Cell]]:
 
 
 def _marks(line: ChartLine, end: int, columns: int) -> Iterator[Cell]:
-    """Show for each column how its time ends: what has changed in it is seen at once."""
+    """Show for each column the mark at the end of its time, and always show a change within it."""
     cells = (_at(line, max(end * (column + 1) // columns - 1, 0)) for column in range(columns))
     for cell, same in groupby(cells):
         yield Cell(cell.text * len(list(same)), cell.style)

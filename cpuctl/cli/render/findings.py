@@ -1,4 +1,4 @@
-"""Findings of every kind as people read them: a line or two each, or columns where more is wanted."""
+"""Findings of every kind for people: one or two lines each, or columns in the wide form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.values import FindingCounts, Found, Graded
 
     class Finding(Graded, Found):
-        """What every finding has."""
+        """The fields that every finding has."""
 
     class FileFinding(Finding):
         """A finding about a file."""
@@ -30,13 +30,13 @@ FindingT = TypeVar("FindingT", bound="Finding")
 FindingT_contra = TypeVar("FindingT_contra", bound="Finding", contravariant=True)
 
 STYLES = {"error": "red", "warning": "yellow", "note": ""}
-"""How severities are shown, the worst first."""
+"""The style of each severity, the worst first."""
 
 
 class Form(NamedTuple, Generic[FindingT_contra]):
-    """How findings of one kind are shown: what stands before the message of a line, and the columns.
+    """How findings of one kind are shown: what precedes the message of a line, and the columns.
 
-    ``detail`` stands behind the message of a line. ``note`` is what else there is to know.
+    ``detail`` follows the message of a line. ``note`` is additional information.
     """
 
     prefix: Callable[[FindingT_contra], tuple[str, ...]]
@@ -95,7 +95,7 @@ NODE: Form[NodeFinding] = Form(
     detail=lambda each: f" (expected {each['expected'] or '-'}, detected {each['detected'] or '-'})",
 )
 MANIFESTS: Form[ManifestFinding] = Form(
-    # As compilers write them, which editors know.
+    # The format of compiler messages, which editors recognize.
     prefix=lambda each: (_spot(each), each["severity"], each["code"]),
     columns={
         "SEVERITY": lambda each: each["severity"],
@@ -112,14 +112,14 @@ MANIFESTS: Form[ManifestFinding] = Form(
 
 
 def findings_block(findings: Sequence[FindingT], form: Form[FindingT], *, wide: bool) -> Block:
-    """Lay findings out, one line below the other or as a table."""
+    """Lay findings out, as lines or as a table."""
     return _table(findings, form) if wide else Lines(tuple(finding_lines(findings, form)))
 
 
 def finding_lines(findings: Iterable[FindingT], form: Form[FindingT]) -> Iterator[Cell]:
-    """Write a line for every finding, and one for what to do where that is known.
+    """Write a line for every finding, and one for the fix if it is known.
 
-    The last line explains what is to be filled in.
+    The last line explains the placeholders.
     """
     asks = False
     for each in findings:
@@ -146,13 +146,13 @@ def _table(findings: Iterable[FindingT], form: Form[FindingT]) -> Table:
 
 
 def counts_text(summary: FindingCounts) -> str:
-    """Count findings by severity, those that there are."""
+    """Count findings by severity, without zeros."""
     counts = {"error": summary["error"], "warning": summary["warning"], "note": summary["note"]}
     return ", ".join(counted(count, word) for word, count in counts.items() if count)
 
 
 def start_counts_text(summary: FindingCounts, start: Start) -> str:
-    """Count errors and warnings about a start; one that cannot be said is neither."""
+    """Count errors and warnings about a start; a start that is unknown is neither."""
     counts = [counted(summary["error"], "error"), counted(summary["warning"], "warning")]
     return ", ".join([*counts, *(["start undetermined"] * (start["outcome"] == "Undetermined"))])
 

@@ -1,4 +1,4 @@
-"""What stands on the index of a fleet's reports: nodes with links to their pages, groups, findings."""
+"""The index of a fleet's reports: nodes with links to their pages, groups, findings."""
 
 from __future__ import annotations
 

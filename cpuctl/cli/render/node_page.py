@@ -1,4 +1,4 @@
-"""What stands on the page of a report, chapter by chapter: the tables of all commands, and the map."""
+"""The page of a report, chapter by chapter: the tables of all commands, and the map."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def node_page(report: Report, index: str = "") -> Markup:
-    """Write the page about a node; *index* is the page that leads to it, if there is one."""
+    """Write the page about a node; *index* is the page that links to it, if there is one."""
     cards = [Card(each.title, each.status, each.part) for each in standings(report)]
     found = findings_of(report)
     if found:
@@ -171,7 +171,7 @@ def _map_facts(report: Report) -> MachineFacts:
 
 
 def _owners(holders: list[CPUHolder]) -> Iterator[Grid]:
-    """Show who holds which CPUs, each with the colour and letters that its CPUs have in the map."""
+    """Show which container holds which CPUs, with the colour and letters of its CPUs in the map."""
     if not holders:
         return
     (grid,) = page_parts([cpu_table(holders, wide=False, marked=True)])
@@ -185,7 +185,7 @@ def _owners(holders: list[CPUHolder]) -> Iterator[Grid]:
 
 
 def _pods(report: Report, plan: StartedPlan | NotStartedPlan) -> Iterator[Item]:
-    """Show what becomes of the pods that are to come, and why those are rejected that are."""
+    """Show what happens to the pods to be added, and why some are rejected."""
     warnings = [StyledText(each["message"], "warn") for each in plan["warnings"]]
     if warnings:
         yield Sentences(tuple(warnings))
@@ -202,7 +202,7 @@ def _pods(report: Report, plan: StartedPlan | NotStartedPlan) -> Iterator[Item]:
 
 
 def _after(plan: StartedPlan, planned: PlanPicture) -> Iterator[Item]:
-    """Show who holds which CPUs once the pods are there, those that are not admitted left out."""
+    """Show which container holds which CPUs once the pods run, without the pods that are not admitted."""
     facts = plan_facts(plan, planned)
     yield CPUMap(replace(facts, lines=()), "map-after")
     shared = CPUSet.of(cpu.number for cpu in facts.cpus if cpu.row.get("shared"))
@@ -241,13 +241,13 @@ def _inputs(report: Report) -> Iterator[Part]:
 
 
 def _parts(blocks: Iterable[Block]) -> Iterator[Part]:
-    """Take over tables and sentences, and let rows of tables with pods tell whose they are."""
+    """Convert tables and sentences, and mark the rows of tables with the pod that they belong to."""
     for part in page_parts(each for each in blocks if isinstance(each, Lines | Table)):
         yield _by_pod(part) if isinstance(part, Grid) else part
 
 
 def _by_pod(grid: Grid) -> Grid:
-    """Say of every row whose it is: a pod is named in the first of its rows only."""
+    """Return the pod of every row: only a pod's first row contains its name."""
     names = [heading.name for heading in grid.headings]
     if "POD" not in names:
         return grid

@@ -1,4 +1,4 @@
-"""What is laid out for terminals, as parts of a page."""
+"""Conversion of terminal layouts into parts of a page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TONES: Mapping[str, Tone] = {"red": "bad", "bold red": "bad", "yellow": "warn"}
 
 
 def page_parts(blocks: Iterable[Block]) -> Iterator[Part]:
-    """Take over tables and sentences."""
+    """Convert tables and sentences."""
     for block in blocks:
         match block:
             case Lines(lines=lines):
@@ -24,5 +24,5 @@ def page_parts(blocks: Iterable[Block]) -> Iterator[Part]:
 
 
 def styled_text(cell: Cell) -> StyledText:
-    """Take over a text, and whether it is bad news."""
+    """Convert a text, and mark whether it is bad news."""
     return StyledText(cell.text, _TONES.get(cell.style, ""))

@@ -1,6 +1,6 @@
-"""The map of CPUs: by socket, NUMA node, L3 and core, coloured by owner, bright by load.
+"""The map of CPUs: by socket, NUMA node, L3 and core, coloured by owner, brighter with load.
 
-Without colour, letters tell whose a CPU is. Digits are its load in tenths.
+Without colour, letters show the owner of a CPU. Digits are its load in tenths.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Line = list[Cell]
 Colour = tuple[int, int, int]
 
 _LETTERS = "abcdefghijklmnopqstuvwxyzABCDEFGHIJKLMNOPQSTUVWXYZ"
-"""Marks of containers, the same again after the last; r is for reserved CPUs."""
+"""Marks of containers, repeated after the last; r is for reserved CPUs."""
 _COLOURS = ((46, 204, 113), (230, 126, 34), (26, 188, 212), (241, 196, 15), (236, 100, 165), (155, 190, 60))
 SHARED, RESERVED = (75, 135, 255), (175, 110, 235)
 _OTHERS = {"shared": SHARED, "reserved": RESERVED}
@@ -38,13 +38,13 @@ def colour(number: int) -> Colour:
 
 
 def foreground(of: Colour) -> str:
-    """Write a style for text."""
+    """Return a style for text."""
     red, green, blue = of
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
 def map_order(document: Top) -> list[int]:
-    """Return the CPUs as the map has them, by their places in the answer."""
+    """Return the CPUs in the order of the map, by their index in the answer."""
     cpus = document["cpus"]
 
     def key(number: int) -> tuple[int, ...]:
@@ -56,7 +56,7 @@ def map_order(document: Top) -> list[int]:
 
 
 def map_lines(document: Top, width: int, chosen: int | None, *, color: bool) -> Iterator[Line]:
-    """Yield the map: a paragraph a NUMA node, bars between L3 caches, blanks between cores."""
+    """Yield the map: a paragraph per NUMA node, bars between L3 caches, spaces between cores."""
     before: CPU | None = None
     line: Line = []
     length = 0
@@ -102,13 +102,13 @@ def map_cell(cpu: CPU, *, chosen: bool, color: bool) -> Cell:
 
 
 def legend(*, color: bool) -> str:
-    """Say what the map's characters mean."""
+    """Explain the map's characters."""
     digits = "a digit is the load in tenths, - unknown"
     return digits if color else f"a letter is a container, . shared, r reserved, _ unassigned; {digits}"
 
 
 def cpu_line(document: Top, number: int) -> str:
-    """Report one CPU in a line."""
+    """Describe one CPU in a line."""
     if not document["cpus"]:
         return ""
     cpu = document["cpus"][min(number, len(document["cpus"]) - 1)]
@@ -117,7 +117,7 @@ def cpu_line(document: Top, number: int) -> str:
 
 
 def whose(document: Top, cpu: CPU) -> str:
-    """Name who has a CPU."""
+    """Return the owner of a CPU."""
     rows = document["containers"]
     holders = [rows[number] for number in cpu["containers"] if number < len(rows)]
     if holders:

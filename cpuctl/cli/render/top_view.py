@@ -1,6 +1,6 @@
-"""The screen of ``cpuctl top`` as lines of styled text, for any terminal; what is shown is in a ``View``.
+"""The screen of ``cpuctl top`` as lines of styled text, for any terminal; a ``View`` has what is shown.
 
-Every line fits the width. Where there is no colour, marks stand in for it.
+Every line fits the width. Without colour, marks replace it.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ if TYPE_CHECKING:
 _HEAD = "reverse"
 _LEAST_ROWS = 4
 _NAMES = 34
-"""Columns that are left to names and CPUs."""
+"""The minimum width for names and CPUs."""
 
 
 class _Field(NamedTuple):
-    """A column of the containers: its heading and width, how it is written, and by what it is sorted."""
+    """A column of the containers: its heading and width, its format, and its sort key."""
 
     name: str
     width: int
     text: Callable[[Container], str]
     key: Callable[[Container], float]
     alarm: float | None
-    """It is marked where it is more than this; None: never."""
+    """The value is marked if it is greater than this; None: never."""
 
 
 def _number(value: float | None) -> float:
-    """Sort what is not known below all that is."""
+    """Sort unknown values below all others."""
     return -1.0 if value is None else value
 
 
@@ -112,7 +112,7 @@ SORTS = ("CPUS", "NAME", *(field.name for field in _FIELDS))
 
 
 class View(NamedTuple):
-    """What is shown: which page, sorted by what, where the cursor is; ``status`` is the last line.
+    """The state of the screen: page, sort order, cursor; ``status`` is the last line.
 
     ``page`` is one of containers, map, container, cpu and help; ``back`` the one that Esc leads to.
     """
@@ -129,7 +129,7 @@ class View(NamedTuple):
 
 
 def shown_containers(document: Top, view: View) -> list[int]:
-    """Return the containers that are shown, by their places in the answer, in the order of the view."""
+    """Return the visible containers, by their index in the answer, in the order of the view."""
     text = view.text.lower()
     containers = document["containers"]
     found = [number for number, each in enumerate(containers) if text in full_name(each).lower()]
@@ -142,7 +142,7 @@ def shown_containers(document: Top, view: View) -> list[int]:
 
 
 def screen(document: Top, view: View, width: int, height: int, *, color: bool) -> list[Line]:
-    """Draw a view; never more than *height* lines."""
+    """Draw a view in at most *height* lines."""
     head, body = _head(document, color=color), max(height - 1, 1)
     if view.page == "help":
         lines = [*head[:1], *help_page()]
@@ -169,7 +169,7 @@ def _status(view: View) -> str:
 
 
 def _fitted(line: Line, width: int, *, fill: bool = False) -> Line:
-    """Cut a line where the terminal ends; what could steer one is written out."""
+    """Cut a line at the width of the terminal; escape control characters."""
     fitted, left = [], width
     for cell in line:
         text = printable(cell.text)[:left]
@@ -205,7 +205,7 @@ def _part(part: CPUs) -> str:
 
 
 def _containers_page(document: Top, view: View, width: int, height: int, *, color: bool) -> Iterator[Line]:
-    """Yield the rows, and below them as much of the map as there is room for."""
+    """Yield the rows, and below them as much of the map as fits."""
     shown = shown_containers(document, view)
     drawn = list(map_lines(document, width, None, color=color))
     rows = max(min(len(shown), max(height - len(drawn) - 2, _LEAST_ROWS)), 0)
@@ -226,7 +226,7 @@ def _containers_page(document: Top, view: View, width: int, height: int, *, colo
 
 
 def _fields_for(width: int) -> tuple[_Field, ...]:
-    """Choose the first columns that leave room for names and CPUs."""
+    """Choose the first columns that leave space for names and CPUs."""
     fields: list[_Field] = []
     left = width - _NAMES
     for field in _FIELDS:
@@ -271,7 +271,7 @@ def _chosen_container(document: Top, view: View, *, color: bool) -> Iterator[Lin
 
 
 def _map_page(document: Top, view: View, width: int, height: int, *, color: bool) -> Iterator[Line]:
-    """Yield as much of the map as there is room for, around the chosen CPU."""
+    """Yield as much of the map as fits, around the chosen CPU."""
     lines = list(map_lines(document, width, view.cpu, color=color))
     at = next(
         (place for place, line in enumerate(lines) if any("underline" in cell.style for cell in line)), 0
@@ -283,7 +283,7 @@ def _map_page(document: Top, view: View, width: int, height: int, *, color: bool
     yield from lines[first : first + room]
 
 
-# Single containers and CPUs of a node as it runs, each on a page; and the help of the screen.
+# Single containers and CPUs of a running node, each on a page; and the help of the screen.
 
 
 _BAR = 40
@@ -321,7 +321,7 @@ def help_page() -> Iterator[Line]:
 
 
 def cpu_page(document: Top, cpu: CPU) -> Iterator[Line]:
-    """Report all of one CPU."""
+    """Describe one CPU in full."""
     places = {
         "socket": cpu["socket"],
         "NUMA node": cpu["numaNode"],
@@ -346,7 +346,7 @@ def cpu_page(document: Top, cpu: CPU) -> Iterator[Line]:
 
 
 def container_page(container: Container, *, color: bool) -> Iterator[Line]:
-    """Report all of one container."""
+    """Describe one container in full."""
     name, known = full_name(container), (container["containerID"] or UNKNOWN)[:12]
     yield [Cell(name, "bold")]
     yield [Cell(f"UID {container['uid']}, container ID {known}")]

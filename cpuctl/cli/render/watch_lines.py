@@ -1,4 +1,4 @@
-"""What a watch reports, a line an event."""
+"""The events of a watch, one per line."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _INFO = 6
 
 
 def line(event: WatchEvent) -> str:
-    """Write an event with its time: what it is about, or its severity, and the message."""
+    """Write an event with its time, its subject or severity, and the message."""
     return f"{event['time']}  {_word(event):<{_WIDTH}}  {printable(event['message'])}"
 
 
 def journal_line(event: WatchEvent) -> str:
-    """Write an event for the journal, which knows the time, with its level (*sd-daemon(3)*)."""
+    """Write an event for the journal, which adds the time, with its level (*sd-daemon(3)*)."""
     word = _word(event)
     bad = event["finding"]["severity"] if event["event"] == "Changed" else word
     return f"<{_LEVELS.get(bad, _INFO)}>{word}: {printable(event['message'])}"

@@ -1,1 +1,1 @@
-"""What an answer looks like as text: one module an answer, by its kind."""
+"""The text form of answers: one module per kind of answer."""

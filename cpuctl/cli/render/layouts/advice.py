@@ -1,4 +1,4 @@
-"""How advice on settings looks to people: a row for the settings as they are, and one for each proposal."""
+"""Layout of advice on settings: a row for the current settings, and one for each proposal."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _below(document: AdvisedSettings) -> Iterator[Cell]:
 
 
 def _in_the_way(proposals: Sequence[ProposedSettings]) -> Iterator[Cell]:
-    """Say where to paste it is not enough."""
+    """Warn if a drop-in file alone does not apply a proposal."""
     if flags := dict.fromkeys(flag for each in proposals for flag in each["flags"]):
         yield Cell(f"Flags override files; remove or change these: {' '.join(flags)}", "yellow")
     others = [str(each["number"]) for each in proposals if not each["dropIn"] and not each["flags"]]

@@ -1,4 +1,4 @@
-"""How an audit looks to people: the node in two lines, its containers, one line a finding."""
+"""Layout of an audit: the node in two lines, its containers, one line per finding."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def blocks(document: Audit, *, wide: bool) -> Iterator[Block]:
 
 
 def _claims(claims: Sequence[PreparedClaim]) -> Table:
-    """Show who has which CPUs by the driver for CPUs."""
+    """Show the CPUs that containers have from the driver for CPUs."""
     return Table(
         (Column("CLAIM"), Column("CPUS"), Column("USED BY")),
         tuple(
@@ -135,7 +135,7 @@ _NO_POLICY = {
 
 
 def node_lines(node: AuditedNode) -> Iterator[Cell]:
-    """Say what control groups and policy a node has, then what its CPUs are for, without what it lacks."""
+    """Show the node's control groups and policy, then the use of its CPUs, without what it lacks."""
     version = node["cgroupVersion"]
     groups = f"cgroup v{version}{' (hybrid)' if node['hybrid'] else ''}" if version else "no control groups"
     policy = node["cpuManagerPolicy"]

@@ -1,4 +1,4 @@
-"""How a capture looks to people: what is in it, and what is not."""
+"""Layout of a capture: what it contains, and what it lacks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _WORDS = {
     "stateFiles": ("state file", "state files"),
     "threads": ("thread", "threads"),
 }
-"""Of every count in a manifest: one, and all other numbers."""
+"""For each count in a manifest: the singular and the plural."""
 
 
 def blocks(document: Capture, *, wide: bool) -> Iterator[Block]:
-    """Lay out a capture; all that could not be read where more is wanted."""
+    """Lay out a capture; wide lists everything that could not be read."""
     manifest = document["manifest"]
     yield Lines.of(*_heading(document["file"], manifest))
     yield _areas(manifest["areas"])

@@ -1,4 +1,4 @@
-"""How writes to control groups look to people: a diff in the order of writing, and what came of it."""
+"""Layout of writes to control groups: a diff in the order of writing, and the outcome."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cpuctl.answers import cgroups as answers
 
 _NOT_NEEDED = 20
-"""Containers that are left out are listed up to here; the others are counted."""
+"""Omitted containers are listed up to this number; the others are counted."""
 _OUTCOMES: Mapping[answers.ApplyOutcome, tuple[str, str]] = {
     "Clean": ("Nothing to do: all values are as requested.", "green"),
     "Planned": ("Nothing was written; use --yes to write.", ""),
@@ -30,11 +30,11 @@ _STEPS: Mapping[str, str] = {
     "lift the quota": "raise or remove the quota",
     "limit": "set the quota",
 }
-"""What a write does, as people say it: the answers' own words are part of the format."""
+"""What a write does, for people: the answers' own words are part of the format."""
 
 
 def blocks(document: answers.CgroupsApply, *, wide: bool) -> Iterator[Block]:
-    """Lay out objections, the diff and the outcome; *wide* adds every step that was taken."""
+    """Lay out objections, the diff and the outcome; *wide* adds every step."""
     if document["writes"]:
         yield Lines(tuple(_diff(document["writes"])))
     if document["leftOut"]:

@@ -1,4 +1,4 @@
-"""How control groups look to people: the tree of kubepods, what each has, and what it should have."""
+"""Layout of control groups: the tree of kubepods, the values of each group, and the expected values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NO_QUOTA = ("max", "-1")
 
 
 def blocks(document: CgroupsShow, *, wide: bool) -> Iterator[Block]:
-    """Lay out the tree; wide adds paths, and the files that are not shown as columns."""
+    """Lay out the tree; wide adds paths, and the files that have no column."""
     yield Lines(tuple(node_lines(document["node"])))
     groups, version = document["groups"], document["node"]["cgroupVersion"]
     if groups and version:
@@ -52,9 +52,9 @@ def blocks(document: CgroupsShow, *, wide: bool) -> Iterator[Block]:
 
 
 def _columns(groups: Sequence[Group], version: int) -> dict[str, str]:
-    """Leave out columns that say nothing: hardly anybody makes partitions.
+    """Leave out empty columns: partitions are rare.
 
-    What could be exclusive is known of groups that nobody wants to be, too.
+    The CPUs that could be exclusive are also known for groups that are not to be partitions.
     """
     files = _SHOWN[version]
     partitions = {
@@ -123,7 +123,7 @@ def _cell(group: Group, name: str, file: str) -> Cell:
 
 
 def _quota(group: Group, text: str) -> str:
-    """Write a quota as the CPUs that it comes to."""
+    """Write a quota as a number of CPUs."""
     quota, _, period = text.partition(" ")
     period = period or _actual(group, _PERIOD) or ""
     if quota in _NO_QUOTA:
@@ -132,12 +132,12 @@ def _quota(group: Group, text: str) -> str:
 
 
 def _others(groups: Sequence[Group], shown: set[str], *, wide: bool) -> Iterator[tuple[Cell, ...]]:
-    """List what differs, and with *wide* everything that is expected and has no column."""
+    """List what differs and, with *wide*, every expected value that has no column."""
     for group in groups:
         title, files = _title(group), group["files"]
         for name, value in files.items():
             known = wide and value["expected"] and value["actual"] is not None
-            # What is in effect follows from what is configured.
+            # The effective values follow from the configured ones.
             worth_showing = value["differs"] and not (
                 name in _MEMS_IN_EFFECT and files["cpuset.mems"]["differs"]
             )

@@ -1,4 +1,4 @@
-"""How changes of state files look to people: what is done and why, who gains or loses, what is proven."""
+"""Layout of changes to state files: what is done and why, which containers gain or lose, what is verified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOSSES = {"podCPUs": "CPUs of the pod as a whole", "podMemory": "memory of the 
 
 
 def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]:
-    """Lay out a change; wide has whole UIDs."""
+    """Lay out a change; wide shows whole UIDs."""
     for file in document["files"]:
         yield Lines(tuple(_headline(file)))
         if file["actions"]:
@@ -60,7 +60,7 @@ def _actions(actions: Sequence[answers.Action], *, wide: bool) -> Table:
 
 
 def _holder(holder: answers.Owner | None, *, wide: bool) -> tuple[Cell, Cell]:
-    """Name a pod and its container; a UID, which stands whole in the table below, by how it begins."""
+    """Name a pod and its container; shorten a UID, which the table below shows in full."""
     if holder is None:
         return Cell("-"), Cell("-")
     name = pod_name(holder)

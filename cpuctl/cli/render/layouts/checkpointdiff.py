@@ -1,4 +1,4 @@
-"""How two states side by side look to people: file by file, one row for everybody whose share has changed."""
+"""Layout of two states side by side: file by file, one row for every container whose share has changed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FIELDS = {"cells": "group", "systemReserved": "system reserved"}
 
 
 def difference_blocks(difference: answers.Difference, *, wide: bool, is_new: bool = False) -> Iterator[Block]:
-    """Lay out what has changed in one file; wide adds UIDs and, of a file that *is_new*, all numbers."""
+    """Lay out the changes in one file; wide adds UIDs and, if the file *is_new*, all numbers."""
     if difference["policies"]:
         before, after = (name or "none" for name in difference["policies"])
         yield Lines.of(f"policy {before} -> {after}")
@@ -109,7 +109,7 @@ def _tables(changes: Sequence[answers.TableChange]) -> Table:
             Cell(str(change["numaNode"])),
             Cell(change["resource"] or "-"),
             Cell(_FIELDS.get(change["field"], change["field"])),
-            # In bytes: a page more or less decides on whether a kubelet starts.
+            # In bytes: one page more or less decides whether a kubelet starts.
             *(Cell("-" if side is None else str(side)) for side in (change["before"], change["after"])),
         )
         for change in changes

@@ -1,4 +1,4 @@
-"""How a verdict on state files looks to people: the start, the files, one line a finding."""
+"""Layout of a verdict on state files: the start, the files, one line per finding."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
 
 
 def _is_verdict(finding: answers.StateFinding) -> bool:
-    """Return whether a finding only repeats why the kubelet does not start by its settings."""
+    """Return whether a finding only repeats that the kubelet does not start because of its settings."""
     return not finding["file"] and finding["fix"].startswith("cpuctl config check")
 
 
@@ -52,7 +52,7 @@ def _file_lines(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[C
 
 
 def _drift(drift: answers.MemoryDrift, *, wide: bool) -> Iterator[Block]:
-    """Say what the machine's memory has come to since the file was written."""
+    """Show how the machine's memory has changed since the file was written."""
     if drift["kind"] == "benign":
         yield Lines.of(
             "Memory has changed only by an amount that is normal after a reboot: "

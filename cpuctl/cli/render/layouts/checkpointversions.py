@@ -1,4 +1,4 @@
-"""How the formats of state files look to people: a row for every format, a column for every reader."""
+"""Layout of the formats of state files: a row for every format, a column for every reader."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNCONVERTED: Final = ("file", "format", "writtenBy", "readBy", "whenBroken")
 
 
 def blocks(document: CheckpointVersions, *, wide: bool) -> Iterator[Block]:
-    """Lay out the formats; wide says what is lost, and the kubelet's errors."""
+    """Lay out the formats; wide adds what is lost, and the kubelet's errors."""
     yield Lines.of(*_WARNING)
     formats = document["formats"]
     readers = list(dict.fromkeys(reader["kubelet"] for each in formats for reader in each["readers"]))
@@ -52,7 +52,7 @@ def blocks(document: CheckpointVersions, *, wide: bool) -> Iterator[Block]:
 
 
 def _unconverted(document: CheckpointVersions) -> Table:
-    """Show the formats that a kubelet reads as they are, or not at all."""
+    """Show the formats that a kubelet reads without conversion, or not at all."""
     names = ("OTHER FILE", "FORMAT", "WRITTEN BY", "READ BY", "IF DAMAGED")
     rows = (tuple(Cell(each[key] or "-") for key in _UNCONVERTED) for each in document["unconverted"])
     return Table(tuple(map(Column, names)), tuple(rows))

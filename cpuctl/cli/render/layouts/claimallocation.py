@@ -1,4 +1,4 @@
-"""Claims of pods: their devices, and the CPUs that their containers get."""
+"""Layout of claims of pods: their devices, and the CPUs that their containers get."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STYLES = {"Unsatisfied": "red", "NotPrepared": "red", "Undetermined": "yellow"}
 
 
 def blocks(document: ClaimAllocation, *, wide: bool) -> Iterator[Block]:
-    """Lay out a row a claim, then why pods do not get theirs."""
+    """Lay out a row per claim, then why pods do not get theirs."""
     if rows := [row for pod in document["pods"] for row in _rows(pod, wide=wide)]:
         yield _table(rows)
     if whys := [
@@ -44,7 +44,7 @@ def blocks(document: ClaimAllocation, *, wide: bool) -> Iterator[Block]:
 
 
 def claims_table(pods: Iterable[Pod], *, wide: bool) -> Table:
-    """Show a row a claim of pods that have been decided on."""
+    """Show a row per claim of the pods that were decided."""
     return _table(
         [
             _row(full_name(pod), each, "red" if "claimProblem" in pod else "", wide=wide)
@@ -55,7 +55,7 @@ def claims_table(pods: Iterable[Pod], *, wide: bool) -> Table:
 
 
 def devices_table(devices: Iterable[ClaimDevices]) -> Table:
-    """Show how devices stand to what claims ask for, a row a driver and NUMA node."""
+    """Compare available devices with what claims request, in a row per driver and NUMA node."""
     names = ("CLAIM", "REQUEST", "DRIVER", "NODE", "DEVICES", "MATCH", "FREE", "ASKED", "LEFT", "HELD BY")
     right = names[3:9]
     return Table(
@@ -79,7 +79,7 @@ def devices_table(devices: Iterable[ClaimDevices]) -> Table:
 
 
 def shared_line(driver: ClaimAllocation | ClaimDriver) -> str:
-    """Say where containers without a claim run."""
+    """Show where containers without a claim run."""
     held = f", reserved {driver['reserved']}" if driver["reserved"] else ""
     return f"CPUs of containers without a claim: {driver['shared'] or '-'}{held}"
 
@@ -132,7 +132,7 @@ def _devices(claim: PodClaim, *, wide: bool) -> str:
 
 
 def _device(device: ClaimDevice) -> str:
-    """Name a device with what is consumed of it: ``cpudevnuma000 (4)``."""
+    """Name a device with the quantity that is consumed: ``cpudevnuma000 (4)``."""
     consumed = device["consumed"]
     if set(consumed) == {"dra.cpu/cpu"}:
         return f"{device['device']}({consumed['dra.cpu/cpu']})"

@@ -1,4 +1,4 @@
-"""How a check of a configuration looks to people: the verdict, where to mend it, one line a finding."""
+"""Layout of a check of a configuration: the verdict, the setting to change, one line per finding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
-    """Lay out a check; wide adds what was expected and how to mend it as columns."""
+    """Lay out a check; wide adds columns with what was expected and how to fix it."""
     said = [] if wide else [each for each in document["findings"] if _says_verdict(each, document["start"])]
     fixes = (Cell(f"  fix: {each['fix']}") for each in said if each["fix"])
     yield Lines((*_verdict(document, wide=wide), *fixes))
@@ -27,7 +27,7 @@ def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
 
 
 def _unchecked(document: ConfigCheck, *, wide: bool) -> str:
-    """Name what was not checked; what only the kubelet can ask of its host is counted unless *wide*."""
+    """List what was not checked; checks that need the kubelet on its host are a number unless *wide*."""
     named = [each["what"] for each in document["notLookedAt"] if wide or not each["settings"]]
     if rest := len(document["notLookedAt"]) - len(named):
         named.append(f"{counted(rest, 'check')} of the host (-o wide lists them)")
@@ -35,7 +35,7 @@ def _unchecked(document: ConfigCheck, *, wide: bool) -> str:
 
 
 def _says_verdict(finding: ConfigFinding, start: Start) -> bool:
-    """Return whether a finding only repeats why the kubelet does not start: its fix is all that is new."""
+    """Return whether a finding only repeats why the kubelet does not start, so that only its fix is new."""
     if start["outcome"] == "Started":
         return False
     why = start["error"] if start["outcome"] == "Refused" else start["why"]
@@ -68,5 +68,5 @@ def _node_line(node: PooledNode | UnpooledNode) -> str:
 
 
 def shared_line(pools: Pools) -> str:
-    """Say where containers without exclusive CPUs run."""
+    """Show where containers without exclusive CPUs run."""
     return shared_sentence(pools["sharedCPUs"], pools["reservedCPUs"])

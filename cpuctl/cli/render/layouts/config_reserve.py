@@ -1,4 +1,4 @@
-"""How proposed reservations look to people: what is kept and where, then lines to paste."""
+"""Layout of proposed reservations: what is reserved and where, then lines to paste."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SIZES: Mapping[_Size, str] = {
     "allocatable": "FOR PODS",
 }
 _HEAD_LINES = 2
-"""Of the snippet: what makes it a file of its own."""
+"""The lines of the snippet that make it a complete file."""
 
 
 def blocks(document: ConfigReserve, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
@@ -48,7 +48,7 @@ def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
     yield Cell(f"Nothing to propose: {refusal['why']}", "red")
     if start := refusal.get("start"):
         yield Cell(*start_word(start, who))
-        # A setting that nobody has set yet is one of those that would be proposed.
+        # A setting that is not set yet is one of those that would be proposed.
         places = (place for place in settings_to_fix(start) if place["where"])
         yield from (Cell(f"  {setting_text(place)}") for place in places)
         yield from fix_cells(start)

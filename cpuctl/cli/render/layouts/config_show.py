@@ -1,4 +1,4 @@
-"""How a configuration looks to people: values with their origins, then what is kept from pods."""
+"""Layout of a configuration: values with their origins, then what is reserved."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HEADINGS = ("CAPACITY", "KUBE", "SYSTEM", "EVICTION", "RESERVED", "ALLOCATABLE"
 
 
 def blocks(document: answers.ConfigShow, *, wide: bool) -> Iterator[Block]:
-    """Lay out a configuration: what somebody has set and the policies, or with *wide* every field."""
+    """Lay out a configuration: explicit settings and the policies, or with *wide* every field."""
     who = f"Kubelet {document['kubelet']['version']}"
     if "settings" not in document:
         yield start_block(document["start"], who)
@@ -42,7 +42,7 @@ def blocks(document: answers.ConfigShow, *, wide: bool) -> Iterator[Block]:
 
 
 def _settings(settings: Sequence[answers.Setting], *, wide: bool) -> Iterator[Block]:
-    """Show settings and where they come from; files by their last names alone, unless *wide*."""
+    """Show settings and where they come from; files without their directories, unless *wide*."""
     shown = [
         entry
         for entry in settings
@@ -63,7 +63,7 @@ def _settings(settings: Sequence[answers.Setting], *, wide: bool) -> Iterator[Bl
 
 
 def _short_names(places: Iterable[str]) -> dict[str, str]:
-    """Return the last parts of files' paths by the files, where no two have the same."""
+    """Return the base name of each file whose base name is unique."""
     found = (_FILE_AND_LINE.fullmatch(place) for place in places)
     files = list(dict.fromkeys(each["file"] for each in found if each and "/" in each["file"]))
     shorts = Counter(file.rpartition("/")[2] for file in files)
@@ -115,7 +115,7 @@ def _reservation(
 
 
 def _rounded(amount: Amount | None, resource: str, *, wide: bool) -> str:
-    """Write bytes as people do; what the kubelet prints, to the byte, is for *wide*."""
+    """Write rounded bytes; *wide* shows exact ones, as the kubelet prints them."""
     if amount is None or wide or not resource.startswith(_OF_BYTES):
         return _amount(amount)
     return byte_text(int(amount["number"]))

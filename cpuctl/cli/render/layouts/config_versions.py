@@ -1,4 +1,4 @@
-"""How the way from one release to another looks to people: one paragraph a kind of change."""
+"""Layout of the changes between two releases: one paragraph per kind of change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIDES: Final = ("from", "to")
 
 
 def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
-    """Lay out a comparison; *wide* names where each change is known from."""
+    """Lay out a comparison; *wide* adds the source of each change."""
     yield Lines(tuple(_starts(document)))
     unseen = [f"Not checked: {what}" for what in document["notLookedAt"]]
     if "leftOut" not in document:
@@ -48,7 +48,7 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
 
 
 def _starts(document: answers.ConfigVersions) -> Iterator[Cell]:
-    """Say whether both kubelets would start, once where the same is unknown of both."""
+    """Show whether both kubelets would start, once if it is unknown for the same reason."""
     one, other = document["start"]["from"], document["start"]["to"]
     if one["outcome"] == "Undetermined" == other["outcome"] and one["why"] == other["why"]:
         yield Cell(*start_word(one, "Either kubelet"))

@@ -1,4 +1,4 @@
-"""How moves of pods look to people: the steps in order, then what is proven of them."""
+"""Layout of moves of pods: the steps in order, then what is verified."""
 
 from __future__ import annotations
 

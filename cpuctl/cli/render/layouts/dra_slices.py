@@ -1,4 +1,4 @@
-"""The devices of the driver for CPUs, one a row."""
+"""Layout of the devices of the driver for CPUs, one per row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEFT = frozenset({"DEVICE", "CPUS", "CPU", "TYPE", "PCIE ROOTS"})
 
 
 def blocks(document: DriverDevices, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
-    """Lay out the devices, without columns that no device has."""
+    """Lay out the devices, without empty columns."""
     rows, held = document["devices"], document["reserved"]
     if rows:
         named = [_cells(each) for each in rows]

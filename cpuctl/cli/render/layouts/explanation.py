@@ -1,4 +1,4 @@
-"""How an explanation looks to people: the decision and its rule, what led to it, what would change it."""
+"""Layout of an explanation: the decision and its rule, its reasons, what would change it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _STATUS_TEXTS = {"no preference": "no preference", "no hints": "none (treated as
 
 
 def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
-    """Lay out an explanation; wide shows every holder, and commands to try suggestions with."""
+    """Lay out an explanation; wide shows every holder, and commands that try the suggestions."""
     if "pod" not in document:
         yield start_block(document["start"], check=document.get("next", ""))
         return
@@ -79,7 +79,7 @@ def _suggestions(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
 
 
 def _next(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
-    """Name the command that tries the first setting that would help, or asks again with devices assumed."""
+    """Return the command that tries the first helpful setting, or explains again with assumed devices."""
     settings = (each for each in document["suggestions"] if each["kind"] == "setting" and each["command"])
     first = next(settings, None)
     if first and first["command"] and not wide:
@@ -89,7 +89,7 @@ def _next(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
 
 
 def _claims(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
-    """Show what the pod has for its claims, or how devices stand to them."""
+    """Show what the pod gets for its claims, or compare available devices with them."""
     yield from claims_blocks([document["pod"]], wide=wide)
     if document.get("claimDevices"):
         from cpuctl.cli.render.layouts.claimallocation import devices_table as claim_devices
@@ -98,7 +98,7 @@ def _claims(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
 
 
 def _weighed(document: ExplainedDecision) -> Iterator[Block]:
-    """Show how a policy in the kubelet's place came to its choice."""
+    """Show how a policy that replaces the kubelet's chose the CPUs."""
     if "policy" in document["kubelet"]:
         yield Lines.of(what_if_sentence(document["kubelet"]["policy"]))
     if weighed := tuple(weighing_rows(_containers(document))):
@@ -106,7 +106,7 @@ def _weighed(document: ExplainedDecision) -> Iterator[Block]:
 
 
 def _verdict(document: ExplainedDecision) -> Table:
-    """Say what was decided by which rule, and what else there is to know, under the pod's name."""
+    """Show the decision, its rule and additional facts below the pod's name."""
     pod = document["pod"]
     rows = tuple((Cell(word), cell) for word, cell in _facts(document))
     return Table((Column("POD"), Column(full_name(pod))), rows)
@@ -141,7 +141,7 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
 
 
 def _sharing(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
-    """Say why containers have no CPUs of their own, and where they run."""
+    """Explain why containers have no exclusive CPUs, and where they run."""
     shared = False
     for container in _containers(document):
         if claimed_cpus(document["pod"], container["name"]):
@@ -156,7 +156,7 @@ def _sharing(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
 
 
 def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
-    """Say by which rule the pod is not running, or what its claims lack for that."""
+    """Explain by which rule the pod does not run, or what its claims lack."""
     pod = document["pod"]
     if "claimProblem" in pod:
         yield "CLAIMS", Cell(f"it does not start: {pod['claimProblem']}", "red")
@@ -168,7 +168,7 @@ def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
 
 
 def _said(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
-    """Yield the kubelet's own words, and where the answer is another one that it had other facts."""
+    """Yield the kubelet's own words and, if the answer differs, the facts in which they differ."""
     if "said" not in document:
         return
     said = document["said"]
@@ -184,7 +184,7 @@ def _said(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
 
 
 def _far_devices(document: ExplainedDecision) -> Iterator[str]:
-    """Say of devices on other NUMA nodes than their container's CPUs how that came."""
+    """Explain how devices came to be on other NUMA nodes than their container's CPUs."""
     for container in _containers(document):
         if "cpus" in container and container["exclusive"] and container.get("devicesAligned") is False:
             devices = CPUSet.parse(
@@ -212,7 +212,7 @@ def _how_far(document: ExplainedDecision, container: str, cpus: CPUSet) -> str:
 
 
 def _resize(resize: PendingResize | None) -> Iterator[tuple[str, Cell]]:
-    """Say what becomes of the resize that is pending, and how the reference of a preview departs from it."""
+    """Show the outcome of a pending resize, and how a preview's implementation differs from its KEP."""
     if resize is not None:
         word, style = RESIZES[resize["outcome"]]
         why = f": {reason_text(resize)}" if resize["message"] else ""
@@ -241,12 +241,12 @@ def _outcome(pod: Pod) -> str:
 
 
 def _message(pod: Pod) -> str:
-    """Repeat the message; why a pod stays pending, the rule tells."""
+    """Repeat the message; the rule explains why a pod stays pending."""
     return f": {pod['message']}" if "message" in pod and pod["outcome"] != "Pending" else ""
 
 
 def _containers(document: ExplainedDecision) -> list[Container]:
-    """List the containers that were asked about and that the kubelet came to."""
+    """List the requested containers that the kubelet reached."""
     wanted, containers = document["asked"]["container"], document["pod"]["containers"]
     return [each for each in containers if wanted in (None, each["name"])]
 
@@ -268,7 +268,7 @@ def _asked_rounds(document: ExplainedDecision) -> list[Round]:
 
 
 def _round(hint_round: Round, silent: str) -> Iterator[tuple[Cell, ...]]:
-    """Show what each provider offered, but for the one that never has a say."""
+    """Show what each provider offered, without the provider that never has a preference."""
     name, merged = hint_round["container"] or "(pod)", _merged(hint_round["merged"])
     for offer in hint_round["offers"]:
         if offer["provider"] == silent:
@@ -337,7 +337,7 @@ def _numa_nodes(nodes: Sequence[CPUShare]) -> Table:
 
 
 def _memory(nodes: Iterable[MemoryTable]) -> Table:
-    """Show what each node has, and with which others a node that is in use serves."""
+    """Show the memory of each node, and the group to which a node in use belongs."""
     names = ("NODE", "RESOURCE", "TOTAL", "FOR PODS", "FREE", "USED WITH")
     columns = (Column(name, "left" if name in ("RESOURCE", "USED WITH") else "right") for name in names)
     rows = (
@@ -396,7 +396,7 @@ _KINDS = {
 
 
 def suggestions_table(document: ExplainedDecision) -> Table:
-    """Show the changes that admit or align the pod and what it gets then; below, what was tried in vain."""
+    """Show the changes that admit or align the pod and what it gets then; below, what did not help."""
     wanted = _wanted(document)
     claims = document["decision"]["rule"] == "resourceClaims"
     shared = "its claims are satisfied" if claims else "admitted, on the node's shared CPUs"
@@ -413,7 +413,7 @@ def suggestions_table(document: ExplainedDecision) -> Table:
 
 
 def command_lines(suggestions: Iterable[Suggestion]) -> Iterator[Cell]:
-    """Write the commands that try or make changes, each in one piece."""
+    """Write the commands that try or make changes, one line each."""
     for each in suggestions:
         if each["command"]:
             yield Cell(f"# {each['words']}", "dim")
@@ -439,7 +439,7 @@ def _placed(container: PlacedContainer, *, named: bool) -> str:
 
 
 def _wanted(document: ExplainedDecision) -> str:
-    """Name what changes are looked for: an admitted pod is explained with some only where it is unaligned."""
+    """Describe the goal of the changes: an admitted pod has suggestions only if it is not aligned."""
     return "aligned" if document["pod"]["outcome"] == "Admitted" else "admitted"
 
 
@@ -451,19 +451,19 @@ def _in_vain(search: Search, wanted: str) -> str:
 
 
 def runs_line(document: ExplainedDecision) -> str:
-    """Say how often the engine ran for the changes."""
+    """Report how often the engine ran to find the changes."""
     runs = counted(sum(search["runs"] for search in document["searches"]), "simulated run")
     return f"{runs}; every listed change was verified with a full run."
 
 
-# How a policy in the kubelet's place came to its CPUs: what it filtered, how it scored, which set won.
+# How a policy that replaces the kubelet's chose its CPUs: what it filtered, how it scored, which set won.
 
 
 _WEIGHED_SHOWN = 8
 
 
 def weighing_rows(containers: Iterable[Container]) -> Iterator[tuple[Cell, ...]]:
-    """Yield rows of container, what it is about, score and CPUs."""
+    """Yield rows of container, subject, score and CPUs."""
     for container in containers:
         for weighing in container.get("weighings", ()) if container["exclusive"] else ():
             name = Cell(f"{container['name']}{' (the rest)' if weighing['aside'] else ''}")

@@ -1,4 +1,4 @@
-"""How the check of a fleet looks to people: each finding once with its nodes, then what was not checked."""
+"""Layout of the check of a fleet: each finding once with its nodes, then what was not checked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unchecked", "unreada
     "unreadable": "unreadable",
 }
 _LONGEST_FIX = 240
-"""Letters of a command that are shown where nobody asks for all: there may be one for every CPU."""
+"""Characters of a command that are shown unless *wide*: it may contain something for every CPU."""
 
 
 def blocks(document: FleetCheck, *, wide: bool) -> Iterator[Block]:
@@ -61,7 +61,7 @@ def _unchecked(document: FleetCheck, *, wide: bool) -> Iterator[Cell]:
 
 
 def _unreadable(nodes: Iterable[CheckedNode | UnreadableNode], *, wide: bool) -> Iterator[Cell]:
-    """Say why recordings cannot be read, once for all of which it is true."""
+    """Report why recordings cannot be read, each reason once."""
     found: dict[str, list[str]] = {}
     for node in nodes:
         if node["outcome"] == "Unreadable":

@@ -1,4 +1,4 @@
-"""How a fleet before and after looks to people: nodes gone and new, then each change once."""
+"""Layout of a fleet before and after: removed and new nodes, then each change once."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 _FACTS_SHOWN = 12
-"""Facts that changed on the same nodes, as far as they are shown where nobody asks for all."""
+"""Facts that changed on the same nodes that are shown unless *wide*."""
 
 
 def blocks(document: FleetDiff, *, wide: bool) -> Iterator[Block]:
-    """Lay out changes; *wide* shows them all, and names all nodes."""
+    """Lay out changes; *wide* shows all of them, and names all nodes."""
     nodes = document["nodes"]
     yield Lines(tuple(_opening(document)))
     if others := [
@@ -35,7 +35,7 @@ def blocks(document: FleetDiff, *, wide: bool) -> Iterator[Block]:
 
 
 def _changes(changes: Sequence[FleetChange], *, wide: bool) -> Iterator[Cell]:
-    """Yield the first facts of the same nodes: a machine that was replaced has a fact for every cache."""
+    """Yield the first facts of the same nodes: a replaced machine has a fact for every cache."""
     facts: Counter[str] = Counter()
     for each in changes:
         who = _who(each["nodes"], wide=wide)

@@ -1,4 +1,4 @@
-"""How a fleet looks to people: groups of nodes that are alike, what makes the odd ones odd, a row a node."""
+"""Layout of a fleet: groups of equal nodes, how the others differ, one row per node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _DIFFERENCES_SHOWN = 6
 _LONGEST_VALUE = 60
 _NAMES_NEEDED, _NAME_SHOWN = 3, 30
-"""Members of a group that are named, and how much of each name."""
+"""Members of a group that are named, and the length of each name."""
 _CUT: Mapping[str, Literal["end", "middle"]] = {"NODE": "middle", "POLICIES": "end"}
 _COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unreadable"], str] = {
     "wouldNotStart": "would not start",
@@ -67,7 +67,7 @@ def blocks(document: FleetList, *, wide: bool) -> Iterator[Block]:
 
 
 def opening_lines(document: FleetList) -> Iterator[Cell]:
-    """Count the nodes, the odd ones and those with troubles."""
+    """Count the nodes, those that differ and those with problems."""
     summary = document["summary"]
     largest = document["groups"][0]["count"] if document["groups"] else 0
     parts = [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
@@ -142,13 +142,13 @@ def _difference(difference: FactDifference, other: str) -> str:
 
 
 def _without(one: str, other: str) -> str:
-    """Leave out of a long list what the other one has, too."""
+    """Omit from a long list what the other list contains, too."""
     beside = set(other.split())
     return " ".join(each for each in one.split() if each not in beside)
 
 
 def fact_value(fact: str, value: str) -> str:
-    """Write what a fact is: memory as people do, long lists cut."""
+    """Write a fact: memory in rounded units, long lists cut."""
     if fact.endswith("memory") and value:
         return byte_text(int(value))
     if len(value) <= _LONGEST_VALUE:
@@ -161,7 +161,7 @@ def _nodes(nodes: Sequence[FleetNode], places: dict[str, int], *, wide: bool) ->
     names = ("NODE", "GROUP", "MACHINE", "KUBELET", "POLICIES", "FREE", "LARGEST", "STATUS")
     right = {"GROUP", "FREE", "LARGEST"}
     rows = tuple(_row(node, places) for node in nodes)
-    # A line a node: which policies a group has is above, too.
+    # One line per node: the policies of a group are shown above.
     columns = (
         Column(name, "right" if name in right else "left", "" if wide else _CUT.get(name, ""))
         for name in names
@@ -185,7 +185,7 @@ def _row(node: FleetNode, places: dict[str, int]) -> tuple[Cell, ...]:
 
 
 def _word(machine: FleetMachine) -> str:
-    """Name a machine as ``synthetic:`` descriptions do: sockets, NUMA nodes, cores a socket, CPUs a core."""
+    """Name a machine like a ``synthetic:`` description: sockets, NUMA nodes, cores, CPUs per core."""
     cpus, cores, sockets = machine["cpus"], machine["cores"], machine["sockets"]
     if not (cpus and cores and sockets):
         return "-"
@@ -199,13 +199,13 @@ def _status(start: Start) -> Cell:
 
 
 def _problems(nodes: Sequence[FleetNode]) -> Iterator[Cell]:
-    """Say why kubelets do not start and recordings cannot be read, once for all nodes of which it is true."""
+    """Report why kubelets do not start and recordings cannot be read, each reason once with its nodes."""
     for text, names in problems_of(nodes).items():
         yield Cell(f"{few(names)}: {text}", "red")
 
 
 def problems_of(nodes: Sequence[ListedNode | PlannedNode | UnreadableNode]) -> dict[str, list[str]]:
-    """Find the nodes whose kubelets do not start, or which cannot be read, by why that is so."""
+    """Find the nodes whose kubelets do not start, or which cannot be read, by reason."""
     found: dict[str, list[str]] = {}
     for node in nodes:
         if node["outcome"] == "Unreadable":
@@ -216,10 +216,10 @@ def problems_of(nodes: Sequence[ListedNode | PlannedNode | UnreadableNode]) -> d
 
 
 def error_text(node: UnreadableNode) -> str:
-    """Say why a recording cannot be read, in words that are the same for all of which that is true."""
+    """Report why a recording cannot be read, in the same words for the same reason."""
     return node["error"].removeprefix(f"{node['source']}: ")
 
 
 def record_again(which: str = "on each node whose recording is unreadable") -> Cell:
-    """Say what to type on nodes that a recording tells nothing of, or too little."""
+    """Return what to type on nodes whose recording contains nothing or too little."""
     return next_cell(which, "sudo cpuctl capture NODE.tar.gz")

@@ -1,4 +1,4 @@
-"""How a plan for a fleet looks to people: first the pods that kubelets reject, then where all others go."""
+"""Layout of a plan for a fleet: first the pods that kubelets reject, then where all others run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COUNTED: Mapping[Literal["wouldNotStart", "startUndetermined", "unreadable"], s
 }
 _UNREFUSED = ("Admitted", "Scheduled")
 _ROWS = 100
-"""Pods of a table; beyond that only a summary by node is read."""
+"""The number of pods in a table above which only a summary by node is readable."""
 
 
 def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
@@ -47,7 +47,7 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
 
 
 def _next(document: FleetPlan) -> Iterator[Cell]:
-    """Say what to type next where a pod is not admitted, or a node cannot be planned on."""
+    """Return what to type next if a pod is not admitted, or a node cannot be planned."""
     summary = document["summary"]
     if command := document.get("next"):
         kept = summary["wouldNotStart"] or summary["startUndetermined"]
@@ -59,7 +59,7 @@ def _next(document: FleetPlan) -> Iterator[Cell]:
 
 
 def _alike(pods: Sequence[FleetPod]) -> Iterator[list[FleetPod]]:
-    """Put pods together that are not admitted for the same reason."""
+    """Group pods that are not admitted for the same reason."""
     groups: dict[str, list[FleetPod]] = {}
     for pod in pods:
         if pod["outcome"] not in _UNREFUSED or _differs(pod):
@@ -83,12 +83,12 @@ def _reason(pod: FleetPod | DaemonShare) -> str:
 
 
 def _refusal(pod: FleetPod | DaemonShare) -> Refusal:
-    # Its outcome is neither Admitted nor Pending: it has the members of a refusal.
+    # Its outcome is neither Admitted nor Pending: it has the fields of a rejection.
     return cast("Refusal", pod)
 
 
 def _differs(pod: FleetPod) -> str:
-    """Say where the scheduler's plugin and kubelets differ."""
+    """Show where the scheduler's plugin and the kubelets differ."""
     plugin = pod.get("plugin")
     if plugin is None:
         return ""
@@ -118,7 +118,7 @@ def _trouble(pods: Sequence[FleetPod]) -> Iterator[Cell]:
 
 
 def _daemon_set(daemon_set: FleetDaemonSet) -> Iterator[Cell]:
-    """Report in one line on how many nodes it runs, and below it which nodes do not take its pod, and why."""
+    """Report in one line on how many nodes it runs, and below which nodes reject its pod, and why."""
     counts = dict.fromkeys(("Admitted", *_LOOKS), 0)
     for share in daemon_set["shares"]:
         counts[share["outcome"]] += share["count"]
@@ -166,7 +166,7 @@ def _plugin_cell(pod: FleetPod) -> Cell:
     if plugin["wronglyPassed"]:
         return Cell("wrongly accepts", "yellow")
     filtered = sum(each["nodes"] for each in plugin["filtered"])
-    # No kubelet has been asked that it could agree with.
+    # No kubelet decided, so there is nothing to agree with.
     nothing = "accepts all" if pod["outcome"] == "Scheduled" else "agrees"
     return Cell(f"filters {filtered}" if filtered else nothing)
 

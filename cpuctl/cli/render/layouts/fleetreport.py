@@ -1,4 +1,4 @@
-"""How a report on a fleet looks to people: a row a node, those first that have to be looked at."""
+"""Layout of a report on a fleet: one row per node, those that need attention first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def blocks(document: FleetReport, *, wide: bool) -> Iterator[Block]:
 
 
 def opening(document: FleetReport) -> Cell:
-    """Count nodes by what there is to look at."""
+    """Count nodes by what needs attention."""
     summary = document["summary"]
     counts = {
         "unreadable": summary["unreadable"],
@@ -45,7 +45,7 @@ def opening(document: FleetReport) -> Cell:
 
 
 def nodes_table(document: FleetReport) -> Table:
-    """Show a row a node."""
+    """Show one row per node."""
     places = {node: place for place, group in enumerate(document["groups"], 1) for node in group["nodes"]}
     rows = tuple(_row(node, places.get(node["node"], 0)) for node in document["nodes"])
     return Table(tuple(Column(name, "right" if name in _NUMBERS else "left") for name in NAMES), rows)
@@ -68,7 +68,7 @@ def _row(node: ReportedNode | UnreadableNode, place: int) -> tuple[Cell, ...]:
 
 
 def oddities(groups: list[FleetGroup]) -> Iterator[Cell]:
-    """Say of every group but the largest what makes it odd."""
+    """Show for every group but the largest how it differs."""
     for place, group in enumerate(groups, 1):
         if group["comparedWith"] is not None:
             facts = few([each["fact"] for each in group["differences"]])

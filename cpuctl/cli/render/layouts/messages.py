@@ -1,4 +1,4 @@
-"""How recognised messages look to people: what stands there, what it means, what to do."""
+"""Layout of recognized messages: the message, its meaning, what to do."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _ELSEWHERE = (
     "  a pod is rejected           cpuctl explain POD -f PODS",
     "  the kubelet does not start  cpuctl config check; cpuctl checkpoint verify",
 )
-"""What to type where nothing is recognized."""
+"""What to type if nothing is recognized."""
 
 
 _NAMES = "PODS: the pod's manifest; NODE: a recording (cpuctl capture). On the node itself, omit -m NODE."
 
 
 def blocks(document: Messages, *, wide: bool) -> Iterator[Block]:
-    """Lay out messages, each under its line; wide shows the values in them, too."""
+    """Lay out messages, each below its line; wide also shows the values in them."""
     release = document["release"]
     for each in document["messages"]:
         rows = tuple((Cell(label), cell) for label, cell in _facts(each, release, wide=wide))

@@ -1,4 +1,4 @@
-"""How a plan looks to people: one row a container, then what is left."""
+"""Layout of a plan: one row per container, then what is left."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
 
 
 def next_step(command: str) -> Lines:
-    """Name a command, and what for, which its verb tells."""
+    """Return the next command, and its purpose, which follows from its verb."""
     purposes = {
         "cpuctl advise ": "to get settings with exclusive CPUs",
         "cpuctl pods lint ": "to see where to change the manifests",
@@ -92,7 +92,7 @@ def next_step(command: str) -> Lines:
 
 
 def claims_blocks(pods: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
-    """Show what pods have for their resource claims, where any has."""
+    """Show what pods get for their resource claims, if any has claims."""
     if any("claims" in pod for pod in pods):
         from cpuctl.cli.render.layouts.claimallocation import claims_table
 
@@ -106,16 +106,16 @@ def claims_blocks(pods: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
 
 
 def _downward_items(pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[DownwardItem]]]:
-    """Yield the pods that read something of their resources, and what."""
+    """Yield the pods that read their resources through the downward API, and what they read."""
     for pod in pods:
         if "downwardAPI" in pod:
             yield full_name(pod), pod["downwardAPI"]
 
 
 def node_lines(node: Node, kubelet: KubeletPolicies, *, driver: bool = False) -> Iterator[str]:
-    """Say what the node is, as its kubelet counts, and by which policies it goes.
+    """Show the node as its kubelet counts it, and the policies in use.
 
-    *driver*: it is the driver for CPUs that keeps containers on CPUs.
+    *driver*: the driver for CPUs, not the kubelet, assigns CPUs to containers.
     """
     counts = ((node[key], noun) for key, noun in _COUNTED.items())
     yield ", ".join(counted(count, noun) for count, noun in counts if count is not None)
@@ -154,7 +154,7 @@ def pods_table(pods: Sequence[Pod], *, wide: bool, masks: bool = False, devices:
 
 
 def _reached(pods: Iterable[Pod]) -> Iterator[tuple[Pod, bool]]:
-    """Show for every pod whether the kubelet got to it: it looks at none after the one that it fails at."""
+    """Yield for every pod whether the kubelet reached it: it reads none after the one that makes it fail."""
     alive = True
     for pod in pods:
         yield pod, alive
@@ -162,7 +162,7 @@ def _reached(pods: Iterable[Pod]) -> Iterator[tuple[Pod, bool]]:
 
 
 def claimed_cpus(pod: Pod, container: str) -> str:
-    """Name the CPUs that a container has by claims; empty where it has none, or nobody knows."""
+    """Return the CPUs that a container has by claims; empty if it has none, or they are unknown."""
     claims = pod.get("claims", ())
     return ",".join(each["cpus"] for each in claims if each["cpus"] and container in each["containers"])
 
@@ -201,7 +201,7 @@ def _claimed(pod: Pod, container: str) -> dict[str, Cell]:
 
 
 def _mask(container: PlacedContainer) -> str:
-    """Write CPUs of a container's or its pod's own as kernel files of interrupts take them."""
+    """Write the exclusive CPUs of a container or pod as the kernel's interrupt files expect them."""
     own = container["isolation"] != "host"
     return CPUSet.parse(container["cpus"]).kernel_mask if own else ""
 
@@ -212,7 +212,7 @@ def _given(container: PlacedContainer) -> dict[str, Cell]:
 
 
 def _shared(container: SharedContainer) -> Cell:
-    """Write the CPUs of a pod's own pool; the node's is told once for all."""
+    """Write the CPUs of a pod's own pool; the node's pool is shown once."""
     return Cell(f"pod: {container['cpus']}", "cyan") if container["isolation"] == "pod" else Cell("shared")
 
 
@@ -225,9 +225,9 @@ def _exclusive(container: ExclusiveContainer) -> dict[str, Cell]:
 
 
 def notes(warnings: Iterable[PlanWarning], pods: Iterable[Pod], explain: str | None = None) -> Iterator[Cell]:
-    """Say what to beware of, why pods are rejected and why containers share: each reason once.
+    """List warnings, why pods are rejected and why containers share: each reason once.
 
-    *explain* is the command that tells more of the first pod that is rejected.
+    *explain* is the command that gives details about the first rejected pod.
     """
     for warning in warnings:
         yield warning_line(warning["message"])
@@ -257,7 +257,7 @@ def notes(warnings: Iterable[PlanWarning], pods: Iterable[Pod], explain: str | N
 
 
 def _policy_fix(document: StartedPlan) -> Iterator[Cell]:
-    """Say what Guaranteed pods lack for exclusive CPUs, and the command to begin with."""
+    """Explain why Guaranteed pods get no exclusive CPUs, and the command to begin with."""
     guaranteed = any(
         pod["outcome"] == "Admitted" and pod["qosClass"] == "Guaranteed" for pod in document["pods"]
     )
@@ -283,9 +283,9 @@ def numa_table(after: CPUsLeft) -> Table:
 
 
 def closing_lines(document: StartedPlan) -> Iterator[str]:
-    """Sum up."""
+    """Summarize the plan."""
     after, summary = document["after"], document["summary"]
-    # Without a policy nobody is kept off a CPU, also where the kubelet sees none of them.
+    # Without a policy no container is kept off a CPU, even if the kubelet sees no exclusive CPUs.
     if after["sharedPool"] or document["node"]["cpuManagerPolicy"] != "none":
         yield f"Shared pool: {after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
     if "reservedCPUs" in document["node"]:

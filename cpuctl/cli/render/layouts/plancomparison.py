@@ -1,4 +1,4 @@
-"""How two plans look to people side by side: what is set, what moves, and what it comes to."""
+"""Layout of two plans side by side: the settings, the changes, and the totals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ALIGNED: Mapping[Literal["core", "uncoreCache", "numaNode", "socket"], str] = {
     "socket": "one socket",
 }
 _ALWAYS: Final = 4
-"""The first columns, which are shown even where they are empty."""
+"""The first columns, which are shown even if they are empty."""
 _OF_NOBODY = "0 of 0"
 _SCATTERED: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
     "numaNode": "NUMA nodes",
@@ -48,7 +48,7 @@ _SCATTERED: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
 
 
 def blocks(document: PlanComparison, *, wide: bool) -> Iterator[Block]:
-    """Lay out a comparison; *wide* shows also the pods that are the same on both sides."""
+    """Lay out a comparison; *wide* also shows the pods that are the same on both sides."""
     yield Lines(tuple(line for name in _SIDES for line in _side(name, document[name])))
     if pods := [pod for pod in document["pods"] if wide or pod["changed"]]:
         yield _pods(pods)
@@ -89,7 +89,7 @@ def _pods(pods: Sequence[ComparedPod]) -> Table:
 
 
 def _pod(pod: ComparedPod) -> Iterator[tuple[Cell, ...]]:
-    """Show one row a container, or one for a pod that has none on either side."""
+    """Show one row per container, or one for a pod that has none on either side."""
     name = Cell(full_name(pod))
     if not pod["containers"]:
         yield (name, Cell(""), *(_runs(pod[side], None) for side in _SIDES), Cell(""), Cell(""), Cell(""))
@@ -107,7 +107,7 @@ def _pod(pod: ComparedPod) -> Iterator[tuple[Cell, ...]]:
 
 
 def _claimed(claim: PodClaim | None) -> Cell:
-    """Show the CPUs of a claim, or that nobody knows them; one of other devices alone has none."""
+    """Show the CPUs of a claim, or that they are unknown; claims for other devices have none."""
     if claim is None:
         return Cell("-")
     if "whyUnknown" in claim:
@@ -128,7 +128,7 @@ def _runs(verdict: Verdict | None, placement: Placement | None) -> Cell:
 
 
 def _refusals(document: PlanComparison) -> Iterator[Cell]:
-    """Say why pods are rejected: each reason once a side."""
+    """Report why pods are rejected: each reason once per side."""
     for side in _SIDES:
         reasons: dict[str, list[str]] = {}
         for pod in document["pods"]:
@@ -148,9 +148,9 @@ def _difference(difference: ReleaseDifference) -> str:
 
 
 def _totals(document: PlanComparison) -> Iterator[tuple[Cell, ...]]:
-    """Show every figure that at least one side has: a kubelet that does not start leaves none.
+    """Show every figure that at least one side has: a kubelet that does not start has none.
 
-    Where nobody has exclusive CPUs, nothing is said of how they lie.
+    If no container has exclusive CPUs, their placement is omitted.
     """
     one, other = (_figures(document[side]) for side in _SIDES)
     for name in one | other:
@@ -195,7 +195,7 @@ def _known(count: int | None) -> str:
 
 
 def _pools(document: PlanComparison) -> Iterator[str]:
-    """Name the node's shared pools where they are not the same; a side that does not start has none."""
+    """Show the node's shared pools if they differ; a side that does not start has none."""
     if document["summary"]["sharedPoolDiffers"]:
         for name in _SIDES:
             side = document[name]

@@ -1,4 +1,4 @@
-"""How a comparison of pods looks to people: a table of changes for each, replicas that change alike once."""
+"""Layout of a comparison of pods: a table of changes for each, with equal replicas once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How pods' resources look to people: a few tables for each pod, replicas that are alike told once."""
+"""Layout of pods' resources: a few tables per pod, with equal replicas once."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _differences(document: PodsShow) -> Iterator[str]:
 
 
 def _alike(pods: Sequence[Pod]) -> list[list[Pod]]:
-    """Put pods of one origin together that have the same amounts, and of which quotas make the same."""
+    """Group pods of one origin that have the same quantities, also after quotas."""
     groups: dict[tuple[object, ...], list[Pod]] = {}
     for pod in pods:
         refused = tuple(bool(charge["refusals"]) for charge in pod["quotas"])
@@ -124,7 +124,7 @@ def _value(resource: str, side: str) -> str:
 
 
 def _exclusive(pod: Pod, *, wide: bool) -> Iterator[Cell]:
-    """Report which containers get exclusive CPUs; those that share for one reason, in one line."""
+    """Report which containers get exclusive CPUs; in one line those that share for the same reason."""
     sharing: dict[str, list[Container]] = {}
     for container in pod["containers"]:
         claim = container["exclusiveCPUs"]
@@ -229,7 +229,7 @@ _NOT_WRITTEN = "dim"
 
 
 def cgroup_tables(pod: Pod, *, wide: bool) -> Iterator[Block]:
-    """Lay out the cgroups of one pod; what nobody writes is dim, *wide* adds the rules."""
+    """Lay out the cgroups of one pod; values that are not written are dim, *wide* adds the rules."""
     groups = [("(pod)", pod["cgroup"], "")]
     groups += [(each["name"], each["cgroup"], _score(each)) for each in _running(pod)]
     usual = [name for name in _USUAL if name in pod["cgroup"]["files"]]
@@ -278,5 +278,5 @@ def _others(groups: list[tuple[str, Cgroup, str]]) -> Iterator[tuple[Cell, ...]]
 
 
 def _is_idle(file: str, text: str) -> bool:
-    """Return what says nothing: protection of no memory, and the twin of each limit of huge pages."""
+    """Return whether a row says nothing: protection of no memory, and the twin of a limit of huge pages."""
     return file.endswith(".rsvd.max") or (file in ("memory.min", "memory.low") and text == "0")

@@ -1,4 +1,4 @@
-"""How policies look to people: a row each in the list; one alone with what it says of itself."""
+"""Layout of policies: a row each in the list; a single one with its own description."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_KUBELET = "What if: no kubelet does what these policies do. Try one with cpuc
 
 
 def blocks(document: Policies, *, wide: bool) -> Iterator[Block]:
-    """Lay out the policies; wide adds what each is modelled on, and where it is from."""
+    """Lay out the policies; wide adds the model of each, and its file."""
     names = ("NAME", "DESCRIPTION", "OPTIONS", *(("MODELLED ON", "FROM") if wide else ()))
     rows = tuple(_row(each, wide=wide) for each in document["policies"])
     yield Table(tuple(Column(name) for name in names), rows)

@@ -1,4 +1,4 @@
-"""How a replay looks to people: what happened, one row a thing, and what it comes to."""
+"""Layout of a replay: one row per event, and the result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def blocks(document: Replay, *, wide: bool) -> Iterator[Block]:
 
 
 def _entries(entries: Sequence[Entry], *, wide: bool) -> Table:
-    """Show one row a thing that happened; wide tells its kind, too."""
+    """Show one row per event; wide adds its kind."""
     columns = (Column("TIME", "right"), Column("POD"), Column("CONTAINER"), Column("EVENT"))
     return Table(
         (*columns, Column("KIND")) if wide else columns,
@@ -67,7 +67,7 @@ def end_blocks(document: Replay, *, wide: bool) -> Iterator[Block]:  # noqa: ARG
 
 
 def _owners(rows: Sequence[ChartRow]) -> dict[str, tuple[str, str]]:
-    """Give every container of the chart a letter and a colour; after Z it starts over."""
+    """Assign a letter and a colour to every container of the chart; after Z, letters repeat."""
     marks = zip(cycle(_LETTERS), cycle(_COLORS), strict=False)
     return {short(name): mark for name, mark in zip(owner_names(rows), marks, strict=False)}
 
@@ -96,7 +96,7 @@ def _stretch(span: Span, owners: Mapping[str, tuple[str, str]]) -> Stretch:
 
 
 def _slis(slis: Slis) -> Table:
-    """Show the three indicators that KEP-6122 names."""
+    """Show the three indicators from KEP-6122."""
     rows = [
         ("from the decision until the downward API volume shows it", slis["notification"]),
         ("from the end of the delay until the CPU set is applied", slis["application"]),
@@ -127,7 +127,7 @@ def _expectations(expectations: Expectations) -> Iterator[Block]:
 
 
 def _first_difference(document: Replay) -> Iterator[Block]:
-    """Name what the kubelet first did otherwise: what follows may come from it."""
+    """Show the first difference from the kubelet: later ones may follow from it."""
     failures = document["expectations"]["failures"]
     if failures:
         first = failures[0]

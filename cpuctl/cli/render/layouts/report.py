@@ -1,4 +1,4 @@
-"""How a report looks to people: how each part stands, what is wrong, and what is not known."""
+"""Layout of a report: the state of each part, what is wrong, and what is unknown."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def blocks(document: Report, *, wide: bool) -> Iterator[Block]:
 
 
 def _start(document: Report) -> Iterator[Lines]:
-    """Say in its own words why the kubelet does not start."""
+    """Show the kubelet's own message if it does not start."""
     starts = [
         document["configuration"]["start"],
         *([document["state"]["start"]] if "state" in document else []),

@@ -1,4 +1,4 @@
-"""How a resize looks to people: the verdict, one row a container, its CPUs core by core, what follows."""
+"""Layout of a resize: the verdict, one row per container, its CPUs core by core, the consequences."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _pod(pod: ResizedPod, cores: Sequence[Core], *, wide: bool) -> Iterator[Bloc
 
 
 def _verdict(pod: ResizedPod) -> Iterator[Cell]:
-    """Say what becomes of it, and in whose words why."""
+    """Show the outcome, and the reason with its source."""
     word, style = RESIZES[pod["outcome"]]
     again = f", after {pod['attempts']} attempts" if pod["attempts"] > 1 else ""
     yield Cell(f"{full_name(pod)}: {word}{again}", style)
@@ -92,14 +92,14 @@ def _verdict(pod: ResizedPod) -> Iterator[Cell]:
 
 
 def reason_text(decision: ResizeDecision) -> str:
-    """Say why, in the words of who decided; nothing where there is none."""
+    """Show the reason, in the words of the component that decided; empty if there is none."""
     where = f"{decision['container']}: " if decision["container"] else ""
     reason = f"{decision['reason']}: " if decision["reason"] else ""
     return f"{where}{reason}{decision['message']}" if decision["message"] else ""
 
 
 def departure_lines(decision: ResizeDecision) -> Iterator[str]:
-    """Name what the KEP wants, and what its reference implementation does instead."""
+    """Show what the KEP describes, and what its reference implementation does instead."""
     for departure in decision["departures"]:
         yield f"KEP-5554 rule: {departure}"
     if decision["reference"] is not None:
@@ -135,7 +135,7 @@ def _follows(pod: ResizedPod) -> Iterator[Cell]:
 
 
 def _sharing(pod: ResizedPod) -> Iterator[Cell]:
-    """Say why containers share, each reason once."""
+    """Explain why containers share CPUs, each reason once."""
     sharing: dict[str, list[str]] = {}
     for container in pod["containers"]:
         if why := container["whyShared"]:
@@ -146,7 +146,7 @@ def _sharing(pod: ResizedPod) -> Iterator[Cell]:
 
 
 def _counts(scheduler: Scheduled) -> Iterator[Cell]:
-    """Report what the scheduler counts, resource by resource, where that changes."""
+    """Show what the scheduler counts, resource by resource, if that changes."""
     times = (scheduler["before"], scheduler["meanwhile"], scheduler["settled"])
     for resource in _RESOURCES:
         before, meanwhile, settled = (amounts.get(resource, "none") for amounts in times)
@@ -162,7 +162,7 @@ def _closing(document: DecidedResize, *, wide: bool) -> Iterator[Cell]:
     if document["retryOrder"]:
         yield Cell(f"Retry order: {', '.join(document['retryOrder'])}")
     if not any(each["isolation"] for pod in document["pods"] for each in pod["containers"]):
-        return  # no pod is ever stored: there is nothing that the pool could come after
+        return  # no pod is ever stored: there is nothing that the pool could follow
     after = document["after"]
     pool = f"{after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
     yield Cell(f"Shared pool after the resize: {pool}")
@@ -175,7 +175,7 @@ _LIFTED = -1
 
 
 def resources_table(pod: ResizedPod) -> Table:
-    """Show one row a container: what changes of its amounts and CPUs."""
+    """Show one row per container: the changes to its resources and CPUs."""
     columns = ("CONTAINER", "CPU", "MEMORY", "RESTART", "GUARANTEED", "BEFORE", "AFTER", "ADDED", "REMOVED")
     granted = pod["outcome"] in ("Admitted", "NoEffect")
     rows = [_row(container, granted=granted) for container in pod["containers"]]
@@ -197,7 +197,7 @@ def _row(container: ResizedContainer, *, granted: bool) -> dict[str, Cell]:
     if cpus is None:
         return row | {"BEFORE": Cell("shared"), "AFTER": Cell("shared")}
     if container["isolation"] == "pod":
-        # KEP-5526: CPUs in the state file, and not its own all the same.
+        # KEP-5526: the state file has CPUs for it, but they are not exclusive.
         return row | {"BEFORE": _in_pool(cpus["before"]), "AFTER": _in_pool(cpus["after"])}
     return row | {
         "GUARANTEED": Cell(cpus["promised"] or "-"),
@@ -217,7 +217,7 @@ def _amounts(resources: States) -> dict[str, Cell]:
 
 
 def _change(resources: States, name: Literal["cpu", "memory"]) -> Cell:
-    """Write one resource, ``before -> after`` where it is to change."""
+    """Write one resource, ``before -> after`` if it changes."""
     before, after = (_pair(state, name) for state in (resources["before"], resources["asked"]))
     return Cell(before if before == after else f"{before}{_ARROW}{after}")
 
@@ -230,7 +230,7 @@ def _pair(state: Resources, name: Literal["cpu", "memory"]) -> str:
 
 
 def cgroup_table(pod: ResizedPod) -> Table:
-    """Show what the kubelet writes into cgroups, of the pod and of its containers."""
+    """Show what the kubelet writes into the cgroups of the pod and its containers."""
     columns = (Column("CGROUP"), Column("CPU.SHARES"), Column("CPU QUOTA"), Column("MEMORY LIMIT"))
     return Table(columns, tuple(_cgroup_rows(pod)))
 
@@ -266,7 +266,7 @@ def _memory(values: Cgroup) -> str:
 
 
 def step_table(pod: ResizedPod) -> Table:
-    """Show how the allocator came to a container's CPUs, step by step."""
+    """Show step by step how the allocator chose a container's CPUs."""
     rows = (
         (Cell(container["name"]), Cell(step["rule"]), Cell(step["cpus"]))
         for container in pod["containers"]
@@ -304,7 +304,7 @@ _FOREIGN = ("", "dim")
 
 
 def pictures(pod: ResizedPod, cores: Sequence[Core]) -> Iterator[Box]:
-    """Draw every container whose CPUs are to change, NUMA node by NUMA node."""
+    """Draw every container whose CPUs change, NUMA node by NUMA node."""
     for container, cpus in _drawn(pod):
         marks = _marks(cpus)
         nodes = [list(group) for _, group in groupby(cores, key=lambda core: core["numaNode"])]
@@ -331,7 +331,7 @@ def _asks_for_cpus(container: ResizedContainer) -> bool:
 
 
 def _marks(cpus: ResizedCPUs) -> dict[int, str]:
-    """Return the mark of every CPU that the container has, had or was promised."""
+    """Return the mark of every CPU that the container has, had or is guaranteed."""
     marks: dict[int, str] = {}
     for mark, text in (("=", cpus["kept"]), ("+", cpus["gained"]), ("-", cpus["lost"])):
         marks |= dict.fromkeys(CPUSet.parse(text), mark)
@@ -351,6 +351,6 @@ def _core(cpus: Iterable[tuple[int, str]], width: int) -> tuple[Cell, ...]:
 
 
 def legend(pods: Iterable[ResizedPod], cores: Sequence[Core]) -> list[str]:
-    """Explain the marks that are used."""
+    """Explain the marks in use."""
     used = {mark for pod in pods for _, cpus in _drawn(pod) for mark in _marks(cpus).values()}
     return [f"{mark} {meaning}" for mark, (meaning, _) in _MARKS.items() if mark in used] if cores else []

@@ -1,4 +1,4 @@
-"""How the node as it runs looks to people: who holds which CPUs, how busy, and what disturbs them."""
+"""Layout of the running node: which container holds which CPUs, how busy they are, and what disturbs them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NAMES = (
 
 
 def blocks(document: Top, *, wide: bool) -> Iterator[Block]:
-    """Lay it out; wide adds every CPU, and who was seen."""
+    """Lay out the moment; wide adds every CPU, and the processes seen."""
     yield Lines.of(top_heading(document))
     if document["containers"]:
         yield _containers(document["containers"])

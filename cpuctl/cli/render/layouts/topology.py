@@ -1,4 +1,4 @@
-"""How a machine looks to people: a summary, every CPU, a map, distances, one line, PCI devices."""
+"""Layout of a machine: a summary, every CPU, a map, distances, one line, PCI devices."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _MASKS: Final[Sequence[tuple[str, Literal["online", "isolated", "nohzFull"]]]] =
 
 
 def blocks(document: Topology, *, wide: bool) -> Iterator[Block]:
-    """Lay out a machine, or only the table of CPUs where columns were asked for."""
+    """Lay out a machine, or only the table of CPUs if columns are selected."""
     if "columns" in document:
         yield _cpu_table(document, document["columns"])
         return
@@ -129,7 +129,7 @@ def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
 
 
 def _of_nodes(nodes: Sequence[NumaNode]) -> str:
-    """Return what is known of memory where that of the whole machine is not recorded."""
+    """Return the sum over the nodes if the memory of the whole machine is not recorded."""
     known = [node["memoryBytes"] for node in nodes if node["memoryBytes"] is not None]
     return f"{_size(sum(known))} on NUMA nodes, of the machine {_NOT_RECORDED}" if known else _NOT_RECORDED
 
@@ -148,7 +148,7 @@ def _count(count: int | None) -> str:
 
 
 def _caches(document: Topology) -> dict[str, str]:
-    """Sum up the caches of each level and kind, as lscpu does."""
+    """Summarize the caches of each level and kind, as lscpu does."""
     found: dict[str, list[int | None]] = {}
     for cache in document["caches"]:
         if cache["level"] is not None:
@@ -160,7 +160,7 @@ def _caches(document: Topology) -> dict[str, str]:
 
 
 def _cache_sizes(sizes: Sequence[int | None]) -> str:
-    """Write the size of all of them, where each is recorded, and how many there are."""
+    """Write the total size, if the size of each is recorded, and their number."""
     known = [size for size in sizes if size is not None]
     instances = counted(len(sizes), "instance")
     return f"{_cache_size(sum(known))} ({instances})" if len(known) == len(sizes) else instances
@@ -185,7 +185,7 @@ def _kubelet_counts(kubelet: KubeletView | Unseen, *, known: bool) -> str:
 
 
 def _numa_table(nodes: Sequence[NumaNode], *, wide: bool) -> Table:
-    """Show a row a node; sizes of huge pages of which no node has any only where *wide*."""
+    """Show one row per node; sizes of huge pages that no node has only if *wide*."""
     there = {size for node in nodes for size, count in node["hugepages"].items() if wide or count}
     sizes = sorted(there, key=_page_kib)
     columns = ("NODE", "MEMORY", "FREE", *(f"HUGE {size}" for size in sizes), "CPUS")
@@ -204,7 +204,7 @@ def _numa_table(nodes: Sequence[NumaNode], *, wide: bool) -> Table:
 
 
 def _page_kib(size: str) -> int:
-    """Read the size of a page, ``64Ki`` or ``1Gi``, in KiB."""
+    """Return the size of a page, ``64Ki`` or ``1Gi``, in KiB."""
     return int(size[:-2]) << {"Ki": 0, "Mi": 10, "Gi": 20}[size[-2:]]
 
 
@@ -228,7 +228,7 @@ _COLUMNS: Mapping[_Amount, str] = {
 
 
 def memory_blocks(memory: Memory, *, wide: bool) -> Iterator[Block]:
-    """Show what a kubelet would keep and offer on every NUMA node, and what the kernel says is free."""
+    """Show what a kubelet would reserve and offer on every NUMA node, and what the kernel reports as free."""
     yield Lines(tuple(_remarks(memory)))
     rows = tuple(
         (
@@ -272,7 +272,7 @@ _LEGEND = {
 
 
 def map_blocks(document: Topology, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
-    """Lay out a machine as nested boxes; the CPUs of one core stand in brackets."""
+    """Lay out a machine as nested boxes; brackets enclose the CPUs of one core."""
     yield from machine_boxes(document["cpus"], {cpu["cpu"]: _cpu(cpu) for cpu in document["cpus"]})
     yield from (Box(words, ()) for words in bare_nodes(document))
     marks = {mark for cpu in document["cpus"] if (mark := _state(cpu))}
@@ -302,7 +302,7 @@ _MIB = 1 << 20
 
 
 def distances_blocks(document: Topology, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
-    """Lay out nodes and distances in the words of ``numactl -H``, which people and scripts parse by eye."""
+    """Lay out nodes and distances as ``numactl -H`` does, for people and scripts that parse its output."""
     nodes = document["numaNodes"]
     if nodes:
         yield Lines.of(*_node_lines(nodes), *_distance_lines(nodes))
@@ -330,9 +330,9 @@ def _distance_lines(nodes: Sequence[NumaNode]) -> Iterator[str]:
 
 
 def synthetic_blocks(document: Topology, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
-    """Lay out the line for a shell to put behind ``-m``.
+    """Lay out the argument of ``-m`` for a shell.
 
-    A machine without one has a reason instead, so that callers need not check.
+    If there is none for the machine, the document has a reason instead, so callers need not check.
     """
     summary = document["summary"]
     yield Lines.of(summary["synthetic"] or f"none: {summary['whyNotSynthetic']}")
@@ -342,7 +342,7 @@ _NAMES = ("ADDRESS", "KIND", "VENDOR:DEVICE", "NODE", "RESOURCE")
 
 
 def devices_blocks(document: PCIDevices, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
-    """Lay out PCI devices, one a row, and what device plugins would make of them."""
+    """Lay out PCI devices, one per row, and what device plugins would make of them."""
     rows = tuple(
         (
             Cell(each["address"]),
@@ -362,7 +362,7 @@ def devices_blocks(document: PCIDevices, *, wide: bool) -> Iterator[Block]:  # n
 def machine_boxes(rows: Sequence[PlacedCPU], cells: Mapping[int, Cell]) -> Iterator[Picture]:
     """Draw sockets around NUMA nodes around L3 caches around cores.
 
-    The CPUs of *rows* are as *cells* show them, those of one core in brackets, offline ones apart.
+    *cells* has the text for each CPU of *rows*; brackets enclose a core, and offline CPUs are separate.
     """
     longest = max((len(cell.text) for cell in cells.values()), default=0)
     even = {cpu: Cell(cell.text.rjust(longest), cell.style) for cpu, cell in cells.items()}

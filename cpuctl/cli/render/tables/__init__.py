@@ -1,1 +1,1 @@
-"""Parts of layouts that are large, or serve several."""
+"""Parts of layouts that are large, or used by several layouts."""

@@ -1,4 +1,4 @@
-"""What a plan leaves room for, as people see it below the plan."""
+"""The remaining capacity below a plan."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _LEVELS: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
 
 
 def headroom_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
-    """Lay out copies and capacity, as far as the plan tells them.
+    """Lay out copies and capacity, if the plan contains them.
 
-    *wide* shows the kubelet's whole messages, and uncore caches also where they do not divide NUMA nodes.
+    *wide* shows the kubelet's whole messages, and uncore caches even if they do not divide NUMA nodes.
     """
     if repeat := document.get("repeat"):
         yield Lines.of(_repeat_line(repeat))
@@ -52,7 +52,7 @@ def headroom_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
 
 
 def _repeat_line(repeat: Repeat) -> str:
-    """Say how many copies fit, and what stops the next."""
+    """Show how many copies fit, and what prevents the next."""
     fitted, stop = repeat["fitted"], repeat["stop"]
     if fitted is None:
         because = f": {stop['pod']}: {rejection_text(stop)}" if stop else ""
@@ -141,7 +141,7 @@ def _remedies(capacity: Capacity, why: Why) -> Table:
 
 
 def _remedy(remedy: Remedy | NoRemedy, why: Why) -> Iterator[tuple[Cell, ...]]:
-    """Say in the first row what is to be done, and name one pod in every row."""
+    """Show the remedy in the first row, and one pod name in every row."""
     name, action = few(remedy["pods"]), _action(remedy, why)
     leaving = [
         (each["pod"], each["cpus"], "removed" if each["cpusAfter"] is None else each["cpusAfter"])

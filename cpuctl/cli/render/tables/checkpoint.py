@@ -1,4 +1,4 @@
-"""How state files and those who hold something in them look in tables."""
+"""Tables of state files and of the containers that hold something in them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWNERS = {
 
 
 def file_line(file: answers.StateFile, *, wide: bool) -> Cell:
-    """Say in one line what a file is and whether its checksums are right; wide says who writes its format."""
+    """Describe a file in one line, and whether its checksums are right; wide shows who writes its format."""
     by = f" (kubelet {file['writtenBy']})" if wide and file["writtenBy"] else ""
     parts = [
         f"format {file['format']}{by}" if file["format"] else "unknown format",
@@ -39,12 +39,12 @@ def _checksum(checksum: answers.Checksum) -> str:
     if checksum["ok"]:
         return f"{checksum['name']} correct"
     found = f"{checksum['name']} {checksum['written']}"
-    # Many a kubelet does not look at a checksum that is 0.
+    # Many kubelet releases do not check a checksum that is 0.
     return f"{found}{' WRONG' if checksum['written'] else ''}, should be {checksum['right']}"
 
 
 def cpu_table(holders: Sequence[answers.CPUHolder], *, wide: bool, marked: bool = False) -> Table:
-    """Show who holds which CPUs; *marked*: with the mark that stands for the holder in a picture."""
+    """Show which container holds which CPUs; *marked*: with the mark of each container in a picture."""
     baselines = any(holder["baseline"] not in (None, holder["cpus"]) for holder in holders)
     columns = {
         "MARK": marked,
@@ -75,7 +75,7 @@ def _cpu_cells(holder: answers.CPUHolder) -> dict[str, Cell]:
 
 
 def memory_holders(holders: Sequence[answers.MemoryHolder], *, wide: bool) -> Table:
-    """Show who holds which memory, a row for every block."""
+    """Show which container holds which memory, one row per block."""
     names = ["POD", "CONTAINER", "NODE", "RESOURCE", "SIZE"]
     names += ["OWNER"] if _owners_known(holders) else []
     names += ["BYTES", "UID"] if wide else []

@@ -1,4 +1,4 @@
-"""The tables of what containers read of resources by the downward API."""
+"""Tables of what containers read through the downward API."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def downward_table(items: Iterable[DownwardItem]) -> Table:
-    """Show one row a variable or file."""
+    """Show one row per variable or file."""
     rows = tuple((*_reference(each), _value(each), Cell(each["rule"] or "")) for each in items)
     return Table(tuple(map(Column, ("READ IN", "FIELD", "VALUE", "RULE"))), rows)
 
 
 def pods_downward_table(pods: Sequence[tuple[str, Sequence[DownwardItem]]]) -> Table:
-    """Show what is read in several pods."""
+    """Show what several pods read."""
     rows = tuple(
         (Cell("" if number else name), *_reference(each), _value(each), Cell(each["rule"] or ""))
         for name, items in pods
@@ -28,7 +28,7 @@ def pods_downward_table(pods: Sequence[tuple[str, Sequence[DownwardItem]]]) -> T
 
 
 def changed_table(items: Iterable[Rereading]) -> Table:
-    """Show what is read before and after a change."""
+    """Show what containers read before and after a change."""
     rows = tuple(
         (*_reference(each), _value(each["before"]), _value(each["after"]), Cell(each["note"] or ""))
         for each in items

@@ -1,4 +1,4 @@
-"""How devices and memory look in tables: what a container gets, and what is left."""
+"""Tables of devices and memory: what a container gets, and what is left."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTS: Final = ("total", "healthy", "free")
 
 
 def device_columns(pods: Iterable[Pod]) -> tuple[str, ...]:
-    """Name the columns that pods with devices need."""
+    """Return the columns that pods with devices need."""
     used = any("devices" in container for pod in pods for container in pod["containers"])
     return _DEVICE_COLUMNS if used else ()
 
@@ -100,7 +100,7 @@ _AMOUNTS: Final = ("total", "systemReserved", "allocatable", "free")
 
 
 def memory_columns(pods: Iterable[Pod]) -> tuple[str, ...]:
-    """Name the column that pods with memory of their own need."""
+    """Return the column that pods with their own memory need."""
     used = any("memory" in container for pod in pods for container in pod["containers"])
     return (COLUMN,) if used else ()
 
@@ -110,7 +110,7 @@ def memory_cells(container: Container) -> dict[str, Cell]:
     if "memory" not in container or not container["memory"]["blocks"]:
         return {}
     memory = container["memory"]
-    # Memory itself first.
+    # Memory first, then huge pages.
     blocks = sorted(memory["blocks"], key=lambda block: (block["resource"] != "memory", block["resource"]))
     return {COLUMN: Cell(f"{', '.join(map(_block_text, blocks))} (node {memory['cpusetMems']})")}
 
@@ -123,7 +123,7 @@ def _block_text(block: Block) -> str:
 def memory_table(left: Iterable[MemoryTable], *, wide: bool) -> Table:
     """Show memory and huge pages of every NUMA node, and which nodes are shared as a group.
 
-    Huge pages of a size of which a node has none are in the wide form only.
+    Only the wide form shows page sizes of which a node has none.
     """
     columns = (
         Column("NODE", "right"),

@@ -1,4 +1,4 @@
-"""Parts of what is shown of a node as it runs: names, shares, rates; a dash for what nothing tells."""
+"""Parts of the layout of a running node: names, shares, rates; a dash for unknown values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 UNKNOWN = "-"
 DISTURBED = 0.05
-"""CPUs that others have used, from which on it is marked: ticks are not exact."""
+"""CPU use of other processes from which on it is marked: ticks are not exact."""
 _FEW = 8
 
 
 def share(value: float | None) -> str:
-    """Write a part of a time in per cent."""
+    """Write a share of a time in percent."""
     return (
         UNKNOWN
         if value is None
@@ -28,12 +28,12 @@ def share(value: float | None) -> str:
 
 
 def amount(value: float | None) -> str:
-    """Write CPUs."""
+    """Write a number of CPUs."""
     return UNKNOWN if value is None else f"{value:.2f}"
 
 
 def rate(value: float | None) -> str:
-    """Write how many a second."""
+    """Write a rate per second."""
     if value is None:
         return UNKNOWN
     if value >= 10_000:
@@ -42,7 +42,7 @@ def rate(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """Write seconds of a second."""
+    """Write seconds of CPU time per second."""
     if value is None:
         return UNKNOWN
     return (
@@ -55,7 +55,7 @@ def seconds(value: float | None) -> str:
 
 
 def loads_text(loads: Sequence[float | None]) -> str:
-    """Write the load of each CPU of a few; of many the least, the mean and the most."""
+    """Write the load of each CPU if there are few; otherwise the least, the mean and the most."""
     if len(loads) <= _FEW:
         return " ".join(UNKNOWN if each is None else f"{100 * each:.0f}" for each in loads)
     known = [100 * each for each in loads if each is not None]
@@ -65,22 +65,22 @@ def loads_text(loads: Sequence[float | None]) -> str:
 
 
 def pod_name(container: Container) -> str:
-    """Name a container's pod."""
+    """Return the name of a container's pod."""
     return f"{container['namespace']}/{container['pod']}" if container["pod"] else container["uid"]
 
 
 def container_name(container: Container) -> str:
-    """Name a container, by its id where nobody knows its name."""
+    """Return the name of a container, or its id if its name is unknown."""
     return container["container"] or f"({(container['containerID'] or '?')[:12]})"
 
 
 def full_name(container: Container) -> str:
-    """Name a container with its pod."""
+    """Return the name of a container with its pod."""
     return f"{pod_name(container)}/{container_name(container)}"
 
 
 def top_heading(document: Top) -> str:
-    """Report which node this is, and of when."""
+    """Show which node this is, and the time."""
     node, policy = document["node"] or "node", document["cpuManagerPolicy"]
     groups = f"cgroup v{document['cgroupVersion']}" if document["cgroupVersion"] else "no cgroups"
     known = f"CPU Manager policy {policy}" if policy else "no CPU Manager state"
@@ -94,6 +94,6 @@ _WHOSE = {"pods": "all pods", "bestEffort": "BestEffort", "burstable": "Burstabl
 
 
 def pressure_text(document: Top) -> str:
-    """Return how much of the time some thread waited for a CPU."""
+    """Return the share of time in which some thread waited for a CPU."""
     parts = (f"{_WHOSE.get(each['of'], each['of'])} {share(each['some'])}" for each in document["pressure"])
     return f"CPU pressure (PSI, some): {', '.join(parts)}"

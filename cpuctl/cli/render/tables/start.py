@@ -1,4 +1,4 @@
-"""Whether a kubelet comes up, in lines: alike in every answer that tells it."""
+"""Whether a kubelet starts, in the same lines in every answer."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ if TYPE_CHECKING:
 
 
 def start_block(start: Start, who: str = "The kubelet", check: str = "") -> Lines:
-    """Say whether *who* comes up and, where it does not, what to change; *check* is the command for that.
+    """Show whether *who* starts and, if not, what to change; *check* is the command for that.
 
-    Where that cannot be told, nothing may have to be changed: the command says what else is known.
+    If that is unknown, there may be nothing to change: the command shows what else is known.
     """
     following = (Cell(f"  see: {check}"),) if check else ()
     return Lines((Cell(*start_word(start, who)), *remedy_cells(start), *following))
 
 
 def verdict_cell(start: Start, who: str, *, errors: int) -> Cell:
-    """Say whether *who* comes up; with *errors* beside it, the answer is no, and so is the colour."""
+    """Show whether *who* starts; with *errors*, the answer is no, and so is the colour."""
     text, style = start_word(start, who)
     return Cell(text, "yellow" if start["outcome"] == "Started" and errors else style)
 
 
 def kubelet_name(version: str, start: Start, sources: Sources) -> str:
-    """Name a kubelet by its release, but where that is only assumed and the answer hangs on it."""
+    """Name a kubelet by its release, unless that is only assumed and the answer depends on it."""
     entry = sources.get("kubeletVersion")
     assumed = entry is not None and entry["from"] == "default" and entry["value"] == version
     return "The kubelet" if assumed and start["outcome"] == "Undetermined" else f"Kubelet {version}"
 
 
 def remedy_cells(start: Start) -> Iterator[Cell]:
-    """Say where to change a configuration that cannot be loaded, how, and what the kubelet comes to then."""
+    """Show where and how to change a configuration that cannot be loaded, and the outcome after that."""
     yield from setting_cells(start)
     yield from fix_cells(start)
 
 
 def fix_cells(start: Start) -> Iterator[Cell]:
-    """Say how to change a configuration that cannot be loaded, and what the kubelet comes to then."""
+    """Show how to change a configuration that cannot be loaded, and the outcome after that."""
     if start["outcome"] in ("Refused", "KubeletFault"):
         if "fix" in start:
             yield Cell(f"  fix: {start['fix']}")
@@ -50,19 +50,19 @@ def fix_cells(start: Start) -> Iterator[Cell]:
 
 
 def setting_cells(start: Start) -> Iterator[Cell]:
-    """Say where the settings stand that a kubelet stumbles over, or that nobody has set them."""
+    """Show where the settings are that keep a kubelet from starting, or that they are not set."""
     for place in settings_to_fix(start):
         if text := setting_text(place):
             yield Cell(f"  {text}")
 
 
 def settings_to_fix(start: Start) -> Sequence[SettingToFix]:
-    """Return the settings that a kubelet stumbles over, as far as an answer names them."""
+    """Return the settings that keep a kubelet from starting, if the answer names them."""
     return start.get("mend", ()) if start["outcome"] in ("Refused", "KubeletFault") else ()
 
 
 def setting_text(place: SettingToFix) -> str:
-    """Say where a setting stands that is to be changed, or that it has to be set."""
+    """Show where a setting to be changed is, or that it has to be set."""
     if place["where"] is None:
         return f"setting: {place['setting']} (not set)" if place["setting"] else ""
     return f"where: {place['where']}{': ' if place['setting'] else ''}{place['setting'] or ''}"

@@ -2,7 +2,7 @@
 
 Rule: *Documentation/admin-guide/cgroup-v1/cpusets.rst*: a group stays inside its parent at every moment, or
 the kernel rejects the write; v2 silently uses the parent's CPUs instead, so its groups are written in
-the same order. A container first loses the CPUs that it does not keep, then gets those freed by others. Groups
+the same order. A container first loses CPUs that it does not keep, then gets those freed by others. Groups
 without their own list, and those that container runtimes make below a container's, get their place in
 that order.
 

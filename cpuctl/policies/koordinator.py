@@ -113,7 +113,7 @@ class Koordinator(Policy):
         return [cpu for core in sorted(cores, key=lambda cpus: -len(cpus)) for cpu in core]
 
     def _leftovers(self, topology: Topology, free: CPUSet, taken: CPUSet, need: int) -> CPUSet:
-        """Take single CPUs: near those taken, then by the order of sockets and nodes, in partly used cores."""
+        """Take single CPUs: near those taken, then by the order of sockets and nodes, in used cores."""
 
         def rank(cpu: int) -> tuple[bool, int, int, int, int]:
             at = topology.cpus[cpu]

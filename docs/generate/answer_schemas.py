@@ -28,14 +28,14 @@ from cpuctl.answers.values import Bounds, Items, Pattern, Requires, Together
 
 Json = dict[str, Any]
 Hint = Any
-"""What stands behind the colon of a member: a class, a union, words, all of them with notes."""
+"""The type of a member: a class, a union, literals, all of them with annotations."""
 
 _PRIMITIVES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 _WIDTH = 110
 
 
 def answer_schemas() -> Mapping[str, str]:
-    """Write the schema of every answer, by the name that ``cpuctl schema`` knows it by."""
+    """Write the schema of every answer, by the name that ``cpuctl schema`` uses."""
     return {name: _text(_Schema(name).of_answer(answer)) for name, answer in sorted(_answers().items())}
 
 
@@ -50,7 +50,7 @@ def _modules() -> tuple[ModuleType, ...]:
 
 
 def _answers() -> Mapping[str, Any]:
-    """Find what is an answer: a class, or a union of them, with a ``kind``; a union hides its classes."""
+    """Find the answers: a class, or a union of classes, with a ``kind``; a union hides its classes."""
     found: dict[str, Any] = {}
     for module in _modules():
         for name, value in vars(module).items():
@@ -84,7 +84,7 @@ def _hints(cls: Hint) -> Mapping[str, Any]:
 
 @cache
 def _aliases() -> list[tuple[Any, str, str]]:
-    """List the types that have a name of their own in some module, and it, but for lists of words."""
+    """List the named types of a module, except lists of literals."""
     named = []
     for module in _modules():
         for name, value in vars(module).items():
@@ -94,7 +94,7 @@ def _aliases() -> list[tuple[Any, str, str]]:
 
 
 class _Schema:
-    """One schema that is being written, with the definitions that it refers to."""
+    """A schema that is being written, with the definitions that it refers to."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -122,11 +122,11 @@ class _Schema:
     def _reference(self, called: str, module: str, kind: Hint) -> Json:
         name = _camel(called)
         if self._of.get(name, kind) != kind:
-            # An answer that is put together from others has types of several modules.
+            # An answer that consists of others has types from several modules.
             name = f"{module.rpartition('.')[2]}{called}"
         if name not in self._of:
             self._of[name] = kind
-            self._definitions[name] = {}  # it stands where it is first spoken of, and may speak of itself
+            self._definitions[name] = {}  # it is added at its first reference, and may refer to itself
             self._definitions[name] = self._object(kind) if is_typeddict(kind) else self._unnamed(kind)
         if self._of[name] != kind:
             raise ValueError(f"{self._name}: two types are named {name}")
@@ -158,7 +158,7 @@ class _Schema:
         return schema
 
     def _union(self, kinds: tuple[Any, ...]) -> Json:
-        """Join what can be one of several: words and simple types in one line, the rest as alternatives."""
+        """Combine the alternatives: literals and simple types in one line, the rest as a list."""
         parts = [self._of_type(kind) for kind in sorted(kinds, key=lambda kind: kind is not NoneType)]
         null, rest = {"type": "null"}, [part for part in parts if part != {"type": "null"}]
         if null in parts and len(rest) == 1:
@@ -209,12 +209,12 @@ def _constraint(note: Hint) -> Json:
         case Items(fewest=fewest, most=most):
             return {"minItems": fewest, "maxItems": most}
         case Requires() | Together():
-            return {}  # said of the whole object
+            return {}  # applies to the whole object
     raise TypeError(f"no schema can say {note!r}")
 
 
 def _rules(members: Mapping[str, Hint]) -> Json:
-    """Say which members there are beside others, or depending on their values."""
+    """Describe which members depend on other members or their values."""
     rules, together = [], {}
     for name, kind in members.items():
         for note in get_args(kind)[1:] if get_origin(kind) is Annotated else ():
@@ -235,11 +235,11 @@ def _described(text: str | None) -> Json:
 
 @cache
 def _told_of_members(cls: Hint) -> Mapping[str, str]:
-    """Read the strings that stand below members, also of the classes that it has them from."""
+    """Read the strings below members, including those of base classes."""
     try:
         tree = ast.parse(inspect.getsource(cls)).body[0]
     except OSError:
-        return {}  # made by a call, as members are whose names are Python's words
+        return {}  # made by a call, because some member names are Python keywords
     if not isinstance(tree, ast.ClassDef):
         return {}
     told: dict[str, str] = {}
@@ -265,7 +265,7 @@ def _text(schema: Json) -> str:
 
 
 def _lines(value: Json | list[Any] | str | float | None, indent: int, used: int) -> str:
-    """Write JSON, as much in one line as fits into it."""
+    """Write JSON with as much in one line as fits."""
     flat = json.dumps(value, ensure_ascii=False)
     if (indent + used + len(flat) < _WIDTH and indent) or not isinstance(value, dict | list) or not value:
         return flat

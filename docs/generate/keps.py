@@ -16,10 +16,10 @@ _TITLES = {
 }
 _HEAD = """# KEP coverage
 
-For each section of the four documents: the behaviour it describes, in our words, and the test that shows that
-cpuctl behaves the same. Where releases differ from the KEP, cpuctl follows the releases: see
-[where the kubelet differs from the KEPs](../keps.md). For sections and statements that cannot be tested, the
-last column says why.
+For each section of the four documents: the behaviour that it describes, and the test that shows that
+cpuctl behaves the same. If releases differ from the KEP, cpuctl follows the releases: see
+[where the kubelet differs from the KEPs](../keps.md). If a section or statement cannot be tested, the
+last column explains why.
 """
 
 

@@ -2,7 +2,7 @@
 
 Every run gets fresh objects, built outside the timed part. Ratios say how many times faster cpuctl is:
 raw, and scaled by how much slower this machine was at that moment than the one on which the kubelet was
-measured. What is far apart in min..max was disturbed; ratios below 1.3 are noise.
+measured. A wide min..max range means that the run was disturbed; ratios below 1.3 are noise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TABLES = {
 
 
 def main(names: Sequence[str]) -> None:
-    """Print tables, all where none is named; the closing line of the last one holds the median ratios."""
+    """Print tables, all if none is named; the last line of each contains the median ratios."""
     for number, name in enumerate(names or TABLES):
         if number:
             _say([""])

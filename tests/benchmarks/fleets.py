@@ -1,4 +1,4 @@
-"""Fleets: thousands of recordings listed and planned on, beside what else could be done.
+"""Fleets: thousands of recordings listed and planned, compared with the alternatives.
 
 A kind of node is a shipped recording, or a machine as ``synthetic:`` describes it with all files that its
 kernel would show. Nodes of a kind are copies; *unlike* ones differ in a file each, as captures do, so that
@@ -36,11 +36,11 @@ _PODS = ("-T", "web=2/2,1Gi x1000")
 _ROUNDS = 3
 _ONE_BY_ONE = 20
 _RUNNING = ("500m", "1", "250m", "2")
-"""CPUs that pods request which run already."""
+"""CPUs that the running pods request."""
 
 
 class Taken(NamedTuple):
-    """What a command took: seconds, those of CPUs, and the most MiB of one of its processes."""
+    """The cost of a command: seconds, CPU seconds, and the peak MiB of one of its processes."""
 
     seconds: float
     cpu: float
@@ -63,14 +63,14 @@ def _report(directory: Path) -> Iterator[str]:
     yield from _busy(write_fleet(directory / "busy", 1000, 20), directory / "pods.json")
     yield from _unlike(write_fleet(directory / "unlike", 1000, 20, unlike=True))
     unlike = write_fleet(directory / "all-unlike", 10_000, 20, unlike=True)
-    yield _line("plan 1,000 pods on 10,000 unlike nodes", _run("plan", unlike, *_PODS))
+    yield _line("plan 1,000 pods on 10,000 distinct nodes", _run("plan", unlike, *_PODS))
 
 
 def _busy(fleet: Path, pods: Path) -> Iterator[str]:
-    """Plan where ten pods run on every node, whose names are their own."""
+    """Plan on nodes with distinct names and ten running pods each."""
     pods.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(_running(1000, 10))}))
     planned = _run("plan", fleet, "-T", "web=2/2,1Gi x100", "--pods", str(pods))
-    yield _line("plan 100 pods on 1,000 nodes where 10,000 pods run", planned)
+    yield _line("plan 100 pods on 1,000 nodes with 10,000 running pods", planned)
 
 
 def _running(nodes: int, each: int) -> Iterator[dict[str, object]]:
@@ -98,16 +98,16 @@ def _unlike(fleet: Path) -> Iterator[str]:
             on_dask.append(_run("list", fleet, "--jobs", "2", "--dask-scheduler", "local"))
         loops.append(_loop_seconds(sorted(fleet.iterdir())))
     planned = _run("plan", fleet, *_PODS)
-    yield _line("list 1,000 unlike nodes, one process", alone[-1])
-    yield _line("list 1,000 unlike nodes, two processes", together[-1])
+    yield _line("list 1,000 distinct nodes, one process", alone[-1])
+    yield _line("list 1,000 distinct nodes, two processes", together[-1])
     yield f"  {_ratio(alone, together)} times as fast as with one"
     if on_dask:
-        yield _line("list 1,000 unlike nodes, two local workers of Dask", on_dask[-1])
+        yield _line("list 1,000 distinct nodes, two local Dask workers", on_dask[-1])
         yield f"  {_ratio(on_dask, together)} times the time of two processes"
     else:
         yield "  Dask is not installed: pip install 'cpuctl[fleet]'"
-    yield _line("plan 1,000 pods on 1,000 unlike nodes", planned)
-    yield f"  {median(loops) / planned.seconds:.0f} times as fast as one cpuctl plan a node in a shell loop"
+    yield _line("plan 1,000 pods on 1,000 distinct nodes", planned)
+    yield f"  {median(loops) / planned.seconds:.0f} times as fast as one cpuctl plan per node in a shell loop"
 
 
 def _ratio(slow: Sequence[Taken], fast: Sequence[Taken]) -> str:
@@ -132,13 +132,13 @@ def _run(verb: str, fleet: Path, *words: str) -> Taken:
 
 
 def _cpu_seconds() -> float:
-    """Return what all processes took that have ended, with those that they had waited for."""
+    """Return the CPU time of all ended processes and the children that they waited for."""
     usage = getrusage(RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def _loop_seconds(recordings: Sequence[Path]) -> float:
-    """Plan on some nodes one by one, and tell how long all would take."""
+    """Plan some nodes one by one, and extrapolate the time for all."""
     began = perf_counter()
     for path in recordings[:_ONE_BY_ONE]:
         words = ("plan", "-m", str(path), *_KUBELET, *_PODS)
@@ -147,7 +147,7 @@ def _loop_seconds(recordings: Sequence[Path]) -> float:
 
 
 def write_fleet(directory: Path, nodes: int, kinds: int, *, unlike: bool = False) -> Path:
-    """Write recordings of so many nodes, whose kinds take turns, into a new directory; return it."""
+    """Write recordings of that many nodes, alternating between the kinds, into a new directory; return it."""
     directory.mkdir(parents=True)
     contents = [gzip.compress(tar, compresslevel=1, mtime=0) for tar in islice(_kinds(), kinds)]
     end = gzip.compress(_END, mtime=0)
@@ -159,7 +159,7 @@ def write_fleet(directory: Path, nodes: int, kinds: int, *, unlike: bool = False
 
 
 def _kinds() -> Iterator[bytes]:
-    """Yield archives without their ends, each of another kind."""
+    """Yield archives without their ends, one per kind."""
     for path in sorted(path for pattern in _SHIPPED for path in FIXTURES.glob(pattern)):
         with lzma.open(path) as file:
             yield _without_end(file.read())

@@ -22,7 +22,7 @@ GI = 1 << 30
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What else there is to a request: options, and memory or huge pages by resource, in GiB a node."""
+    """Other parameters of a request: options, and memory or huge pages by resource, in GiB per node."""
 
     align: bool = False
     closest: bool = False
@@ -39,7 +39,7 @@ SETTINGS = {
 
 
 def report() -> Iterator[str]:
-    """Write a table: median microseconds for half of everything on a machine that is partly used."""
+    """Write a table: median microseconds for a request of half of everything on a partly used machine."""
     yield f"{'hints and merge, us':24}" + "".join(f"{name:>17}" for name in SETTINGS)
     for nodes in (2, 4, 8, 16, 32, 64):
         times = [measure(partial(_merging, nodes, setting), seconds=0.2) for setting in SETTINGS.values()]
@@ -66,7 +66,7 @@ def _merging(nodes: int, setting: Setting) -> Run:
 
 
 def _machine(nodes: int) -> MachineInfo:
-    """No two nodes have the same memory: firmware and kernel take a little here and there."""
+    """Describe a machine with different memory on every node, as firmware and kernel take some of it."""
     return MachineInfo(
         nodes=tuple(
             InfoNode(
@@ -84,7 +84,7 @@ def _machine(nodes: int) -> MachineInfo:
 
 
 def _tables(info: MachineInfo) -> Tables:
-    """Let one node of eight be in use already."""
+    """Make tables in which one node of eight is already in use."""
     tables = fresh_tables(info, {0: {"memory": GI}})
     for node in range(5, len(tables), 8):
         charge(tables, (node,), "memory", 4 * GI)
@@ -104,5 +104,5 @@ def _distances(node: int, nodes: int) -> tuple[int, ...]:
 
 
 def _partly_used(nodes: int) -> int:
-    """Leave 3 to 8 CPUs free in a node, in no order that the sockets have."""
+    """Leave 3 to 8 CPUs free in each node, in an order unrelated to the sockets."""
     return sum((1 << 3 + node * 5 % 6) - 1 << node * CPUS for node in range(nodes))

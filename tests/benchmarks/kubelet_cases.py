@@ -1,4 +1,4 @@
-"""The recorded benchmark cases: ours beside the kubelet's own Go code."""
+"""The recorded benchmark cases: cpuctl compared with the kubelet's own Go code."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FIGURES: Json = json.loads(Path(__file__).with_name("kubelet_figures.json").read
 
 @dataclass(frozen=True)
 class Row:
-    """One case: our time and the kubelet's, in microseconds.
+    """One case: cpuctl's time and the kubelet's, in microseconds.
 
-    ``calibration`` is the calibration program's time in ms, best runs before and after ours averaged:
+    ``calibration`` is the calibration program's time in ms, the mean of the best runs before and after:
     virtual machines change their speed from one second to the next.
     """
 
@@ -31,12 +31,12 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """How many times faster we are."""
+        """How many times faster cpuctl is."""
         return self.kubelet / self.ours.median
 
     @property
     def scaled(self) -> float:
-        """How many times faster we would be on the machine that the kubelet was measured on."""
+        """How many times faster cpuctl would be on the machine on which the kubelet was measured."""
         there: float = FIGURES["calibration_ms"]
         return self.ratio * self.calibration / there
 
@@ -44,9 +44,9 @@ class Row:
 def report() -> Iterator[str]:
     """Write a table of all cases."""
     prepared = [(bench, preparation(bench)) for bench in sorted(_benches(), key=_name)]
-    yield f"calibration program: {FIGURES['calibration_ms']} ms where the kubelet was measured"
+    yield f"calibration program: {FIGURES['calibration_ms']} ms on the kubelet's machine"
     yield (
-        f"{'case':40}{'ours us':>10}{'min..max':>20}{'kubelet us':>12}{'ratio':>10}"
+        f"{'case':40}{'cpuctl us':>10}{'min..max':>20}{'kubelet us':>12}{'ratio':>10}"
         f"{'calibr. ms':>12}{'scaled':>10}"
     )
     rows = []

@@ -1,4 +1,4 @@
-"""How to build each benchmarked operation; a new one is a function here and a line in ``OPERATIONS``.
+"""Construction of each benchmarked operation; a new one is a function here and a line in ``OPERATIONS``.
 
 A function gets a line of the recorded benchmark input, ``{"bench": ..., "variant": ..., "case": ...}``.
 """
@@ -27,12 +27,12 @@ from tests.conformance.node_start import start_kubelet
 
 
 def preparation(bench: Json) -> Prepare:
-    """Return how to build the operation of a line anew."""
+    """Return a function that builds the operation of a line again."""
     return partial(OPERATIONS[bench["case"]["op"]], bench["case"])
 
 
 def take_by_topology(case: Json) -> Run:
-    """Pick CPUs on a machine discovered anew."""
+    """Pick CPUs on a newly discovered machine."""
     topology = CPUTopology.discover(machine_info(case["machine"]))
     offered, count = CPUMask(CPUSet.parse(case["available"]).mask), case["numCPUs"]
     if case["mode"] == "packed":
@@ -41,7 +41,7 @@ def take_by_topology(case: Json) -> Run:
 
 
 def cpu_hints(case: Json) -> Run:
-    """List every hint for a request: the engine itself goes by the rule and never lists them."""
+    """List every hint for a request: the engine itself uses the rule and never lists them."""
     topology = CPUTopology.discover(machine_info(case["machine"]))
     available, count = CPUSet.parse(case["available"]).mask, case["numCPUs"]
     return lambda: list(
@@ -50,7 +50,7 @@ def cpu_hints(case: Json) -> Run:
 
 
 def merge_hints(case: Json) -> Run:
-    """Merge lists of hints that are written out."""
+    """Merge explicit lists of hints."""
     info = machine_info({"numaNodes": [{"cores": [], **node} for node in case["numaNodes"]]})
     manager = TopologyManager.of(info, case["policy"], "container", closest=False)
     return partial(manager.merge, [_answer(provider) for provider in case["providers"]])

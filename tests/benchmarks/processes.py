@@ -1,7 +1,7 @@
-"""Whole processes: how long a command takes, beside Python that does nothing and Python that imports typer.
+"""Whole processes: the time of a command, compared with an empty Python program and one that imports typer.
 
-Budgets are multiples of Python that does nothing, the column ``x pass``: 3 for the version, 6 for help,
-and 12 for a plan from files as JSON. Less reading takes less; a table takes more.
+Budgets are multiples of an empty Python program, the column ``x pass``: 3 for the version, 6 for help,
+and 12 for a plan from files as JSON. Fewer inputs take less; a table takes more.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ JSON = ("-q", "-o", "json")
 NOTHING = ("-c", "pass")
 TYPER = ("-c", "import typer")
 _ROUNDS = 11
-_ANSWERS = (0, 3)  # done, and done with the answer no
+_ANSWERS = (0, 3)  # done, or done with the answer no
 
 
 class Command(NamedTuple):
-    """A command line: how many times as long as Python that does nothing it may take, and how many modules.
+    """A command line, its time limit as a multiple of an empty Python program, and its number of modules.
 
-    Times depend on the machine and on what else it does: what ``tests/startup`` holds is the number of our
+    Times depend on the machine and its load: ``tests/startup`` checks the number of cpuctl's
     modules that a command loads, each of which takes about a third of a millisecond.
     """
 
@@ -70,7 +70,7 @@ COMMANDS = (
 
 
 def report() -> Iterator[str]:
-    """Write a table of commands: milliseconds, multiples of both yardsticks, and the budget."""
+    """Write a table of commands: milliseconds, multiples of both reference programs, and the budget."""
     compile_dir(ROOT / "cpuctl", quiet=1)  # as pip does: a run that compiles measures something else
     yield f"{'ms':>6}{'x pass':>8}{'budget':>8}{'x typer':>9}{'min..max':>12}  process"
     for command in COMMANDS:
@@ -79,9 +79,9 @@ def report() -> Iterator[str]:
 
 def _line(command: Command) -> str:
     times, idle, typer = [], [], []
-    _seconds(("-m", "cpuctl", *command.words))  # what is read from disk for the first time
+    _seconds(("-m", "cpuctl", *command.words))  # fill the page cache first
     for _ in range(_ROUNDS):
-        # Side by side: the speed of virtual machines changes by half from one second to the next.
+        # Alternating: the speed of virtual machines changes by half from one second to the next.
         before = _seconds(TYPER)
         times.append(_seconds(("-m", "cpuctl", *command.words)))
         typer.append(2 * times[-1] / (before + _seconds(TYPER)))

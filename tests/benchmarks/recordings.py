@@ -27,7 +27,7 @@ def report() -> Iterator[str]:
 
 
 def _large_recording(directory: Path) -> Path:
-    """Write a recording of a machine with 512 CPUs, every file a kernel would show."""
+    """Write a recording of a machine with 512 CPUs and every file that a kernel would show."""
     path = directory / "synthetic-2s-8numa-512cpu.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
         for name, text in small_machine("2s8n128c2t,l3=64").items():

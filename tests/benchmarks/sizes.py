@@ -1,4 +1,4 @@
-"""Large inputs: what a command costs that meets 5,000 or 50,000 pods, or 4,096 CPUs on 64 NUMA nodes."""
+"""Large inputs: the cost of a command with 5,000 or 50,000 pods, or 4,096 CPUs on 64 NUMA nodes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMMANDS: Sequence[tuple[str, str]] = (
 
 
 def report() -> Iterator[str]:
-    """Write a table of commands: seconds on a CPU, and the most memory that the process held."""
+    """Write a table of commands: CPU seconds, and the peak memory of the process."""
     yield f"{'large inputs':40}{'CPU s':>10}{'peak MiB':>12}{'exit':>6}"
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)

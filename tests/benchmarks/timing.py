@@ -1,4 +1,4 @@
-"""Timing single runs, and how fast this machine is beside the one that the kubelet was measured on."""
+"""Timing of single runs, and this machine's speed relative to the one on which the kubelet was measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from time import perf_counter_ns
 
 Run = Callable[[], object]
 Prepare = Callable[[], Run]
-"""Builds the input of one run from nothing, so that no run finds what another has cached."""
+"""Builds the input of one run from scratch, so that no run finds another run's caches."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Timing:
 
 def measure(prepare: Prepare, *, seconds: float = 0.25, at_most: int = 300) -> Timing:
     """Time runs, at least five, until their sum fills *seconds*; preparing them is not timed."""
-    _time(prepare())  # what is imported on first use
+    _time(prepare())  # import what is loaded on first use
     gc.collect()
-    gc.freeze()  # what others left behind is not searched in our time
+    gc.freeze()  # garbage of earlier runs is not collected in the timed part
     runs: list[float] = []
     while len(runs) < 5 or (len(runs) < at_most and sum(runs) < seconds * 1e6):
         runs.append(_time(prepare()))
@@ -36,7 +36,7 @@ def measure(prepare: Prepare, *, seconds: float = 0.25, at_most: int = 300) -> T
 
 
 def calibrate(runs: int = 5) -> float:
-    """Time the program whose figure on the kubelet's machine is on record: milliseconds, best run."""
+    """Time the calibration program, as it was timed on the kubelet's machine: milliseconds, best run."""
     return min(_time(_bits_and_dictionary) for _ in range(runs)) / 1000
 
 

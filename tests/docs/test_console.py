@@ -1,4 +1,4 @@
-"""Every command that a text shows prints what the text says it prints."""
+"""Every command in a text prints what the text shows."""
 
 from __future__ import annotations
 

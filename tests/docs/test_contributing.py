@@ -1,4 +1,4 @@
-"""The map of folders that newcomers read is the folders there are."""
+"""The map of folders for new contributors lists the existing folders."""
 
 from __future__ import annotations
 

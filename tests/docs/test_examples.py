@@ -1,4 +1,4 @@
-"""Examples in help and texts can be copied: their options exist, and what explains them is a comment."""
+"""Examples in help and texts can be copied: their options exist, and explanations are comments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LINES = re.compile(r"^(?:    |\$ )?((?:sudo |kubectl |source )?.*\bcpuctl [a-z-
 
 
 def calls(line: str) -> Iterator[list[str]]:
-    """Yield the words after each ``cpuctl`` of a line, up to the shell's next sign."""
+    """Yield the words after each ``cpuctl`` of a line, up to the next shell operator."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>()")
     lexer.whitespace_split = True
     words: list[str] = []
@@ -38,7 +38,7 @@ def calls(line: str) -> Iterator[list[str]]:
 
 
 def wrong(words: list[str]) -> str:
-    """Return what a command line has that its command does not take; nothing where all is well."""
+    """Return the words of a command line that its command does not accept; empty if all are valid."""
     command = COMMANDS[()]
     while words and (below := COMMANDS.get((*command.words, words[0]))):
         command, words = below, words[1:]

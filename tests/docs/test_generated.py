@@ -1,4 +1,4 @@
-"""What is made from the command table and the schemas is what the table and the schemas say now."""
+"""The files generated from the command table and the schemas are up to date."""
 
 from __future__ import annotations
 

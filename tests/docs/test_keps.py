@@ -1,4 +1,4 @@
-"""The table of what the KEPs say: every test and line that it names is there, no section is left out."""
+"""The table of KEP statements: every test and line in it exists, and no section is missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def named(each: Statement) -> str:
 @pytest.mark.parametrize("each", TABLE, ids=named)
 def test_every_entry_is_shown_departed_from_or_explained(each: Statement) -> None:
     (kind,) = each.keys() & {"test", "departs", "why"}
-    # A section that says nothing to try has no sentence but its reason.
+    # A section with nothing to test has only a reason.
     assert each.keys() | {"says"} == {"kep", "section", "says", kind}
     assert "says" in each or kind == "why"
     if kind == "test":
@@ -60,7 +60,7 @@ HOLDS_OTHERS = {
     "Components/Features changes",
     "Future Work",
 }
-"""Headings with nothing below them but others."""
+"""Headings that contain only other headings."""
 OTHER_NAMES = {
     "Admission Controller": "LimitRange",
     "PodSpec Validation Rules": "Proposed Validation & Defaulting Rules",
@@ -68,7 +68,7 @@ OTHER_NAMES = {
     "CPU Manager": "Memory, CPU and Topology Managers",
     "Topology Manager": "Memory, CPU and Topology Managers",
 }
-"""Headings of which the table has the parts, or that it has together."""
+"""Headings that the table lists by their parts, or together."""
 
 
 @pytest.mark.skipif(not REFERENCES.is_dir(), reason=f"the documents themselves are not here: {REFERENCES}")
@@ -76,10 +76,10 @@ OTHER_NAMES = {
 def test_the_table_has_every_heading_of_the_document(kep: int) -> None:
     (path,) = REFERENCES.glob(f"kep-{kep}-*.txt")
     lines = path.read_text(encoding="utf-8").splitlines()
-    # The list of headings ends where the first of them begins.
+    # The list of headings ends before the first of them begins.
     listed = [line[2:] for line in lines[: lines.index("Release Signoff Checklist")] if line.startswith("- ")]
     missing = {_bare(each) for each in listed} - {_bare(each) for each in sections(ROOT)[kep]} - HOLDS_OTHERS
-    # KEP-4540 has nothing to say there, and leaves the text out altogether.
+    # KEP-4540 leaves these empty sections out.
     assert missing <= ({"Drawbacks", "Alternatives", "Infrastructure Needed"} if kep == 4540 else set())
 
 

@@ -1,4 +1,4 @@
-"""Links between the texts lead somewhere."""
+"""Links between the texts have existing targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]+)?\)")
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors that headings get."""
+    """Return the anchors of headings."""
     headings = re.findall(
         r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE
     )

@@ -1,4 +1,4 @@
-"""Pictures of what runs: of the session whose parts lie in fixtures/live, and as cpuctl shows it."""
+"""Pictures of running programs: of the session in fixtures/live, and as cpuctl shows it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXT = re.compile(r'<text class="[^"]*-r\d+" x="[0-9.]+" y="([0-9.]+)"[^>]*>(.*?
 
 
 def drawn(picture: Path) -> list[str]:
-    """Return the lines of a screen in a picture, without blanks: their places are told by numbers."""
+    """Return the lines of a screen in a picture, without spaces: their positions are numbers."""
     lines: dict[float, str] = {}
     for y, words in TEXT.findall(picture.read_text(encoding="utf-8")):
         lines[float(y)] = lines.get(float(y), "") + "".join(html.unescape(words).split())

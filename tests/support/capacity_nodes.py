@@ -1,4 +1,4 @@
-"""Nodes for tests of capacity: a small machine, a kubelet, and who runs there."""
+"""Nodes for tests of capacity: a small machine, a kubelet, and running pods."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MACHINE = replace(
     ),
     memory_bytes=32 * GIB,
 )
-# The same with two CPUs a core: core c is CPUs c and c+16.
+# The same with two CPUs per core: core c has CPUs c and c+16.
 THREADED = replace(
     machine_info(
         CoreAt(cpus=(core, core + 16), numa_node=core // 4, socket=core // 8, cache=core // 2)

@@ -1,4 +1,4 @@
-"""Things that change, brought into the state a test begins with or expects."""
+"""Modified copies of objects as the initial or expected state of a test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def changed(thing: T, **content: object) -> T:
-    """Set what a thing has already, and return it."""
+    """Set existing attributes of an object, and return it."""
     for name, value in content.items():
         assert hasattr(thing, name)
         setattr(thing, name, value)

@@ -1,4 +1,4 @@
-"""Configurations with a mistake, and what is remarked on them."""
+"""Configurations with one mistake, and the findings about them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEAVE_OUT = "remove it"
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What a kubelet is told, and on which machine."""
+    """A kubelet's configuration and its machine."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
     machine: str = ORDINARY
@@ -45,9 +45,9 @@ class Told:
         )
 
     def lints(self, *, caches: bool = False) -> list[Lint]:
-        """Return all remarks, but for those on split *caches* and on what comes of split cores.
+        """List all findings, except those about split *caches* and the consequences of split cores.
 
-        Few reservations are without the first, and the others stand beside another remark. Isolated CPUs in
+        Few reservations lack the first, and the others accompany another finding. Isolated CPUs in
         the shared pool are left out, too.
         """
         left_out = {"reserved-handed-out", "isolated-in-shared-pool"} | (
@@ -75,7 +75,7 @@ def aligned(options: Mapping[str, str] | None = None, policy: str = "restricted"
 
 @dataclass(frozen=True)
 class Case:
-    """A configuration with one mistake, and what is said of it; *setting* is a path with a dot."""
+    """A configuration with one mistake, and its finding; *setting* is a path with a dot."""
 
     code: str
     severity: Severity

@@ -1,4 +1,4 @@
-"""Bounds on what hostile input may cost, wide enough for slow and busy machines."""
+"""Limits on the cost of hostile input, wide enough for slow and busy machines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def seconds_below(limit: float) -> Iterator[None]:
-    """Fail where the block takes *limit* seconds of this process's own time or more."""
+    """Fail if the block takes *limit* seconds of this process's CPU time or more."""
     started = time.process_time()
     yield
     spent = time.process_time() - started
@@ -19,7 +19,7 @@ def seconds_below(limit: float) -> Iterator[None]:
 
 @contextmanager
 def bytes_below(limit: int) -> Iterator[None]:
-    """Fail where the block holds *limit* bytes of new memory or more at any time."""
+    """Fail if the block allocates *limit* bytes of new memory or more at any time."""
     tracemalloc.start()
     try:
         yield

@@ -1,4 +1,4 @@
-"""Nodes with devices: inventories, and who asks for some."""
+"""Nodes with devices: inventories, and pods that request some."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def initial(count: int, name: str = "init", kind: ContainerKind = ContainerKind.
 
 
 def given(admission: Admission) -> list[str]:
-    """Show what every container got: ``main 2@0 1@0-1``."""
+    """Show the devices of every container: ``main 2@0 1@0-1``."""
     return [
         " ".join([each.container.name, *(f"{count}@{CPUSet(nodes)}" for nodes, count in got)])
         for each in admission.placements
@@ -71,7 +71,7 @@ def given(admission: Admission) -> list[str]:
 
 
 def merged(admission: Admission) -> list[str]:
-    """Show the NUMA nodes that every round came to."""
+    """Show the resulting NUMA nodes of every round."""
     rounds = [asked.merged for asked in admission.hint_rounds]
     return [str(CPUSet(each.hint.nodes or 0)) for each in rounds if isinstance(each, Merged)]
 
@@ -87,7 +87,7 @@ def left(node: Node, resource: str = GPU) -> dict[str, int]:
 
 
 def held(count: int, *, unhealthy: int = 0) -> DeviceInventory:
-    """Make two devices at node 0 of which the running pod ``default/p`` holds some."""
+    """Make two devices at node 0, some of which the running pod ``default/p`` holds."""
     holder = HeldDevices(namespace="default", pod="p", container="main", count=count, unhealthy=unhealthy)
     healthy = 2 - unhealthy
     group = DeviceGroup(

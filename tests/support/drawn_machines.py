@@ -11,7 +11,7 @@ from tests.support.naive_packed import Cpus, Machine
 from tests.support.topologies import CoreAt
 
 UNLISTED = st.sampled_from([0, 0, 0, 0, 1, 4, -1, -4])
-"""CPUs that the total counts and no core lists; fewer than none: more are listed than the total says."""
+"""The number of CPUs in the total that no core lists; if negative, more are listed than the total."""
 
 
 @st.composite
@@ -42,7 +42,7 @@ def nested_machines(draw: st.DrawFn, *, nodes: tuple[int, int] = (1, 6)) -> Mach
 
 @st.composite
 def tangled_machines(draw: st.DrawFn) -> Machine:
-    """Draw machines whose sockets, NUMA nodes and caches reach across each other."""
+    """Draw machines whose sockets, NUMA nodes and caches overlap."""
     few, cache = st.integers(0, 3), st.none() | st.integers(0, 3)
     numbered = draw(_numbered(draw(_threads(draw(st.integers(1, 8))))))
     cores = [CoreAt(cpus, draw(few), draw(few), draw(cache)) for cpus in numbered]
@@ -51,7 +51,7 @@ def tangled_machines(draw: st.DrawFn) -> Machine:
 
 @st.composite
 def regular_machines(draw: st.DrawFn) -> Machine:
-    """Draw machines whose averages are true: every core, NUMA node and socket is as large as the next."""
+    """Draw machines whose averages are exact: all cores, NUMA nodes and sockets have the same size."""
     sockets, nodes, cores, threads = draw(
         st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.integers(1, 4))
     )
@@ -77,13 +77,13 @@ def offers(machine: Machine) -> st.SearchStrategy[Cpus]:
 
 
 def _unlisted(numbered: Sequence[tuple[int, ...]]) -> st.SearchStrategy[int]:
-    """Leave a machine one CPU at least."""
+    """Leave a machine at least one CPU."""
     total = sum(map(len, numbered))
     return UNLISTED.map(lambda unlisted: max(unlisted, 1 - total))
 
 
 def _threads(cores: int) -> st.SearchStrategy[list[int]]:
-    """Draw how many threads each core has; mostly all have the same number."""
+    """Draw how many threads each core has; usually all have the same number."""
     same = st.integers(1, 4).map(lambda threads: [threads] * cores)
     return same | same | st.lists(st.integers(1, 4), min_size=cores, max_size=cores)
 

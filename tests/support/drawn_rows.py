@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what pictures are drawn from: CPUs anywhere, owners with any name."""
+"""Hypothesis strategies for the data of pictures: CPUs anywhere, owners with any name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HOSTILE = st.text(st.characters(), max_size=60) | st.sampled_from(
 
 
 def cpu_row(cpu: int, **told: Any) -> PicturedCPU:
-    """Make a CPU that runs and of which nothing is known but what is told."""
+    """Make an online CPU of which only the given facts are known."""
     unknown = dict.fromkeys(PicturedCPU.__annotations__)
     known = {"cpu": cpu, "online": True, "shared": False, "marks": [], "typeGuessed": False}
     return cast("PicturedCPU", {**unknown, **known, **told})
@@ -37,7 +37,7 @@ def cpu_row(cpu: int, **told: Any) -> PicturedCPU:
 
 @st.composite
 def rows(draw: st.DrawFn, *, most: int = 24) -> list[PicturedCPU]:
-    """Draw CPUs: in even machines, and in ones that no vendor would build."""
+    """Draw CPUs: in regular machines, and in ones that no vendor would build."""
     numbers = draw(st.lists(st.integers(0, 4000), min_size=1, max_size=most, unique=True))
     if draw(st.booleans()):
         few = st.none() | st.integers(0, 3)
@@ -66,7 +66,7 @@ def rows(draw: st.DrawFn, *, most: int = 24) -> list[PicturedCPU]:
 
 @st.composite
 def machines(draw: st.DrawFn) -> MachineFacts:
-    """Draw a machine with owners, none of whom has to be plausible."""
+    """Draw a machine with owners, which need not be plausible."""
     drawn = draw(rows())
     owners = draw(st.lists(HOSTILE, max_size=9))
     cpus = tuple(_cpu(draw, row, len(owners)) for row in drawn)

@@ -22,9 +22,9 @@ class ConfigFile:
 
 
 def read_kubelet_config(text: str | bytes, source: str, minor: int = DEFAULT_VERSION.minor) -> ConfigFile:
-    """Read the configuration of a kubelet that has this file only: no drop-ins, no flags.
+    """Read the configuration of a kubelet that has only this file: no drop-ins, no flags.
 
-    Errors as in ``read_main_file``; feature gates are not looked at.
+    Errors as in ``read_main_file``; feature gates are not checked.
     """
     read = read_main_file(text, source, minor)
     settings = with_defaults(with_eviction_defaults(read.settings, minor), minor)

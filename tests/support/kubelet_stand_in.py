@@ -1,6 +1,6 @@
-"""A kubelet on a copy of a node: starts where the engine says so, and then gives CPUs as the engine does.
+"""A kubelet on a copy of a node: starts if the engine says so, and then allocates CPUs as the engine does.
 
-PODS is the file of the API server, KUBELET the options that tell of the kubelet's release and gates.
+PODS is the file of the API server, KUBELET the options with the kubelet's release and gates.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def stop(root: Path) -> None:
 
 
 def start(root: Path) -> None:
-    """Start, or stay down where its state files are refused; systemctl calls either a success."""
+    """Start, or stay down if the state files are rejected; systemctl reports success in both cases."""
     stop(root)
     if synced(root):
         (root / _ASIDE).rename(root / _PROCESS)
 
 
 def synced(root: Path) -> bool:
-    """Take back what nobody has any more, admit who is new, and write it all; False for no kubelet."""
+    """Release what no container holds any more, admit new pods, and write it all; False without a kubelet."""
     directory = root / DIRECTORY
     with TemporaryDirectory() as new:
         state = ["--state", str(directory)] if any((directory / each).exists() for each in STATES) else []
@@ -74,8 +74,8 @@ def synced(root: Path) -> bool:
 
 
 def _answered(words: list[str]) -> Any:
-    """Ask in this process: to start another takes longer than to answer."""
-    from cpuctl.cli.app import run  # most stand-ins ask nothing
+    """Run the command in this process: to start another takes longer than to answer."""
+    from cpuctl.cli.app import run  # most stand-ins need no answer
 
     with redirect_stdout(io.TextIOWrapper(io.BytesIO(), encoding="utf-8")) as said:
         assert run(words) == 0, words
@@ -93,13 +93,13 @@ def pods() -> list[Any]:
 
 
 def told_of(namespace: str, name: str) -> str:
-    """Write what kubectl prints of a pod; fails for one that there is not."""
+    """Print what kubectl prints about a pod; fail for an unknown pod."""
     (found,) = (each for each in pods() if _named(each) == (namespace, name))
     return json.dumps(found)
 
 
 def replace_pod(root: Path, namespace: str, name: str) -> None:
-    """End a pod: its workload makes the same with a new name to the machine, which is admitted."""
+    """End a pod: its workload creates a replacement with a new UID, which is admitted."""
     uid = next(each["metadata"]["uid"] for each in pods() if _named(each) == (namespace, name))
     new = uid[:-4] + "9999"
     _free_devices(root, uid)
@@ -120,7 +120,7 @@ def replace_pod(root: Path, namespace: str, name: str) -> None:
 
 
 def _end_init_containers(file: Path) -> None:
-    """A new pod's init containers begin again."""
+    """Restart the init containers of a new pod."""
     document = json.loads(file.read_text())
     for pod in document["items"]:
         pod["status"].pop("initContainerStatuses", None)
@@ -160,7 +160,7 @@ def _free_devices(root: Path, uid: str) -> None:
 
 
 def _give_devices(root: Path) -> None:
-    """Allocate to who has none what nobody has."""
+    """Allocate free devices to containers without devices."""
     data = _devices(root)
     for pod in pods() if data else ():
         uid = pod["metadata"]["uid"]
@@ -180,7 +180,7 @@ def _give_devices(root: Path) -> None:
 
 
 def device_entry(uid: str, container: str, resource: str, *names: str) -> dict[str, Any]:
-    """Write down devices of NUMA node 0."""
+    """Record devices of NUMA node 0."""
     return {
         "PodUID": uid,
         "ContainerName": container,

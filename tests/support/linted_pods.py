@@ -1,4 +1,4 @@
-"""What is remarked on a pod, in words that tests can compare."""
+"""The findings about a pod, in words that tests can compare."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def linted(subject: StoredPod, kubelet: KubeletView = UNKNOWN, trial: TrialNode 
 
 @dataclass(frozen=True)
 class Case:
-    """A pod, a kubelet, and what is remarked."""
+    """A pod, a kubelet, and the expected findings."""
 
     name: str
     pod: StoredPod

@@ -1,6 +1,6 @@
-"""The engine beside plain twins that go the kubelet's way step by step, on machines of every shape.
+"""The engine compared with simple twins that follow the kubelet step by step, on machines of every shape.
 
-What is compared is drawn from bytes, so that a fuzzer can steer it; any bytes will do.
+The inputs are drawn from bytes, so that a fuzzer can control them; any bytes are valid.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Lists = list[list[Hint]]
 
 
 class Choices:
-    """Decisions drawn from bytes, one byte each; where they have run out the first choice is taken."""
+    """Decisions drawn from bytes, one byte each; after the last byte the first choice is taken."""
 
     def __init__(self, data: bytes) -> None:
         self.left = iter(data)
 
     def number(self, low: int, high: int) -> int:
-        """Choose from a range, its ends included; it must not have more than 256 numbers."""
+        """Choose from a range, including its ends; it must not have more than 256 numbers."""
         return low + next(self.left, 0) % (high - low + 1)
 
     def of(self, items: Sequence[T]) -> T:
@@ -48,7 +48,7 @@ class Choices:
 
 
 def plain(result: PickResult) -> Cpus | str:
-    """Write a result as the naive twins do."""
+    """Write a result in the form of the naive twins."""
     match result:
         case Picked(cpus=cpus):
             return frozenset(CPUSet(cpus))
@@ -80,7 +80,7 @@ def run_pickers(choices: Choices) -> None:
 
 
 def drawn_machine(choices: Choices) -> Machine:
-    """Draw cores: nested, where each NUMA node is in one socket, or reaching across as they like."""
+    """Draw cores: nested, with each NUMA node in one socket, or overlapping."""
     nested, nodes, sockets = choices.number(0, 1), choices.number(1, 6), choices.number(1, 3)
     threads, uneven, far = choices.number(1, 3), choices.number(0, 3), choices.number(0, 1)
     sizes = [choices.number(1, 4) if not uneven else threads for _ in range(choices.number(1, 9))]
@@ -103,7 +103,7 @@ def drawn_machine(choices: Choices) -> Machine:
 
 
 def run_merges(choices: Choices) -> None:
-    """Merge hint lists, and compare with going through all combinations."""
+    """Merge hint lists, and compare with trying all combinations."""
     ids = sorted(set(choices.some(range(9)))) or [0]
     ids = ids[:4]
     rows = {node: _row(choices, ids) for node in ids}
@@ -149,7 +149,7 @@ def _outcome(merged: Merged | KubeletFault) -> tuple[object, ...]:
 def _walked(
     providers: Sequence[Lists], policy: str, everything: int, rows: dict[int, list[int]]
 ) -> Iterator[tuple[object, ...]]:
-    """Go through all combinations, in every order that a provider's resources may have."""
+    """Try all combinations, in every order that a provider's resources may have."""
     single = policy == "single-numa-node"
     for ordered in product(*(permutations(lists) for lists in providers)):
         lists = [list(filter(_on_one, each)) if single else each for provider in ordered for each in provider]

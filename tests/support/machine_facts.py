@@ -1,4 +1,4 @@
-"""What two readings of one machine must agree on, by the facts that forms of output tell."""
+"""The facts of two readings of one machine, from the forms of output, that must be equal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FACTS: Mapping[MachineFact, Callable[[Machine], object]] = {
 
 
 def differences(one: Machine, other: Machine, told: FormContent) -> dict[MachineFact, tuple[object, object]]:
-    """Return what is told, and differs."""
+    """Return the facts that both contain, but with different values."""
     assert told.facts <= told.form.tells
     pairs = {fact: (FACTS[fact](one), FACTS[fact](other)) for fact in told.facts}
     return {fact: pair for fact, pair in pairs.items() if pair[0] != pair[1]}

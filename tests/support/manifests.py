@@ -6,9 +6,9 @@ from cpuctl.pods.reading.manifests import Manifests, decode_manifests, finished,
 
 
 def read_pods(text: str | bytes, source: str) -> Manifests:
-    """Read the pods of one YAML or JSON text and give those without UID one.
+    """Read the pods of one YAML or JSON text and give those without a UID one.
 
-    Raise InputError with file, line and path for what is not usable, and for a text without any pod.
+    Raise InputError with file, line and path for unusable content, and for a text without any pod.
     """
     found = finished([decode_manifests(text, source)], source)
     if not found.pods:

@@ -1,4 +1,4 @@
-"""Small machines with memory, and nodes on which some of it is taken."""
+"""Small machines with memory, and nodes on which some of it is allocated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = 2 << 20
 
 
 def memory_machine(sizes: Sequence[int], pages: Sequence[int] = ()) -> MachineInfo:
-    """Describe NUMA nodes by their memory in bytes, and the 2 MiB pages of each, where there are any."""
+    """Describe NUMA nodes by their memory in bytes, and their 2 MiB pages, if any."""
     return MachineInfo(
         nodes=tuple(
             InfoNode(
@@ -40,7 +40,7 @@ def fresh_state(info: MachineInfo) -> MemoryManagerState:
 
 
 def small_pod(uid: str, *kinds: ContainerKind) -> StoredPod:
-    """Make a pod of containers ``c0``, ``c1``...; what they ask for is told to the policy itself."""
+    """Make a pod of containers ``c0``, ``c1``...; their requests are passed to the policy directly."""
     containers = [Container(name=f"c{index}", kind=kind) for index, kind in enumerate(kinds)]
     return stored(
         Pod(
@@ -53,7 +53,7 @@ def small_pod(uid: str, *kinds: ContainerKind) -> StoredPod:
 
 
 def take(state: MemoryManagerState, uid: str, nodes: int, **request: int) -> None:
-    """Let a pod of one container have memory (and ``pages`` of 2 MiB) on given nodes."""
+    """Allocate memory (and ``pages`` of 2 MiB) on given nodes to a pod of one container."""
     names = {"memory": "memory", "pages": HUGE}
     amounts = {names[name]: amount * (PAGE if name == "pages" else 1) for name, amount in request.items()}
     pod = small_pod(uid, ContainerKind.APP)

@@ -1,4 +1,4 @@
-"""What sets that serve one request each have in common, by making them all."""
+"""The intersections of sets that serve one request each, by enumerating all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cpuctl.engine.masks import NodeMask
 
 
 def naive_cuts(asked: Iterable[Sequence[Coverage]], inside: int) -> set[int]:
-    """Cut *inside* with a set of every request, in all ways; nodes are below 6."""
+    """Intersect *inside* with a set of every request, in all ways; nodes are below 6."""
     reached = {inside}
     for request in asked:
         serving = [

@@ -1,6 +1,6 @@
-"""The device manager as it is: every device by itself, every set of NUMA nodes gone through.
+"""The device manager as it is: devices one by one, every set of NUMA nodes tried.
 
-Rule: kubelet v1.36 ``pkg/kubelet/cm/devicemanager``. What the kubelet leaves to chance comes as all choices.
+Rule: kubelet v1.36 ``pkg/kubelet/cm/devicemanager``. All of the kubelet's random choices are returned.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def hints(
 def choices(
     available: Collection[Device], reusable: Collection[Device], request: int, affinity: int | None
 ) -> set[frozenset[str]]:
-    """Return every set of devices that the kubelet may allocate; it knows no better than by tier."""
+    """Return every set of devices that the kubelet may allocate; it only orders them by tier."""
     tiers = [reusable, *_tiers(available, affinity)]
     taken: set[frozenset[str]] = {frozenset()}
     for tier in tiers:

@@ -1,4 +1,4 @@
-"""Distributed picking the long way round: every combination, and Go's slices simulated.
+"""Distributed picking without shortcuts: every combination, and Go's slices simulated.
 
 The kubelet keeps slices of the combinations it looks at; ``Slice`` shares memory as Go's ``append`` does,
 so that what it keeps is overwritten here in the same way, without a formula for it.
@@ -18,7 +18,7 @@ Counts = dict[int, int]
 
 
 class EndlessLoopError(Exception):
-    """The kubelet would never come back."""
+    """The kubelet would never return."""
 
 
 @dataclass
@@ -57,7 +57,7 @@ def score_of(counts: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Choice:
-    """A combination of nodes, the nodes of its remainder, and how good it is."""
+    """A combination of nodes, the nodes of its remainder, and its score."""
 
     nodes: Slice
     remainder: Slice
@@ -67,7 +67,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for and how to deal it out."""
+    """The requested CPUs and how to distribute them."""
 
     need: int
     group: int = 1
@@ -81,7 +81,7 @@ class Request:
         return min(even, *whole) if limited else even
 
     def deal(self, counts: Counts, nodes: Sequence[int], remainder: int) -> Counts:
-        """Hand out the remainder group by group, round after round."""
+        """Distribute the remainder group by group, round after round."""
         left = dict(counts)
         while remainder > 0:
             before = remainder
@@ -98,7 +98,7 @@ class Request:
 class Distribution:
     """The candidate nodes of one request, in order, with their free CPUs and their sockets.
 
-    A node that reaches across sockets may stand in the list more than once.
+    A node that spans sockets may be in the list more than once.
     """
 
     request: Request
@@ -171,19 +171,19 @@ class Distribution:
         return len(set[int]().union(*(self.sockets[node] for node in nodes))) == 1
 
     def first(self, sizes: Iterable[int]) -> Choice | None:
-        """Choose from the first size that has an acceptable combination at all."""
+        """Choose from the first size that has an acceptable combination."""
         return next((choice for size in sizes if (choice := self.best(size)) is not None), None)
 
 
 @dataclass
 class Dealer:
-    """Taking CPUs node by node, as chosen."""
+    """Takes CPUs node by node, as chosen."""
 
     request: Request
     picking: Picking
 
     def take(self, choice: Choice) -> Cpus | str:
-        """Take the share of every node, then the remainder, from what the slices hold by now."""
+        """Take the share of every node, then the remainder, from the current content of the slices."""
         nodes, request = choice.nodes.items(), self.request
         share = request.share(self._free(nodes), nodes, limited=request.rules.limits_share)
         for node in nodes:
@@ -214,7 +214,7 @@ class Dealer:
 
 
 def pick_distributed(machine: Machine, offered: Cpus, request: Request) -> Cpus | str:
-    """Pick CPUs, or tell the error or that the kubelet never comes back."""
+    """Pick CPUs, or return the error, or that the kubelet never returns."""
     free, need = offered & machine.cpus, request.need
     if not request.group:
         return DIVIDED_BY_ZERO

@@ -1,4 +1,4 @@
-"""Memory hints as the kubelet makes them: every set of NUMA nodes looked at, one after the other."""
+"""Memory hints as the kubelet makes them: every set of NUMA nodes checked, one after the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Reusable = Mapping[tuple[NodeMask, str], int]
 
 
 def naive_hints(tables: Tables, request: Mapping[str, int], reusable: Reusable) -> list[Hint]:
-    """Go through all sets, by size, then in lexicographic order."""
+    """Try all sets, by size, then in lexicographic order."""
     smallest = len(tables)
     found = []
     for size in range(1, len(tables) + 1):
@@ -29,7 +29,7 @@ def naive_hints(tables: Tables, request: Mapping[str, int], reusable: Reusable) 
 
 
 def naive_best(hints: Sequence[Hint]) -> Hint | None:
-    """Scan for the best hint: preferred before others, then narrow, then of low ids."""
+    """Search for the best hint: preferred ones first, then narrow ones, then low ids."""
     best: Hint | None = None
     for hint in hints:
         if best is None or _better(hint, best):

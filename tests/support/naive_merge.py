@@ -1,4 +1,4 @@
-"""Merging as the kubelet does it: every combination, left to right, the better one kept."""
+"""Merging as the kubelet does it: every combination, left to right, keeping the better one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def naive_merge(lists: Sequence[Sequence[Hint]], everything: int, better: Better
 
 
 def naive_rivals(lists: Sequence[Sequence[Hint]], everything: int) -> set[int]:
-    """Return the sets of the winner's size and rank, the winner included: they are compared."""
+    """Return the sets of the winner's size and rank, including the winner: they are compared."""
     winner = naive_merge(lists, everything)
     assert winner.nodes is not None
     combined = [_combine(combination, everything) for combination in product(*lists)]

@@ -1,4 +1,4 @@
-"""Packed picking the long way round: plain sets, every order sorted in full, nothing precomputed."""
+"""Packed picking without shortcuts: plain sets, every order sorted in full, nothing precomputed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DIVIDED_BY_ZERO = "division by zero"
 class Machine:
     """A list of cores, as the tests draw it.
 
-    ``unlisted_cpus`` are counted in the machine's total, or left out of it where they are fewer than none.
+    ``unlisted_cpus`` are counted in the machine's total, or left out of it if the number is negative.
     """
 
     cores: Sequence[CoreAt]
@@ -73,7 +73,7 @@ class Machine:
 
 @dataclass
 class Picking:
-    """One request on its way."""
+    """One request in progress."""
 
     machine: Machine
     free: Cpus
@@ -138,7 +138,7 @@ class Picking:
 def pick_packed(
     machine: Machine, offered: Cpus, need: int, spread: Spread = Spread.OFF, *, prefer_uncore: bool = False
 ) -> Cpus | str:
-    """Pick CPUs, or tell the error."""
+    """Pick CPUs, or return the error."""
     free = offered & machine.cpus
     if need < 1:
         return frozenset()

@@ -1,4 +1,4 @@
-"""Reading pictures back: boxes, letters and tooltips from the text of an SVG."""
+"""Parsing pictures: boxes, letters and tooltips from the text of an SVG."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Rect:
     classes: frozenset[str] = frozenset()
 
     def contains(self, other: Rect) -> bool:
-        """Whether another one is inside, its edges included."""
+        """Whether it contains another one, including its edges."""
         return (
             self.x <= other.x + 0.01
             and self.y <= other.y + 0.01
@@ -45,14 +45,14 @@ class Rect:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text with where it is, as wide as it is estimated to be."""
+    """A text with its position and estimated width."""
 
     text: str
     rect: Rect
 
 
 class Picture:
-    """A picture as a reader of XML sees it."""
+    """A picture as an XML parser sees it."""
 
     def __init__(self, markup: Markup) -> None:
         self.root = ET.fromstring(as_bytes(markup))  # noqa: S314  # our own
@@ -60,19 +60,19 @@ class Picture:
         self.size = Rect(0, 0, width, height)
 
     def groups(self, key: str) -> list[ET.Element]:
-        """Return the groups that carry this piece of data."""
+        """Return the groups with this data attribute."""
         return [group for group in self.root.iter(f"{NS}g") if f"data-{key}" in group.attrib]
 
     @property
     def cpus(self) -> dict[int, ET.Element]:
-        """The group of every CPU; fail where one is drawn twice."""
+        """The group of every CPU; fail if one is drawn twice."""
         groups = self.groups("cpu")
         found = {int(group.attrib["data-cpu"]): group for group in groups}
         assert len(found) == len(groups)
         return found
 
     def rects(self, *classes: str) -> list[Rect]:
-        """Return the boxes with one of the classes, where they are on the page."""
+        """Return the boxes with one of the classes, with their positions on the page."""
         return [rect for rect in self._rects() if rect.classes & set(classes)]
 
     def texts(self) -> list[Written]:
@@ -102,7 +102,7 @@ class Picture:
 
 
 def tooltip(group: ET.Element) -> str:
-    """Return what is shown when the mouse is over a group."""
+    """Return the tooltip of a group."""
     return group.findtext(f"{NS}title") or ""
 
 

@@ -1,4 +1,4 @@
-"""What tests/guest/audit_node.py plants in a node, against what an audit finds there."""
+"""The faults that tests/guest/audit_node.py plants in a node, compared with an audit's findings."""
 
 from __future__ import annotations
 

@@ -14,5 +14,5 @@ _MIDDLE = {
 
 
 def pod_components(uid: str, qos: QosClass, root: Sequence[str] = ()) -> tuple[str, ...]:
-    """Name a pod's group; a Guaranteed pod stands beside the groups of the other QoS classes."""
+    """Name a pod's group; a Guaranteed pod's is a sibling of the groups of the other QoS classes."""
     return (*root, "kubepods", *_MIDDLE[qos], f"pod{uid}")

@@ -20,10 +20,10 @@ from cpuctl.quantity import Format, Quantity
 from tests.support.pods import pod, resources
 
 TWO_NODES = "synthetic:2s2n8c1t,mem=16Gi"
-"""CPUs 0-7 on NUMA node 0 and 8-15 on node 1, one a core; CPU 0 and 1 GiB of node 0 are reserved."""
+"""CPUs 0-7 on NUMA node 0 and 8-15 on node 1, one per core; CPU 0 and 1 GiB of node 0 are reserved."""
 
 SIBLINGS = "synthetic:2s2n8c2t,mem=16Gi"
-"""The same with two CPUs a core: c and c+16."""
+"""The same with two CPUs per core: c and c+16."""
 
 GATES = {"PodLevelResourceManagers": True, "CPUManagerPolicyAlphaOptions": True}
 KINDS = {"": ContainerKind.APP, "i": ContainerKind.INIT, "s": ContainerKind.SIDECAR}
@@ -58,9 +58,9 @@ def started(machine: str = TWO_NODES, minor: int = 36, *, fit: bool = False, **c
 
 
 def containers(words: str) -> tuple[Container, ...]:
-    """Read ``3 - i2 s- s1``: what containers ask for, after ``i`` for init and ``s`` for sidecar.
+    """Parse ``3 - i2 s- s1``: what containers request, after ``i`` for init and ``s`` for sidecar.
 
-    A number is as many CPUs and GiB, a dash is nothing. Containers are called by their place: ``1``, ``2``...
+    A number means as many CPUs and GiB, a dash nothing. Containers are named by position: ``1``, ``2``...
     """
     return tuple(_container(str(place), word) for place, word in enumerate(words.split(), 1))
 
@@ -72,13 +72,13 @@ def _container(name: str, word: str) -> Container:
 
 
 def made_of(*parts: Container, total: str = "", name: str = "pod") -> StoredPod:
-    """Make a pod of containers; *total* is what it has as a whole (``cpu=5 memory=5Gi``)."""
+    """Make a pod of containers; *total* is its pod-level request (``cpu=5 memory=5Gi``)."""
     whole = resources(total, total) if total else None
     return pod(*parts, pod_level=whole, name=name)._replace(uid=name)
 
 
 def divided(total: int, words: str, name: str = "pod") -> StoredPod:
-    """Make a pod of as many CPUs and GiB as a whole."""
+    """Make a pod with that many CPUs and GiB as a whole."""
     return made_of(*containers(words), total=f"cpu={total} memory={total}Gi", name=name)
 
 

@@ -1,4 +1,4 @@
-"""Short ways to write pods in tests: amounts are ``cpu=2 memory=1Gi``."""
+"""Short ways to write pods in tests: quantities are ``cpu=2 memory=1Gi``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def manifest(
     overhead: str = "",
     name: str = "pod",
 ) -> Pod:
-    """Write a pod as somebody who wants it does."""
+    """Write a pod's manifest as a user does."""
     return Pod(
         name=name,
         containers=tuple(item for item in containers if item.kind is ContainerKind.APP),
@@ -50,7 +50,7 @@ def manifest(
 
 
 def stored(given: Pod, server: ServerRules = DEFAULT_SERVER) -> StoredPod:
-    """Return a pod as a kubelet gets it from an API server whose namespaces nothing governs."""
+    """Return a pod as a kubelet gets it from an API server without namespace rules."""
     return stored_pod(given, PodRules(server=server))
 
 
@@ -61,6 +61,6 @@ def pod(
     name: str = "pod",
     static: bool = False,
 ) -> StoredPod:
-    """Write a pod and let an API server take it; amounts of a *static* one stay as they are written."""
+    """Write a pod and let an API server store it; quantities of a *static* one stay unchanged."""
     written = manifest(*containers, pod_level=pod_level, overhead=overhead, name=name)
     return stored(written._replace(static=static))

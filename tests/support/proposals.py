@@ -1,4 +1,4 @@
-"""All that the code can propose as a fix, read from its sources: texts with gaps for what is filled in."""
+"""All fixes that the code can propose, read from its sources: texts with placeholders."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Scope = ast.FunctionDef | None
 
 
 class Proposal(NamedTuple):
-    """A fix with the code of what it mends, both as patterns, and where it is made."""
+    """A fix with the code of its finding, both as patterns, and its place in the source."""
 
     code: str
     fix: str
     where: str
 
     def is_run_by(self, runs: Iterable[tuple[str, str]]) -> bool:
-        """Whether a code and a fix among *runs* can be these."""
+        """Whether a code and a fix among *runs* match."""
         return any(re.fullmatch(self.code, code) and re.fullmatch(self.fix, fix) for code, fix in runs)
 
 
 def proposals(*places: str) -> Iterator[Proposal]:
-    """Yield what modules of these folders or files of ``cpuctl`` give as ``fix=`` to anything."""
+    """Yield the values of ``fix=`` in modules of these folders or files of ``cpuctl``."""
     for place in places:
         path = ROOT / place
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
@@ -40,13 +40,13 @@ def proposals(*places: str) -> Iterator[Proposal]:
 
 
 def not_run(places: Iterable[str], runs: Iterable[tuple[str, str]]) -> list[Proposal]:
-    """List what could be proposed, and has no run."""
+    """List the possible proposals without a run."""
     known = set(runs)
     return [each for each in proposals(*places) if not each.is_run_by(known)]
 
 
 def texts_of(module: str, function: str) -> set[str]:
-    """Return what a function can give back, as patterns."""
+    """Return the possible return values of a function, as patterns."""
     found = _Module(module)
     return found.returned(found.functions[function])
 
@@ -56,7 +56,7 @@ def _name(file: Path) -> str:
 
 
 class _Module:
-    """A module as it was written, beside the values that its names have."""
+    """A module's syntax tree, and the values of its names."""
 
     def __init__(self, name: str) -> None:
         self.values: ModuleType = importlib.import_module(name)
@@ -69,7 +69,7 @@ class _Module:
 
     @cached_property
     def calls(self) -> list[tuple[Scope, ast.Call]]:
-        """All calls with the function that they stand in."""
+        """Return all calls with the functions that contain them."""
         inside = {
             id(node): function
             for function in self.functions.values()
@@ -87,9 +87,9 @@ class _Module:
             code = given.get("code") or next(iter(call.args[1:]), None)
             where = f"{self.file.relative_to(ROOT)}:{given['fix'].lineno}"
             codes = self.texts(code, scope) if code else {GAP}
-            # What ends with a blank names nothing, and is never told.
+            # A text that ends with a space is incomplete, and never printed.
             fixes = {each for each in self.texts(given["fix"], scope) if each and not each.endswith(" ")}
-            # Which goes with which is not read here: each needs one of the others.
+            # Their pairing is not read here: each needs one of the others.
             yield from (Proposal("|".join(codes), fix, where) for fix in fixes)
             yield from (Proposal(each, "|".join(fixes), where) for each in codes if fixes)
 
@@ -98,7 +98,7 @@ class _Module:
         return {text for value in found for text in self.texts(value, function, deep + 1)}
 
     def texts(self, node: ast.expr, scope: Scope, deep: int = 0) -> set[str]:
-        """Collect what an expression may come to."""
+        """Collect the possible values of an expression."""
         if deep > _DEEPEST:
             return {GAP}
 
@@ -122,7 +122,7 @@ class _Module:
                 return self._of_call(node, scope, deep)
 
     def _of_call(self, node: ast.expr, scope: Scope, deep: int) -> set[str]:
-        """Collect what comes of a template, of a function of ours, or out of a table."""
+        """Collect the possible values of a template, a cpuctl function, or a table."""
         match node:
             case ast.Call(func=ast.Attribute(value=form, attr="format")):
                 return {
@@ -155,7 +155,7 @@ class _Module:
         return {text for each, at in given for text in self.texts(each, at, deep + 1)} or {GAP}
 
     def _assigned(self, name: str, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:
-        """Yield what a function's own name is set to."""
+        """Yield the values that are assigned to a function's own name."""
         for node in ast.walk(scope) if scope else ():
             pairs: list[tuple[ast.expr, ast.expr]] = []
             if isinstance(node, ast.Assign):
@@ -169,7 +169,7 @@ class _Module:
                     yield from ((part, place) for part in _part(target, each, name))
 
     def _given_back(self, value: ast.expr, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:
-        """Yield the tuples that a function of this module returns where it is called, or the value."""
+        """Yield the tuples or values that a called function of this module returns."""
         function = self.functions.get(_called(value))
         returns = [each for each in ast.walk(function) if isinstance(each, ast.Return)] if function else []
         tuples = [each.value for each in returns if isinstance(each.value, ast.Tuple)]
@@ -178,7 +178,7 @@ class _Module:
             yield value, scope
 
     def _passed(self, name: str, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:
-        """Yield what a function's parameter is given, and what it is where none is."""
+        """Yield the arguments of a function's parameter, and its default."""
         parameters = [each.arg for each in (*scope.args.args, *scope.args.kwonlyargs)] if scope else []
         if scope is None or name not in parameters:
             return
@@ -194,7 +194,7 @@ class _Module:
 
 
 def _called(value: ast.expr) -> str:
-    """Name the function that an expression calls, if it does nothing else."""
+    """Return the name of the function that an expression calls, if it does nothing else."""
     return value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
 
 
@@ -207,7 +207,7 @@ def _own_function(value: object) -> bool:
 
 
 def _part(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:
-    """Yield the part of a value that goes to a name; of a call that gives several, nothing is known."""
+    """Yield the part of a value that goes to a name; for a call with several results, nothing is known."""
     if isinstance(target, ast.Name) and target.id == name:
         yield value
     elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):

@@ -51,7 +51,7 @@ def two_nodes(cores: int = 3) -> MachineInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """A kubelet on a machine; by default one that has the preview of the allocator."""
+    """A kubelet on a machine; by default one with the preview of the allocator."""
 
     machine: MachineInfo = field(default_factory=two_nodes)
     minor: int = 38
@@ -84,7 +84,7 @@ def pod_of(*containers: Container, name: str = "p", **more: Any) -> StoredPod:
 
 
 def verbatim(*containers: Container, name: str = "p", **more: Any) -> StoredPod:
-    """Make a pod without defaults: rules hold for what no API server makes of a manifest, too."""
+    """Make a pod without defaults: rules also apply to pods that no API server makes from a manifest."""
     return StoredPod(manifest(*containers, name=name)._replace(uid=name, **more))
 
 
@@ -95,7 +95,7 @@ def admitted(node: Node, given: StoredPod) -> StoredPod:
 
 
 def changed(given: StoredPod, **containers: str) -> StoredPod:
-    """Give containers new amounts of some resources, the same as request and limit: ``c="cpu=4"``."""
+    """Give containers new quantities of some resources, equal as request and limit: ``c="cpu=4"``."""
     old = {each.name: each.resources for each in given.all_containers}
     wanted = {
         name: ResourceRequirements(
@@ -125,5 +125,5 @@ def held(node: Node, container: str = "c", uid: str = "p") -> str:
 
 
 def by_kep_text(asked: Resizing) -> Resized:
-    """Resize as the KEP wants it without asking its reference implementation first."""
+    """Resize as the KEP describes it without trying its reference implementation first."""
     return asked.answer(KEPResize(asked).run())

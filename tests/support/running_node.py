@@ -1,4 +1,4 @@
-"""The small node of the audit's tests as it runs: its files on disk, with counters that a test lets go on."""
+"""The small node of the audit's tests while it runs: its files on disk, with counters that tests advance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cpuctl.operations.top import RunningNode, load_running_node
 from tests.audit.node_tree import PODS, NodeTree, clean_node, with_kubelet_files
 
 _TICKS = 100
-"""A second."""
+"""One second."""
 CPUS = range(8)
 SERVER_THREADS = (90, 91)
 
@@ -45,10 +45,10 @@ class Running:
     missed: int = 7
     offline: tuple[int, ...] = ()
     group: str = ""
-    """That of the database's container, where it is not the first one any more."""
+    """The path of the database's container, if it is not the first one any more."""
 
     def write(self) -> None:
-        """Write all that there is now, in place, as a kernel's files change."""
+        """Write the current values, in place, as a kernel's files change."""
         self.tree.files |= self._counters()
         for path, text in self.tree.files.items():
             if any(part in path for part in self.lacks):
@@ -59,7 +59,7 @@ class Running:
                 file.write_text(text)
 
     def start(self, *, thorough: bool = False) -> RunningNode:
-        """Look at it for the first time."""
+        """Observe it for the first time."""
         self.write()
         (self.root / "pods.json").write_text(json.dumps(PODS))
         inputs = NodeInputs(root=str(self.root), pods=str(self.root / "pods.json"))
@@ -71,7 +71,7 @@ class Running:
         return node
 
     def pass_time(self, seconds: float, busy: Mapping[int, Mapping[str, float]] = {}) -> None:
-        """Let time pass in which CPUs spend parts of it on something; the rest they are idle."""
+        """Let time pass in which CPUs spend parts of it on given work; the rest they are idle."""
         self.now += seconds
         for cpu in CPUS:
             shares = busy.get(cpu, {})
@@ -169,7 +169,7 @@ class Running:
 
 
 def moments_of(running: Running, count: int) -> list[Any]:
-    """Look at a node for some seconds, in which CPU 1 becomes ever busier."""
+    """Observe a node for some seconds, in which CPU 1 becomes increasingly busy."""
     node, documents = running.start(), []
     for number in range(count):
         running.pass_time(1, {1: {"user": number / count}})

@@ -1,4 +1,4 @@
-"""Answers and inputs against the schemas that are published for them, each of which is compiled once."""
+"""Answers and inputs validated against their published schemas, each of which is compiled once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cpuctl.schemas import schema_text
 
 
 def follow_schema(document: Any, name: str = "") -> None:
-    """Raise the error that says most where *document* does not follow a schema, by default its kind's."""
+    """Raise the most specific error if *document* does not follow a schema, by default its kind's."""
     error = best_match(schema_validator(name or document["kind"].lower()).iter_errors(document))
     if error is not None:
         raise error
@@ -21,5 +21,5 @@ def follow_schema(document: Any, name: str = "") -> None:
 
 @cache
 def schema_validator(name: str) -> Draft202012Validator:
-    """Compile a schema; that each is one, ``tests/cli/test_schemas.py`` sees to."""
+    """Compile a schema; ``tests/cli/test_schemas.py`` checks that each is valid."""
     return Draft202012Validator(json.loads(schema_text(name)))

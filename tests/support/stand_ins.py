@@ -1,6 +1,6 @@
-"""Stand-ins for programs that fixes propose: they do to a copy what the real ones do to a live node.
+"""Stand-ins for programs in fixes: they do to a copy what the real ones do to a live node.
 
-Called by the name of one of them, with the copy's place in NODE, and in PODS the file of what its API server
+Called by the name of one of them, with the copy's path in NODE, and in PODS the file of what its API server
 knows.
 """
 
@@ -23,7 +23,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def written(directory: Path, root: Path, **told: str) -> dict[str, str]:
-    """Write all of them, and return the environment in which they come before other programs."""
+    """Write all of them, and return an environment in which they precede other programs."""
     directory.mkdir()
     for name in PROGRAMS:
         program = directory / name
@@ -39,7 +39,7 @@ def at(root: Path, fix: str) -> str:
 
 
 def groups_of(root: Path, part: str) -> Iterator[Path]:
-    """Find the control groups whose path holds a text."""
+    """Find the control groups whose path contains a text."""
     for file in (root / "sys/fs/cgroup").rglob("cpuset.cpus"):
         if part in str(file.parent):
             yield file.parent
@@ -74,7 +74,7 @@ def migratepages(root: Path, words: list[str]) -> None:
 
 
 def systemctl(root: Path, words: list[str]) -> None:
-    """``set-property --runtime UNIT AllowedCPUs=LIST`` moves its processes; restarts read what is there."""
+    """``set-property --runtime UNIT AllowedCPUs=LIST`` moves its processes; restarts read current files."""
     verb, unit = words[0], words[-1]
     if unit == "kubelet":
         {"stop": kubelet.stop, "start": kubelet.start, "restart": kubelet.start}[verb](root)
@@ -90,7 +90,7 @@ def systemctl(root: Path, words: list[str]) -> None:
 
 
 def _restart_crio(root: Path) -> None:
-    """Read its drop-ins, of which the last wins: they say where the next container's monitor goes."""
+    """Read its drop-ins, of which the last wins: they determine where the next container's monitor runs."""
     texts = [file.read_text() for file in sorted((root / "etc/crio/crio.conf.d").glob("*.conf"))]
     told = [tomllib.loads(text).get("crio", {}).get("runtime", {}).get("infra_ctr_cpuset") for text in texts]
     cpus = [each for each in told if each][-1]
@@ -115,7 +115,7 @@ def _restart_irqbalance(root: Path) -> None:
 
 
 def settle(root: Path) -> None:
-    """Do what the kernel does when a list is written: it counts below, and for who runs there."""
+    """Do what the kernel does when a list is written: apply it to the groups and threads below."""
     top, form = root / "sys/fs/cgroup", "cpuset.{}.effective"
     if (top / "cpuset").is_dir():
         top, form = top / "cpuset", "cpuset.effective_{}"
@@ -125,7 +125,7 @@ def settle(root: Path) -> None:
             own = (file.parent / name).read_text().strip()
             above = file.parent.parent / effective
             given = above.read_text().strip() if above.exists() else ""
-            # Where nothing is left of its own list, a group has what the one above has.
+            # If nothing is left of its own list, a group has its parent's.
             value = str(CPUSet.parse(own) & CPUSet.parse(given)) if own and given else own
             value = value or given
             if not value:
@@ -141,7 +141,7 @@ def settle(root: Path) -> None:
 
 
 def _taken(top: Path, group: Path) -> CPUSet:
-    """Return what partitions beside a group have for themselves (*cgroup-v2*, ``cpuset.cpus.partition``)."""
+    """Return the CPUs that partitions next to a group have taken (*cgroup-v2*, ``cpuset.cpus.partition``)."""
     apart = (file.parent for file in top.rglob("cpuset.cpus.partition") if file.read_text() in _PARTITIONS)
     lists = [_exclusive(each) for each in apart if not group.is_relative_to(each)]
     return union(CPUSet.parse(text) for text in lists)
@@ -151,14 +151,14 @@ _PARTITIONS = ("root\n", "isolated\n")
 
 
 def _exclusive(group: Path) -> str:
-    """Return what is to be a partition's: what is said to be exclusive, else all that it has."""
+    """Return the CPUs of a partition: the exclusive ones if set, else all."""
     files = [group / "cpuset.cpus.exclusive", group / "cpuset.cpus"]
     texts = [file.read_text().strip() for file in files if file.exists()]
     return next(filter(None, texts), "")
 
 
 def _count_pages(root: Path) -> None:
-    """Count the huge pages that are left of every NUMA node, where groups tell of theirs."""
+    """Count the huge pages that are left on every NUMA node, if groups report theirs."""
     used: dict[int, int] = {}
     told = list((root / "sys/fs/cgroup").rglob("hugetlb.2MB.numa_stat"))
     for file in told:
@@ -171,7 +171,7 @@ def _count_pages(root: Path) -> None:
 
 
 def _switch(root: Path) -> None:
-    """List the CPUs that run by their switches; one without a switch always does."""
+    """List the online CPUs by their switches; one without a switch is always online."""
     devices = root / "sys/devices/system/cpu"
     switches = {int(file.parent.name[3:]): file.read_text().strip() for file in devices.glob("cpu*/online")}
     online = CPUSet.parse((devices / "online").read_text().strip())
@@ -185,7 +185,7 @@ def _move(root: Path, group: str, value: str, who: str) -> None:
         if any(line.endswith(f":{group}") for line in told.read_text().splitlines()):
             for status in told.parent.rglob("status"):
                 told_list = re.search(rf"{who}_allowed_list:\t(.*)", status.read_text())
-                # One that has pinned itself stays where it is, as long as it may.
+                # A thread that has pinned itself stays where it is, as long as that is allowed.
                 if told_list and CPUSet.parse(told_list[1]) <= CPUSet.parse(value):
                     continue
                 text = re.sub(rf"({who}_allowed_list:\t).*", rf"\g<1>{value}", status.read_text())
@@ -193,7 +193,7 @@ def _move(root: Path, group: str, value: str, who: str) -> None:
 
 
 def kubectl(root: Path, words: list[str]) -> None:
-    """``-n NAMESPACE delete pod NAME``, and what its workload makes then; ``get pod -o json NAME``."""
+    """``-n NAMESPACE delete pod NAME``, and its workload's replacement; ``get pod -o json NAME``."""
     option, namespace, verb, kind, *rest = words
     assert (option, kind) == ("-n", "pod"), words
     name = rest[-1]
@@ -205,7 +205,7 @@ def kubectl(root: Path, words: list[str]) -> None:
 
 
 def sudo(root: Path, words: list[str]) -> None:
-    """Run a command as root, whom no mode of a file keeps out."""
+    """Run a command as root, for whom file modes do not matter."""
     for file in (root / kubelet.DIRECTORY).iterdir():
         if not os.access(file, os.R_OK):
             file.chmod(0o600)
@@ -213,7 +213,7 @@ def sudo(root: Path, words: list[str]) -> None:
 
 
 def cpuctl(_: Path, words: list[str]) -> None:
-    """The real one, which takes its words where every program does."""
+    """Run the real one, whose arguments are the same as elsewhere."""
     assert words == sys.argv[1:]
     main()
 
@@ -224,5 +224,5 @@ PROGRAMS: dict[str, Callable[[Path, list[str]], None]] = {
 
 
 def run(name: str) -> None:
-    """Be the program of this name."""
+    """Act as the program of this name."""
     PROGRAMS[name](Path(os.environ["NODE"]), sys.argv[1:])

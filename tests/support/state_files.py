@@ -21,7 +21,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.records import replace
 
 MACHINE = "synthetic:2s2n4c2t,mem=16Gi"
-"""CPUs 0-3,8-11 and 4-7,12-15 on two NUMA nodes; n and n+8 are one core. 16 GiB are those of each node."""
+"""CPUs 0-3,8-11 and 4-7,12-15 on two NUMA nodes; n and n+8 are one core. Each node has 16 GiB."""
 
 KUBELET = (
     "--cpu-manager-policy=static --reserved-cpus=0,8 --memory-manager-policy=Static "
@@ -86,7 +86,7 @@ def write_states(
 
 
 def drifted(memory: MemoryStateFile, *, node: int, more: int) -> MemoryStateFile:
-    """Let a file say that a NUMA node had more memory."""
+    """Change a file so that a NUMA node had more memory."""
     before = memory.machine_state[node]
     table = before.memory_map["memory"]
     changed = replace(
@@ -117,7 +117,7 @@ RUNNING = (pod(DB, "db", "server", 4, 4, "aaaa"), pod(WEB, "web", "app", 2, 2, "
 
 
 def write_pods(path: Path, *pods: Mapping[str, Any]) -> Path:
-    """Write what ``kubectl get pods -o json`` prints."""
+    """Write the output of ``kubectl get pods -o json``."""
     items = list(pods or RUNNING)
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     return path

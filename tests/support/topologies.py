@@ -1,4 +1,4 @@
-"""Small machines for tests, built the way a kubelet learns of them."""
+"""Small machines for tests, built in the way in which a kubelet discovers them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 
 @dataclass(frozen=True, slots=True)
 class CoreAt:
-    """One core: its CPUs and where it sits; no cache means that none is listed for it."""
+    """One core: its CPUs and its position; without a cache, none is listed for it."""
 
     cpus: tuple[int, ...]
     numa_node: int = 0
@@ -28,7 +28,7 @@ def mask(text: str) -> CPUMask:
 
 
 def machine_info(cores: Iterable[CoreAt], *, unlisted_cpus: int = 0) -> MachineInfo:
-    """Describe a machine; *unlisted_cpus* are counted in the total, but sit in no core."""
+    """Describe a machine; *unlisted_cpus* are counted in the total, but belong to no core."""
     by_node: dict[int, list[InfoCore]] = {}
     for core in cores:
         caches = () if core.cache is None else (core.cache,)
@@ -58,7 +58,7 @@ def regular(
 ) -> CPUTopology:
     """Build *sockets* of *nodes* NUMA nodes of *cores* cores of *threads* threads.
 
-    Threads of a core are numbered next to each other if *adjacent*, else as far apart as there are cores.
+    Threads of a core have consecutive numbers if *adjacent*, else numbers as far apart as there are cores.
     """
     total = sockets * nodes * cores
     return topology(

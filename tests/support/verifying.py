@@ -1,4 +1,4 @@
-"""Kubelets that are started on state files in tests: how they are configured, and who runs on the node."""
+"""Kubelets that start with state files in tests: their configuration, and the pods on the node."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ RUNNING = Owners.of([pod(DB, container("server", 4)), pod(WEB, container("app", 
 
 
 def state(pool: str = str(CPU_STATE.default_cpu_set), **changes: Any) -> CPUStateFile:
-    """Change the state that everybody is content with."""
+    """Change the valid state."""
     return replace(CPU_STATE, default_cpu_set=cpus(pool), **changes)
 
 
@@ -102,7 +102,7 @@ cpu_note = partial(cpu_found, Severity.NOTE)
 
 @dataclass(frozen=True)
 class Case:
-    """A state, and what is found in it."""
+    """A state, and the expected findings."""
 
     name: str
     state: CPUStateFile
@@ -112,7 +112,7 @@ class Case:
     whole: CPUStateFile | None = field(default=None)
 
     def check(self) -> None:
-        """Compare what is found; a kubelet starts where none of it is an error."""
+        """Compare the findings; a kubelet starts if none of them is an error."""
         verdict = verify(self.state, config=self.config, owners=self.owners, whole=self.whole)
         assert verdict.findings == self.found
         assert verdict.starts == all(each.severity is not Severity.ERROR for each in self.found)

@@ -1,4 +1,4 @@
-"""A watch in a process of its own, and the events that it has written."""
+"""A watch in its own process, and the events that it has written."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.support.schemas import follow_schema
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
-"""Seconds for what takes one or two where nothing else runs."""
+"""Seconds for what takes one or two on an idle machine."""
 
 Event = dict[str, Any]
 
 
 class Watched:
-    """Its events as they come; each of them follows the schema."""
+    """The events of a watch as they arrive; each of them follows the schema."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -39,7 +39,7 @@ class Watched:
         self._lines.put(None)
 
     def until(self, wanted: Callable[[Event], bool]) -> Event:
-        """Wait for an event; what comes before it is kept, too."""
+        """Wait for an event; earlier ones are kept, too."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -58,13 +58,13 @@ class Watched:
         return self.until(lambda event: event["event"] == name)
 
     def found(self, code: str, name: str = "Found") -> Event:
-        """Wait for a finding of this code."""
+        """Wait for a finding with this code."""
         return self.until(
             lambda event: (event["event"], (event.get("finding") or {}).get("code")) == (name, code)
         )
 
     def end(self, signal: int) -> int:
-        """End it, and take what it has still written."""
+        """End the watch, and read its remaining output."""
         self.process.send_signal(signal)
         return self.ended()
 
@@ -77,14 +77,14 @@ class Watched:
 
     @property
     def told(self) -> list[str]:
-        """What has been told, in short."""
+        """The events in short form."""
         return [
             f"{each['event']} {(each.get('finding') or {}).get('code', '')}".strip() for each in self.events
         ]
 
     @property
     def errors(self) -> str:
-        """What it has written to stderr; it must have ended."""
+        """The content of stderr; the watch must have ended."""
         assert self.process.stderr is not None
         return self.process.stderr.read()
 

@@ -7,7 +7,7 @@ another policy, or with invalid content, keeps the kubelet from starting.
 and rejected. A group of cgroup v1 permanently loses a CPU that goes offline (*cgroup-v1/cpusets.rst*).
 
 ``removeStaleState``: a running kubelet releases what belongs to no active pod; an init
-container's CPUs stay its own for as long as its pod lives, whoever else uses them.
+container's CPUs stay its own for as long as its pod lives, even if other containers use them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REPAIR = (
     "cpuctl checkpoint repair && systemctl stop kubelet && cpuctl checkpoint repair --yes; "
     "systemctl start kubelet"
 )
-"""A dry run comes first: where it finds nothing that is safe, it says what to do instead, and nothing
+"""A dry run comes first: if it finds no safe repair, it reports what to do instead, and nothing
 happens."""
 
 

@@ -186,9 +186,9 @@ def allocate(
     driver = load_driver(flags, load_machine(machine, sources), sources, kubelet, given.dra)
     plan = plan_claims(given, driver, sources, fixed=fixed)
     print_sources(sources, style)
-    told = flags_of(driver.settings) + (f" --hostname-override {hostname}" if hostname else "")
+    arguments = flags_of(driver.settings) + (f" --hostname-override {hostname}" if hostname else "")
     inputs = PlanningInputs(
-        filename, machine=machine, kubelet=kubelet, node=NodeOptions(driver_arguments=told)
+        filename, machine=machine, kubelet=kubelet, node=NodeOptions(driver_arguments=arguments)
     )
     emit(
         claims_document(

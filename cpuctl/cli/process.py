@@ -94,7 +94,7 @@ def watchdog_seconds() -> float:
 
     Infinity without a limit. *sd_watchdog_enabled(3)*: the manager may expect them from another process.
     """
-    asked, process = os.environ.get("WATCHDOG_USEC", ""), os.environ.get("WATCHDOG_PID", "")
-    if not (asked.isascii() and asked.isdigit() and int(asked)) or process not in ("", str(os.getpid())):
+    limit, process = os.environ.get("WATCHDOG_USEC", ""), os.environ.get("WATCHDOG_PID", "")
+    if not (limit.isascii() and limit.isdigit() and int(limit)) or process not in ("", str(os.getpid())):
         return inf
-    return int(asked) / 1e6
+    return int(limit) / 1e6

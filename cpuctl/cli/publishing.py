@@ -46,12 +46,12 @@ def emit_topology(planning: Planning, node: StartResult | None, publisher: str, 
     from cpuctl.operations.command_lines import check_command
     from cpuctl.operations.topology_publishing import Publisher, publish_node
 
-    asked = Publisher.parse(publisher)
+    chosen = Publisher.parse(publisher)
     if not isinstance(node, Node):
         if node is not None:
             complain_of_start(not_started_answer(node), check_command(planning.inputs))
         return False
-    found = publish_node(node_name(planning.inputs.machine), planning, node, asked)
+    found = publish_node(node_name(planning.inputs.machine), planning, node, chosen)
     for remark in found.remarks:
         note(f"note: {remark}", style)
     emit(topologies_document([found.topology]), style)

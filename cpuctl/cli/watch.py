@@ -296,8 +296,8 @@ class _Teller:
             # Completely or not at all, and under another suffix than the collector's until then.
             with written_beside(
                 self._textfile, lambda file: file.write(text), like=None, mode=_READABLE
-            ) as beside:
-                beside.replace(self._textfile)
+            ) as temporary:
+                temporary.replace(self._textfile)
             sync_directory(self._textfile.parent)
         except OSError as error:
             raise unwritable(error, str(self._textfile)) from None

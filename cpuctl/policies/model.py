@@ -39,7 +39,7 @@ class Failure(Exception):  # noqa: N818  # it is an answer, too
 class CPU(NamedTuple):
     """A CPU and its position, as the kubelet numbers it: a core is identified by its lowest CPU.
 
-    ``kind`` is ``performance`` or ``efficiency`` where the machine has cores of both kinds, else empty.
+    ``kind`` is ``performance`` or ``efficiency`` if the machine has cores of both kinds, else empty.
     """
 
     number: int
@@ -202,8 +202,8 @@ class View(NamedTuple):
 class Policy:
     """Base of policies: any of the eight steps may be overridden, the others are the kubelet's own.
 
-    ``alignment`` says which NUMA nodes count where the Topology Manager aligns: those it has chosen
-    (``hint``), any that it holds as good (``equal``), or, where it has found none that all managers prefer,
+    ``alignment`` says which NUMA nodes are used if the Topology Manager aligns: those it has chosen
+    (``hint``), any equally good ones (``equal``), or, if it has found none that all managers prefer,
     those that the CPU Manager prefers (``cpu``). ``source`` names what the policy comes from. Options are
     the keyword arguments of ``__init__`` (bool, int, float or str). Nothing is to be kept from one call to
     the next: what counts is in the view.

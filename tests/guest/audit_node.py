@@ -1,6 +1,6 @@
-"""Run in a guest: makes it a node of a kubelet, breaks it in every way, mends it, and audits it in between.
+"""Runs in a guest: makes it a kubelet's node, breaks it in every way, fixes it, and audits it in between.
 
-Paths, names and files are written here as kubelets and runtimes do, without asking cpuctl; only what a
+Paths, names and files are written here as kubelets and runtimes do, without using cpuctl; only what a
 kubelet would decide comes from ``cpuctl plan``. What every audit printed is kept in /out, with what was
 planted.
 """
@@ -31,7 +31,7 @@ def put(path: Path, text: object) -> None:
 
 
 def cpuctl(name: str, *words: str) -> int:
-    """Run cpuctl, in this process because starting another takes seconds, and keep what it prints."""
+    """Run cpuctl in this process, because starting another takes seconds, and keep its output."""
     from cpuctl.cli.app import run
 
     started = time.monotonic()
@@ -85,7 +85,7 @@ SANDBOX = Container(UIDS["database"], "", "", "shop/database", "a0" * 32)
 
 
 class Node:
-    """The kubelet's groups, of the driver and the runtime that a case asks for."""
+    """The kubelet's groups, for the driver and the runtime of a case."""
 
     def __init__(self, driver: str, runtime: str) -> None:
         self.two = (CGROUPS / "cgroup.controllers").exists()
@@ -112,7 +112,7 @@ class Node:
         return self.at("cpu") / self.group(container)
 
     def make(self, group: str) -> None:
-        """Make a group and those above it, with CPUs and nodes where version 1 needs some."""
+        """Make a group and those above it, with CPUs and nodes if version 1 needs some."""
         for controller in ("cpuset",) if self.two else ("cpuset", "cpu"):
             current = self.at(controller)
             for part in group.split("/"):
@@ -126,14 +126,14 @@ class Node:
                         put(current / name, (parent / name).read_text().strip())
 
     def restore_above(self) -> None:
-        """Give the groups above containers all CPUs again, which version 1 has taken from them for good."""
+        """Give the groups above containers all CPUs again, which version 1 has taken for good."""
         if not self.two:
             top = self.at("cpuset") / ("kubepods.slice" if self.systemd else "kubepods")
             for group in (top, *sorted(path for path in top.rglob("*") if path.is_dir())):
                 put(group / "cpuset.cpus", ALL)
 
     def start(self, container: Container, words: Sequence[str], *, named: str = "") -> None:
-        """Start a process in a container's group as runtimes do: all of its memory is allocated in there."""
+        """Start a process in a container's group as runtimes do: all of its memory is allocated there."""
         enter = partial(self.enter, self.group(container))
         process = subprocess.Popen(words, executable=named or None, preexec_fn=enter)  # noqa: PLW1509  # one thread
         self.processes[container.name or "pause"] = process.pid
@@ -160,11 +160,11 @@ while True:
         pass
     time.sleep(0.08)
 """
-"""Busy, but not all the time: one thread emulates all CPUs."""
+"""Busy, but not always: one thread emulates all CPUs."""
 
 
 def kubectl_json(node: Node) -> dict[str, Any]:
-    """Write what kubectl prints of the pods that run: their manifests, with their containers' ids."""
+    """Write what kubectl prints about the running pods: their manifests, with their containers' ids."""
     made = subprocess.run(
         [sys.executable, "-c", _AS_JSON], stdout=subprocess.PIPE, check=True, encoding="utf-8"
     ).stdout
@@ -205,7 +205,7 @@ def mend(name: str) -> None:
     """Run the command of every finding of an audit; keep those that failed."""
     failed = []
     for finding in json.loads((OUT / name).read_text(encoding="utf-8"))["findings"]:
-        # There is neither a runtime nor systemd here.
+        # There is no runtime and no systemd here.
         if not finding["fix"].startswith("crictl") and "systemctl" not in finding["fix"]:
             done = subprocess.run(["sh", "-c", finding["fix"]], capture_output=True, text=True, check=False)
             if done.returncode:
@@ -218,7 +218,7 @@ def taskset(cpus: object, pid: int) -> None:
 
 
 def apply(name: str, node: Node) -> None:
-    """Write what a plan says, as it says it."""
+    """Write the values of a plan exactly."""
     for group in json.loads((OUT / name).read_text(encoding="utf-8"))["groups"]:
         for kind in ("cpus", "mems"):
             if group[kind]:
@@ -228,7 +228,7 @@ def apply(name: str, node: Node) -> None:
 
 
 def set_up(node: Node) -> None:
-    """Make the node: state files without and with the pod that goes, groups, processes, the list of pods."""
+    """Make the node: state files without and with the removed pod, groups, processes, the list of pods."""
     KUBELET.mkdir(parents=True)
     (KUBELET / "config.yaml").write_bytes(Path("audit-kubelet.yaml").read_bytes())
     documents = Path("audit-pods.yaml").read_text(encoding="utf-8").split("---\n")
@@ -254,7 +254,7 @@ def set_up(node: Node) -> None:
 
 
 def plant(node: Node) -> dict[str, str]:
-    """Break the node, and say by what code each fault is to be found."""
+    """Break the node, and return the code by which each fault must be found."""
     state, memory = state_files("/state")
     server, forwarder, front = CONTAINERS
     own = cpus_of(state["entries"][server.uid]["server"])
@@ -298,7 +298,7 @@ def plant(node: Node) -> dict[str, str]:
 
 
 def fill_memory(node: Node, container: Container) -> int:
-    """Put a process into a container that has its memory on another node; version 1 does not move it."""
+    """Put a process with memory on another node into a container; version 1 does not move the memory."""
     elsewhere = 1 if (node.cpuset(container) / "cpuset.mems").read_text() == "0\n" else 0
     waste = "x = bytearray(8 << 20); x[::4096] = bytes([1]) * 2048; print(1, flush=True); input()"
     words = ["numactl", f"--membind={elsewhere}", sys.executable, "-c", waste]
@@ -310,7 +310,7 @@ def fill_memory(node: Node, container: Container) -> int:
 
 
 def undo(node: Node) -> None:
-    """Mend what has no command here: there is no kubelet to restart, and no runtime to ask."""
+    """Fix what has no command here: there is no kubelet to restart, and no runtime to call."""
     use_state("/state")
     state, memory = state_files("/state")
     node.restore_above()
@@ -320,10 +320,10 @@ def undo(node: Node) -> None:
 
 
 def main(driver: str, runtime: str) -> None:
-    """Audit the node untuned, tuned, broken and mended."""
+    """Audit the node untuned, tuned, broken and fixed."""
     node = Node(driver, runtime)
     set_up(node)
-    # An audit passes over the process that makes it, a recording does not.
+    # An audit skips its own process, a recording does not.
     os.sched_setaffinity(0, {0, 1})
     known = ("--pods", "/pods.json")
     cpuctl("untuned.json", "audit", *known, "-o", "json")

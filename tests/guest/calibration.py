@@ -1,4 +1,4 @@
-"""Work that takes its time on a host and in a guest, to tell how much slower the guest is."""
+"""Work whose duration on a host and in a guest shows how much slower the guest is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _TURNS = 300
 
 
 def calibration() -> float:
-    """Return the CPU time that some calls of the kernel, texts and arithmetic take, once, in seconds."""
+    """Return the CPU seconds of some system calls, text operations and arithmetic."""
     handle = os.open("/proc/self/stat", os.O_RDONLY)
     begun = time.process_time()
     for _ in range(_TURNS):

@@ -1,4 +1,4 @@
-"""The machines that the guest tests boot, and what was seen in each: one boot for all tests of a machine."""
+"""The machines that the guest tests boot, and their output: one boot for all tests of a machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LABELS = ("node", "socket", "core", "l1d", "l1i", "l2", "l3")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A machine to boot, and which of its CPUs do not run or are kept free by the kernel."""
+    """A machine to boot, and which of its CPUs are offline or isolated by the kernel."""
 
     machine: GuestMachine
     offline: str = ""
@@ -66,7 +66,7 @@ def one_boot(kind: str, names: Iterable[str]) -> list[ParameterSet]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """Keep together what runs in one boot, by the tests' names: workers tell no more of them."""
+    """Keep the tests of one boot together, by their names: workers report nothing else."""
 
     class ByBoot(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
@@ -78,19 +78,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the commands printed in the guest of one case."""
+    """The output of the commands in the guest of one case."""
 
     case: Case
     folder: Path
 
     def text(self, name: str) -> str:
-        """Return what a command printed; a command that failed fails the test, with its own words."""
+        """Return the output of a command; a command that failed fails the test, with its own words."""
         code = self.folder / f"{name}.code"
         assert code.read_text() == "0\n", (self.folder / f"{name}.stderr").read_text()
         return (self.folder / name).read_text()
 
     def lscpu(self) -> dict[int, dict[str, str]]:
-        """Return what lscpu says of every CPU that runs: its node, socket, core and caches."""
+        """Return lscpu's output for every online CPU: its node, socket, core and caches."""
         rows = (line.replace(":", " ").split() for line in self.text("lscpu.txt").splitlines()[1:])
         return {int(cpu): dict(zip(LABELS, labels, strict=True)) for cpu, *labels in rows}
 

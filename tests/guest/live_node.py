@@ -1,6 +1,6 @@
-"""Run in a guest: a node under load that ``cpuctl top``, ``watch`` and ``report`` look at for minutes.
+"""Runs in a guest: a node under load that ``cpuctl top``, ``watch`` and ``report`` observe for minutes.
 
-At moments that are written down things happen to it: stress, a stray thread, an interrupt, a quota, a pod
+At recorded moments the node is disturbed: stress, a stray thread, an interrupt, a quota, a pod
 that comes and goes, a CPU that goes and comes, memory on the wrong node. ``live_observer.py`` copies the
 kernel's files meanwhile. In /out are then the recording of top and all that its screen has drawn, the events
 of the watch, the reports, the kernel's files, and what has happened when; ``live_session`` compares them.
@@ -62,7 +62,7 @@ while True:
         pass
     time.sleep((1 - share) / 20)
 """
-"""Busy for a share of the time, on one CPU or where it may be: one thread of the host emulates all CPUs."""
+"""Busy for a share of the time, on one CPU or on any: one thread of the host emulates all CPUs."""
 _TAKE = """
 import sys, time
 taken = []
@@ -71,7 +71,7 @@ for _ in range(int(sys.argv[1])):
     time.sleep(0.005)
 time.sleep(float(sys.argv[2]))
 """
-"""Take so many MiB, and keep them for some seconds."""
+"""Allocate so many MiB, and keep them for some seconds."""
 
 
 def busy(cpu: int, share: float) -> list[str]:
@@ -79,7 +79,7 @@ def busy(cpu: int, share: float) -> list[str]:
 
 
 class Screen:
-    """``cpuctl top`` on a terminal; what it draws is kept with its moments, as asciinema does (version 2)."""
+    """``cpuctl top`` on a terminal; its output is kept with its times, as in asciinema (version 2)."""
 
     def __init__(self, *words: str) -> None:
         self._file = (OUT / "screen.cast").open("w", encoding="utf-8")
@@ -112,7 +112,7 @@ class Screen:
             time.sleep(0.05)
 
     def end(self) -> int:
-        """Press q, and return how it has ended; 137 where it did not within minutes: a capture takes some."""
+        """Press q, and return the exit code; 137 if it did not end within minutes: a capture takes some."""
         self.press("q")
         for _ in range(600):
             pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -125,7 +125,7 @@ class Screen:
 
 
 class Moment(NamedTuple):
-    """Something to do so many seconds after the beginning; what it returns is written down."""
+    """Something to do so many seconds after the beginning; the result is recorded."""
 
     at: float
     name: str
@@ -133,7 +133,7 @@ class Moment(NamedTuple):
 
 
 class Session:
-    """A node, what looks at it, and what happens to it."""
+    """A node, its observers, and what happens to it."""
 
     def __init__(self, node: Node, minutes: float, filled: list[Container]) -> None:
         self.node = node
@@ -145,16 +145,16 @@ class Session:
         self.holder = self.hold_memory()
         self.running: dict[str, list[subprocess.Popen[bytes]]] = {}
         self.reports: list[dict[str, Any]] = []
-        # Where it came to before all this, which is a CPU of the system.
+        # The group that it was in before, which is on a CPU of the system.
         self.home = Path("/proc/irq/4/smp_affinity_list").read_text(encoding="utf-8").strip()
-        # An audit takes seconds of CPU time where CPUs are emulated, a twentieth of that elsewhere.
+        # An audit takes seconds of CPU time on emulated CPUs, a twentieth of that elsewhere.
         self.watch = Watch("watch.jsonl", "--full", "1m", "--max-cpu", "50", "--textfile", str(TEXTFILE))
         self.screen = Screen("--record", "/out/top.jsonl.gz")
 
     def hold_memory(self) -> int:
-        """Start a process in a container that has eight MiB of its own, in a program that no other one runs.
+        """Start a process in a container with eight MiB of its own, in a program that no other process runs.
 
-        It waits for ever until somebody reads what it writes.
+        It waits until its output is read.
         """
         Path("/bin/holder").write_bytes(Path("/bin/busybox").read_bytes())
         Path("/bin/holder").chmod(0o755)
@@ -170,14 +170,14 @@ class Session:
         return process.pid
 
     def start(self, name: str, words: list[str], inside: Container | None = None) -> int:
-        """Start a process that has a part in the load, in a container or outside of all."""
+        """Start a process that is part of the load, in a container or outside of all."""
         enter = (lambda: self.node.enter(self.node.group(inside))) if inside else None
         process = subprocess.Popen(words, preexec_fn=enter)  # noqa: PLW1509  # it opens a file, no more
         self.running.setdefault(name, []).append(process)
         return process.pid
 
     def stop(self, name: str) -> list[int]:
-        """End what was started under a name."""
+        """End what was started with this name."""
         gone = self.running.pop(name, [])
         for process in gone:
             process.kill()
@@ -185,7 +185,7 @@ class Session:
         return [process.pid for process in gone]
 
     def stress(self) -> list[int]:
-        """Let more threads run in the containers than those have CPUs to themselves."""
+        """Let more threads run in the containers than those have exclusive CPUs."""
         inside = [self.start("stress", busy(-1, 0.3), SERVER) for _ in range(3)]
         return [*inside, self.start("stress", busy(-1, 0.3), FORWARDER)]
 
@@ -202,7 +202,7 @@ class Session:
         return {"group": self.node.group(FORWARDER), "max": text}
 
     def pool(self, directory: str) -> None:
-        """Move the containers that share CPUs, as the kubelet does after its state was written."""
+        """Move the containers in the shared pool, as the kubelet does after its state was written."""
         cpus = state_files(directory)[0]["defaultCpuSet"]
         for container in (FRONT, *self.filled):
             put(self.node.cpuset(container) / "cpuset.cpus", cpus)
@@ -237,7 +237,7 @@ class Session:
         return {"node": node, "mib": mib}
 
     def report(self, name: str) -> dict[str, str]:
-        """Start a report; when it ended is noted with the next moment, or at the end."""
+        """Start a report; its end is recorded with the next moment, or at the end."""
         words = [sys.executable, "-m", "cpuctl", "report", "-o", "json", "--html", f"/out/report-{name}.html"]
         out, errors = (OUT / f"report-{name}.{kind}" for kind in ("json", "err"))
         with out.open("wb") as file, errors.open("wb") as said:
@@ -246,13 +246,13 @@ class Session:
         return {"report": name}
 
     def look_after(self) -> None:
-        """Notice which reports have ended."""
+        """Record which reports have ended."""
         for each in self.reports:
             if each["until"] is None and each["process"].poll() is not None:
                 each["until"] = time.time()
 
     def moments(self) -> list[Moment]:
-        """Return what happens when, in seconds of a session of 16 minutes."""
+        """Return the schedule in seconds of a session of 16 minutes."""
         press, offline = self.screen.press, self.others[3]
         return [
             Moment(20, "report idle", lambda: self.report("idle")),
@@ -290,7 +290,7 @@ class Session:
         ]
 
     def play(self) -> list[dict[str, Any]]:
-        """Do it all, and return what was done when; one that fails fails the session at its end."""
+        """Play the schedule, and return what was done when; a failure fails the session at its end."""
         done, began = [], time.monotonic()
         for moment in self.moments():
             due = began + moment.at * self.scale

@@ -1,6 +1,6 @@
-"""Run in a guest beside cpuctl: copies the kernel's own files every few seconds, each with its moment.
+"""Runs in a guest next to cpuctl: copies the kernel's own files every few seconds, each with its time.
 
-It shares no code with cpuctl, and draws no conclusions: texts are kept as they are, of processes only what
+It shares no code with cpuctl, and draws no conclusions: texts are kept unchanged, of processes only what
 is compared. A line of /out/kernel.jsonl.gz is one round.
 """
 
@@ -32,14 +32,14 @@ PATTERNS = (
     "/proc/irq/*/effective_affinity_list",
 )
 EXCLUSIVE = re.compile(r"/kubepods\.slice/kubepods-pod[^/]*\.slice/")
-"""Groups of Guaranteed pods, whose memory and migrations are looked at, too."""
+"""Groups of Guaranteed pods, whose memory and migrations are recorded, too."""
 _MIGRATIONS = re.compile(r"nr_migrations\s*:\s*(\d+)")
 _PAGES = re.compile(r"\bN(\d+)=(\d+)")
 _PAGE_SIZE = re.compile(r"kernelpagesize_kB=(\d+)")
 
 
 def text_of(path: str) -> str | None:
-    """Return a file's text; None where it is gone, or may not be read."""
+    """Return a file's text; None if it is gone, or may not be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # a dozen times as fast
             return file.read()
@@ -48,7 +48,7 @@ def text_of(path: str) -> str | None:
 
 
 def copied(path: str) -> list[Any] | None:
-    """Return a file's text and the moment before it was read."""
+    """Return a file's text and the time before it was read."""
     at = time.time()
     text = text_of(path)
     if text is None:
@@ -61,7 +61,7 @@ def copied(path: str) -> list[Any] | None:
 def groups(*, everything: bool) -> dict[str, Any]:
     """Copy the files of the kubelet's groups; ``threads`` are those in each.
 
-    Those of Guaranteed pods and of the levels above, unless *everything* is asked for.
+    Those of Guaranteed pods and of the levels above, unless *everything* is set.
     """
     found = {}
     for folder, below, names in os.walk(GROUPS):
@@ -77,7 +77,7 @@ def groups(*, everything: bool) -> dict[str, Any]:
 
 
 def counted(tid: str) -> dict[str, Any] | None:
-    """Return what one thread has run and waited, in nanoseconds, and how often it has changed CPUs."""
+    """Return how long one thread has run and waited, in nanoseconds, and how often it has changed CPUs."""
     at = time.time()
     schedstat = (text_of(f"/proc/{tid}/schedstat") or "").split()
     if len(schedstat) < 2:
@@ -92,7 +92,7 @@ def counted(tid: str) -> dict[str, Any] | None:
 
 
 def task(pid: str, tid: str) -> dict[str, Any] | None:
-    """Return what is compared of one thread."""
+    """Return the compared values of one thread."""
     folder = f"/proc/{pid}/task/{tid}"
     status = text_of(f"{folder}/status")
     if status is None:
@@ -110,7 +110,7 @@ def task(pid: str, tid: str) -> dict[str, Any] | None:
 
 
 def tasks() -> dict[str, Any]:
-    """Look at every thread."""
+    """Read every thread."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
         try:
@@ -139,14 +139,14 @@ def memory(seen: dict[str, Any]) -> dict[str, dict[str, int]]:
 
 
 def outside(seen: dict[str, Any]) -> list[str]:
-    """Name the threads of no pod, and not of the kernel."""
+    """List the threads outside pods, except the kernel's."""
     return [
         tid for tid, made in seen.items() if "group" in made and not made["group"].startswith("/kubepods")
     ]
 
 
 def look(number: int, strangers: list[str]) -> dict[str, Any]:
-    """Copy counters once; every third time look at all threads and groups, and every sixth at memory."""
+    """Copy counters once; every third time also all threads and groups, and every sixth time memory."""
     names = [*FILES, *(path for pattern in PATTERNS for path in sorted(glob.glob(pattern)))]  # noqa: PTH207
     at, everything = time.time(), number % 3 == 0
     files = {path: copy for path in names if (copy := copied(path))}
@@ -161,7 +161,7 @@ def look(number: int, strangers: list[str]) -> dict[str, Any]:
 
 
 def main(seconds: float) -> None:
-    """Look every so many seconds until somebody ends it."""
+    """Read every so many seconds until a signal ends it."""
     number, due = 0, time.monotonic()
     strangers: list[str] = []
     while True:

@@ -24,7 +24,7 @@ CRI = "/run/containerd/containerd.sock"
 NRI = Path("/var/run/nri/nri.sock")
 IMAGE = "docker.io/library/guest:1"
 TIMEOUT = 10.0
-"""Seconds that the runtime waits for a plugin: everything is slow under emulation."""
+"""Seconds for which the runtime waits for a plugin: everything is slow under emulation."""
 CONFIG = f"""\
 version = 2
 [plugins."io.containerd.grpc.v1.cri"]
@@ -78,7 +78,7 @@ def wait_until(holds: Callable[[], Any], seconds: float = 120) -> bool:
 
 
 class Containerd:
-    """The runtime, which can be ended and started again."""
+    """The runtime, which can be stopped and started again."""
 
     def start(self) -> None:
         NRI.unlink(missing_ok=True)
@@ -96,7 +96,7 @@ class Containerd:
 
 
 def write_image(path: Path) -> None:
-    """Write an archive of an image with nothing but busybox."""
+    """Write an archive of an image that contains only busybox."""
     layer = BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as tar:
         tar.add("/bin/busybox", "bin/busybox")
@@ -120,7 +120,7 @@ def write_image(path: Path) -> None:
 
 
 class Pods:
-    """Pods and containers by their names, made through the CRI socket."""
+    """Pods and containers by name, created through the CRI socket."""
 
     def __init__(self) -> None:
         self.pods: dict[str, tuple[str, Any]] = {}
@@ -190,14 +190,14 @@ def logged(name: str, text: str, times: int = 1) -> bool:
 
 
 class Scenarios:
-    """One after the other, on one node; each returns what it has found."""
+    """The scenarios in order, on one node; each returns its facts."""
 
     def __init__(self) -> None:
         self.runtime, self.pods = Containerd(), Pods()
         self.facts: dict[str, Any] = {}
 
     def note(self, name: str) -> None:
-        """Note the sets once they stay as they are: what came too late for an answer is set by itself."""
+        """Record the sets once they are stable: containers that missed the answer are set later."""
         for _ in range(20):
             self.facts[name] = self.pods.sets()
             time.sleep(2)
@@ -239,7 +239,7 @@ class Scenarios:
             self.conflict()
 
     def until_shared(self, name: str, fact: str) -> None:
-        """Wait for a container to run in the pool, which is set by itself; note what is then."""
+        """Wait for a container to run in the pool, which is set later; record the facts then."""
         wait_until(lambda: self.pods.sets()[name] == self.pods.sets()["b/b"], 60)
         self.note(fact)
 
@@ -256,14 +256,14 @@ class Scenarios:
         self.note("alone again")
 
     def alone(self, pod: str) -> bool:
-        """Create a container, as soon as the runtime knows that the rival has gone."""
+        """Create a container once the runtime knows that the rival has gone."""
         with suppress(CpuctlError):
             self.pods.create(pod, "main")
             return True
         return False
 
     def by_policy(self) -> None:
-        """Give CPUs to what runs already, die, and know it again."""
+        """Give CPUs to running containers, end the plugin, and recognize them again."""
         words = ("--policy", "static", "--kubelet-version", "1.36", "--kubelet-args", "--reserved-cpus=0,8")
         with plugin("policy", *words) as process:
             assert logged("policy", "synchronizing"), "the policy is not synchronized"

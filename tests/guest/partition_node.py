@@ -1,6 +1,6 @@
-"""Run in a guest: makes partitions of CPUs among the kubelet's groups and beside them, and looks at each.
+"""Runs in a guest: makes partitions of CPUs among the kubelet's groups and next to them, and checks each.
 
-What the kernel's files say is kept in /out beside every answer.
+The content of the kernel's files is kept in /out with every answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KNOWN = ("--pods", "/pods.json", "-o", "json")
 
 
 def look(name: str, groups: dict[str, Path]) -> None:
-    """Keep what the kernel says of some groups, and what cpuctl does."""
+    """Keep the kernel's values of some groups, and cpuctl's answers."""
     told = {
         who: {file.name: file.read_text().strip() for file in sorted(group.glob("cpuset.cpus*"))}
         for who, group in groups.items()
@@ -36,7 +36,7 @@ def look(name: str, groups: dict[str, Path]) -> None:
 
 
 def mend(name: str) -> None:
-    """Run what stands below every finding that is about a partition; keep what failed."""
+    """Run the fix of every finding about a partition; keep those that failed."""
     findings = json.loads((OUT / f"{name}.audit").read_text(encoding="utf-8"))["findings"]
     fixes = dict.fromkeys(each["fix"] for each in findings if each["fix"].startswith("echo"))
     runs = [subprocess.run(["sh", "-c", fix], capture_output=True, text=True, check=False) for fix in fixes]
@@ -52,7 +52,7 @@ def main() -> None:
     groups = {"server": server, "front": node.cpuset(CONTAINERS[2]), "kubepods": CGROUPS / "kubepods.slice"}
     look("before", groups)
 
-    # Its parent is none, and nothing is exclusive on the way.
+    # Its parent is not a partition, and nothing is exclusive on the way.
     put(server / "cpuset.cpus.partition", "isolated")
     look("invalid", groups)
     mend("invalid")
@@ -69,7 +69,7 @@ def main() -> None:
         for group in reversed(way):
             put(group / "cpuset.cpus.exclusive", "")
 
-    # No neighbour has a list of its own, which would have to leave it out.
+    # No sibling has its own list, which would have to leave it out.
     greedy = CGROUPS / "greedy"
     greedy.mkdir()
     put(greedy / "cpuset.cpus", pool[-1])

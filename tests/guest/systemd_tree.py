@@ -1,4 +1,4 @@
-"""What makes systemd the first process of a PID namespace in a guest: this host's, with its libraries."""
+"""The files that make systemd the first process of a PID namespace in a guest: copies of the host's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cgroups apply`` on real kernels: what the scenarios of ``apply_node`` found in one boot of each."""
+"""``cgroups apply`` on real kernels: the facts from ``apply_node``'s scenarios, in one boot per machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MACHINES = {
     "v1-8-nodes": eight_nodes("v1"),
 }
 EVERYWHERE = "done refused killed hotplug hotplug_while_watching shrink_below_a_child competitor"
-# What has nothing to do with the number of NUMA nodes is played with two of them.
+# Scenarios that do not depend on the number of NUMA nodes run with two of them.
 WITH_TWO_NODES = (
     "interrupted hotplug_and_undo dry_run rival_in_between container_ends by_audit state_moves_on terminated "
     "locked_out references quota failing"
@@ -43,20 +43,20 @@ WITH_V2 = "without_a_list partitions"
 
 
 def scenarios(name: str) -> str:
-    """Name what is played on a machine."""
+    """Return the scenarios for a machine."""
     return " ".join(
         [EVERYWHERE, *[WITH_TWO_NODES] * ("-2-" in name), *[WITH_V2] * name.startswith("v2")],
     )
 
 
 class Facts(dict[str, Any]):
-    """What the scenarios of one machine have found, by their names."""
+    """The facts from the scenarios of one machine, by name."""
 
     v1 = False
 
     @property
     def writes(self) -> int:
-        """Return how many writes set the node right."""
+        """Return how many writes correct the node."""
         count: int = self["done"]["result"]["writes"]
         return count
 
@@ -66,7 +66,7 @@ class Facts(dict[str, Any]):
 
 @pytest.fixture(scope="session")
 def machine_facts(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Facts]:
-    """Boot every machine that is asked for once."""
+    """Boot every requested machine once."""
     known: dict[str, Facts] = {}
 
     def facts_of(name: str) -> Facts:
@@ -181,7 +181,7 @@ def test_a_plan_of_audit_is_applied_as_long_as_its_state_is_the_same(facts: Fact
 
 
 def test_cpus_that_are_offline(facts: Facts) -> None:
-    """v2 takes them, as the user insists, and they come into force later; v1 refuses, and forgets others."""
+    """v2 accepts them, as the user insists, and they take effect later; v1 rejects them, and loses others."""
     found = facts["hotplug"]
     assert codes(found, "refused", "forced", "result") == [3, 5 if facts.v1 else 0, 0]
     assert found["refused"]["objections"] == ["offline"]
@@ -197,7 +197,7 @@ def test_a_cpu_that_goes_while_it_is_watched(facts: Facts) -> None:
 
 @two
 def test_what_is_undone_without_a_cpu_that_has_gone(facts: Facts) -> None:
-    """v2 takes the old values; of v1's lists the kernel has taken the CPU, and cpuctl tells so."""
+    """v2 accepts the old values; from v1's lists the kernel has removed the CPU, and cpuctl reports it."""
     found = facts["hotplug_and_undo"]
     assert not isinstance(found, str), found
     if not facts.v1:
@@ -224,7 +224,7 @@ def test_partitions_are_refused(facts: Facts) -> None:
 
 
 def test_a_kubelet_that_wants_others_is_not_fought_over(facts: Facts) -> None:
-    """One that does not look, and one that writes the same, disturb nobody."""
+    """A kubelet that does not check, and one that writes the same values, disturb nothing."""
     found = facts["competitor"]
     assert codes(found, "content", "restarted", "other") == [0, 0, 6]
     assert "another process, perhaps the kubelet, has written '0-2'" in found["other"]["failure"]

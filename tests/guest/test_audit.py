@@ -1,4 +1,4 @@
-"""A real kernel under a node that is audited untuned, tuned, broken and mended: all is found, and no more."""
+"""Audits of a node with a real kernel, untuned, tuned, broken and fixed: all faults are found, no others."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.support.schemas import follow_schema
 pytestmark = pytest.mark.guest
 
 TWO = CASES["2-sockets-16-cpus"].machine
-# The guest's files lie on one of the nodes; a process that may have memory there only needs room beside them.
+# The guest's files are on one of the nodes; a process with memory there needs space next to them.
 EIGHT = replace(CASES["8-nodes-32-cpus"].machine, parameters="", nodes=even_nodes(8, cpus=4, mib=256))
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A machine, the version of its control groups, and who makes and names them."""
+    """A machine, the version of its control groups, and the programs that make and name them."""
 
     machine: GuestMachine
     cgroup: Cgroup
@@ -44,7 +44,7 @@ LAYOUTS = {
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """What was printed in the guest."""
+    """The output in the guest."""
 
     layout: Layout
     folder: Path
@@ -55,7 +55,7 @@ class Audited:
         return document
 
     def found(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        """Return the findings of an audit by their code."""
+        """Return the findings of an audit by code."""
         return by_code(self.answer(name))
 
     @property
@@ -93,7 +93,7 @@ def test_an_untuned_host_is_told_what_disturbs_and_no_promise_is_broken(audited:
 
 
 def test_every_command_that_is_told_does_what_it_should(audited: Audited) -> None:
-    """What they leave is a node in good order: the next test."""
+    """They leave the node in good order: see the next test."""
     for name in ("untuned", "faulty"):
         assert json.loads((audited.folder / f"{name}.json.failed").read_text()) == []
 
@@ -120,7 +120,7 @@ def test_the_plan_leads_back_and_nothing_but_the_faults_is_in_it(audited: Audite
 
 
 def answer_of(audited: Audited, *words: str) -> dict[str, Any]:
-    """Ask this side's cpuctl about the recording."""
+    """Run the host's cpuctl on the recording."""
     recording = audited.folder / "faulty.tar.xz"
     done = subprocess.run(
         [sys.executable, "-m", "cpuctl", *words, "-m", recording, "-q", "-o", "json"],

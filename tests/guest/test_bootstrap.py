@@ -1,4 +1,4 @@
-"""The bootstrap recipes under a real systemd, with cpuctl.pyz and a program in the kubelet's place."""
+"""The bootstrap recipes under a real systemd, with cpuctl.pyz and a substitute for the kubelet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.guest.systemd_tree import make_tree
 pytestmark = pytest.mark.guest
 
 MACHINE = GuestMachine(sockets=2, cores=2, threads=2, nodes=even_nodes(2, cpus=4, mib=512))
-# systemd is the first process of a namespace: the guest's own first process stays what it is.
+# systemd is the first process of a namespace: the guest's own first process does not change.
 START = """\
 cp -a /share/tree/. / && ln -sf /bin/env /usr/bin/env && mkdir -p /run /var && mount -t tmpfs tmpfs /run
 export container=guest
@@ -34,7 +34,7 @@ test -e /out/done
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What every step of ``bootstrap.sh`` left."""
+    """The results of every step of ``bootstrap.sh``."""
 
     folder: Path
 
@@ -90,7 +90,7 @@ def test_metrics_are_written_where_the_collector_looks(steps: Steps) -> None:
 
 
 def test_the_watch_tells_systemd_that_it_runs_and_reads_all_that_it_needs(steps: Steps) -> None:
-    """Within the bounds of its unit: nothing is closed to it, and threads and interrupts are seen."""
+    """Within the limits of its unit: everything is readable, and threads and interrupts are seen."""
     log = (steps.folder / "cpuctl-watch.log").read_text()
     assert steps.code("watch") == 0, log
     assert steps.text("watch-state") == "active\n"
@@ -130,6 +130,6 @@ def test_without_an_answer_the_kubelet_starts(steps: Steps) -> None:
 
 
 def test_a_kubelet_that_restarts_by_itself_is_recorded_once(steps: Steps) -> None:
-    """``OnFailure=`` alone would not do it: a unit that is started again has not failed."""
+    """``OnFailure=`` alone is not enough: a unit that is started again has not failed."""
     assert steps.code("failure-recording") == 0
     assert steps.code("recorded-again") == 1

@@ -1,4 +1,4 @@
-"""A recording made in the guest, read back on this side: it answers as the live machine did."""
+"""A recording made in the guest, read on the host: it gives the same answers as the live machine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def answer(*words: str | Path) -> dict[str, Any]:
 
 
 def settled(topology: dict[str, Any]) -> dict[str, Any]:
-    """Leave out where it comes from, and free memory, which changes from one moment to the next."""
+    """Remove the source, and free memory, which changes from one moment to the next."""
     nodes = [{**node, "freeBytes": None} for node in topology["numaNodes"]]
     return {**topology, "sources": None, "numaNodes": nodes}
 
@@ -48,7 +48,7 @@ def test_planning_with_the_recorded_configuration_ends_as_it_did_live(
 ) -> None:
     again = answer("plan", "-m", recording, "-T", "web=2/2,64Mi")
     live = json.loads(observed.text("plan.json"))
-    # How large the kubelet's file system is, only the live machine knows.
+    # Only the live machine knows the size of the kubelet's file system.
     live["node"]["allocatable"].pop("ephemeral-storage", None)
     assert {**again, "sources": None} == {**live, "sources": None}
 

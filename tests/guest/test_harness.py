@@ -1,4 +1,4 @@
-"""The harness itself: what it promises to the tests that boot guests."""
+"""The harness itself: what it guarantees to the tests that boot guests."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_hardware_that_cannot_be_is_refused_in_the_words_of_qemu(tmp_path: Path)
 def test_packages_are_fetched_once_for_all_that_want_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two processes that fetch at once would move one tree into the other."""
+    """Two processes that fetch at the same time would move one tree into the other."""
     fetched = []
 
     def fetch(folder: Path, release: str, packages: Sequence[str]) -> None:

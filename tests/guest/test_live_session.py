@@ -1,4 +1,4 @@
-"""The comparison of a session with the kernel's files: what it lets pass, and what it does not."""
+"""The comparison of a session with the kernel's files: what it accepts, and what it does not."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def event(at: float, name: str, **more: Any) -> dict[str, Any]:
 
 
 def watched(*events: dict[str, Any]) -> Watched:
-    """A thread strays from second 100 to 200; everything else that is done in a session comes much later."""
+    """A thread strays from second 100 to 200; everything else in a session happens much later."""
     moments = {each.moment: {"at": 1000.0, "until": 1000.0} for each in WANTED}
     moments |= {"stray": {"at": 100.0, "until": 100.0}, "stray ends": {"at": 200.0, "until": 200.0}}
     rounds = [round_at(at, allowed="0-2" if 100 < at < 200 else "0-1") for at in range(5, 400, 10)]
@@ -123,14 +123,14 @@ def test_an_event_comes_once_and_in_time(events: tuple[dict[str, Any], ...], exp
 
 
 def test_what_was_over_too_soon_need_not_be_reported() -> None:
-    """An audit takes longer than the thread has strayed; nothing was found that could be resolved."""
+    """An audit takes longer than the thread strays; nothing was found that could be resolved."""
     slow = watched()._replace(audit=60.0)
     assert [each.short for each in slow.wanted() if each.wanted.code == "foreign-processes"] == [True, True]
     assert [text for text in slow.wrong() if text.startswith("stray: ")] == []
 
 
 def silent(audit: float, *brief: str) -> list[str]:
-    """Return what is wrong with a watch that has reported nothing: all lasted ten minutes, or one."""
+    """Return the faults of a watch that has reported nothing: all lasted ten minutes, or one."""
     moments = {}
     for number, (done, undone) in enumerate(UNDONE.items(), 1):
         for name, at in ((done, 1000.0 * number), (undone, 1000.0 * number + (60 if done in brief else 600))):
@@ -139,7 +139,7 @@ def silent(audit: float, *brief: str) -> list[str]:
 
 
 def test_slow_audits_do_not_excuse_a_whole_session() -> None:
-    """Three things of six may be over too soon; then the others are still missed."""
+    """Three of six actions may be over too soon; the others are still reported as missed."""
     some = silent(30, "quota", "CPU offline", "memory moved")
     assert [text for text in some if not text.endswith(" was missed")] == []
     assert {text.partition(":")[0] for text in some} == {"stray", "interrupt", "pod comes"}

@@ -1,4 +1,4 @@
-"""``cpuctl nri run`` with a real containerd and runc: what ``nri_node`` found in one boot."""
+"""``cpuctl nri run`` with a real containerd and runc: the facts from one boot of ``nri_node``."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.guest
 
 MACHINE = GuestMachine(sockets=2, cores=4, threads=2, nodes=even_nodes(2, cpus=8, mib=768))
 PACKAGES = ("containerd", "runc", "libc6", "libseccomp2")
-"""Of Debian 13, whose programs want its own C library; the host's programs run with that, too."""
+"""From Debian 13, whose programs need its own C library; the host's programs run with that, too."""
 PROGRAMS = ("bin/containerd", "bin/containerd-shim-runc-v2", "bin/ctr", "sbin/runc")
-# The shell is static: nothing that runs is linked with the library that is replaced.
+# The shell is static: no running program is linked with the library that is replaced.
 START = """\
 for place in usr lib lib64 sbin; do mkdir -p /$place; done
 cp -a /share/tree/. /
@@ -39,7 +39,7 @@ python3 nri_node.py
 
 
 def lay_out(tree: Path) -> None:
-    """Take what is needed of the packages: four programs, and the libraries in the guest's own places."""
+    """Copy the needed files of the packages: four programs, and the libraries in the guest's own paths."""
     source = debian_tree(guest_cache(), "trixie", PACKAGES)
     for program in PROGRAMS:
         target = tree / "usr" / program
@@ -67,7 +67,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def cpus(facts: Any, when: str) -> dict[str, str]:
-    """Return the CPUs that the kernel lets containers run on."""
+    """Return the CPUs on which the kernel lets containers run."""
     return {name: sets[0] for name, sets in facts[when].items()}
 
 
@@ -98,7 +98,7 @@ def test_one_that_is_too_slow_lets_containers_pass_and_puts_them_right(facts: An
 
 
 def test_two_plugins_that_set_the_same_are_refused_by_the_runtime(facts: Any) -> None:
-    """As docs/nri.md says; once one has gone, containers are created again."""
+    """As documented in docs/nri.md; once one has gone, containers are created again."""
     assert 'plugins "20-cpuctl" and "10-cpuctl" both tried to set CPU pinning' in facts["conflict"]
     assert cpus(facts, "alone again") == {**cpus(facts, "put right"), "after/main": "0-1,8-15"}
 

@@ -1,4 +1,4 @@
-"""Partitions of CPUs on a real kernel: what it makes of them is what is told, and what is told mends."""
+"""Partitions of CPUs on a real kernel: cpuctl reports what the kernel makes of them, and its fixes work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planning on a live machine: the answer holds against what the kernel says about the CPUs."""
+"""Planning on a live machine: the answer agrees with the kernel's facts about the CPUs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.guest.conftest import Observed
 pytestmark = pytest.mark.guest
 
 RESERVED = CPUSet.parse("0-1")
-"""As kubelet.yaml says."""
+"""As in kubelet.yaml."""
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def plan(observed: Observed) -> dict[str, Any]:
 def test_a_pod_gets_whole_cores_that_run_and_are_not_reserved(
     observed: Observed, plan: dict[str, Any]
 ) -> None:
-    """A kubelet rounds CPUs per core down: where one CPU is off, each of the others is a core to it."""
+    """A kubelet rounds CPUs per core down: if one CPU is offline, each of the others counts as a core."""
     (pod,) = plan["pods"]
     assert pod["outcome"] == "Admitted"
     (container,) = pod["containers"]

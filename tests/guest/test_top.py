@@ -1,4 +1,4 @@
-"""``cpuctl top`` on a real kernel, with 110 pods and disturbed exclusive CPUs: what it says and costs."""
+"""``cpuctl top`` on a real kernel, with 110 pods and disturbed exclusive CPUs: its output and its cost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.guest
 
 MACHINE = GuestMachine(sockets=2, dies=2, cores=2, threads=2, nodes=even_nodes(4, cpus=4, mib=384))
 MOST = 0.02
-"""Of one CPU, at one look a second."""
+"""Of one CPU, with one moment per second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What top said, what the kernel said before and after, and what was planted."""
+    """The output of top, the kernel's values before and after, and the planted faults."""
 
     folder: Path
     top: Any
@@ -37,7 +37,7 @@ class Seen:
 
     @property
     def slack(self) -> float:
-        """Seconds that lie between the kernel's two moments, and not between those of top."""
+        """Seconds between the kernel's two readings that are not between those of top."""
         return float(self.after["at"] - self.before["at"] - self.top["seconds"])
 
     def row(self, name: str) -> Any:
@@ -45,7 +45,7 @@ class Seen:
         return row
 
     def holds(self, rate: float, before: float, after: float, most: float, what: str) -> None:
-        """Hold a rate against a counter that grows by no more than *most* a second."""
+        """Compare a rate with a counter that grows by at most *most* per second."""
         grown, told = after - before, rate * self.top["seconds"]
         margin = 0.03 * max(grown, 1)
         assert grown - most * self.slack - margin <= told <= grown + margin, f"{what}: {told} of {grown}"
@@ -130,7 +130,7 @@ def test_the_screen_was_drawn_on_a_terminal(seen: Seen) -> None:
 
 @pytest.mark.parametrize("way", ["stream", "screen"])
 def test_it_takes_less_than_two_hundredths_of_a_cpu(way: str, seen: Seen) -> None:
-    """Emulation is slower than a processor by as much as the same work took longer there at the same time."""
+    """The slowdown of emulation is measured by the same work at the same time."""
     share, there = json.loads((seen.folder / "cost.json").read_text())[way]
     here = min(calibration() for _ in range(10))
     slower = max(there / here, 1.0)

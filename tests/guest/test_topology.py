@@ -1,4 +1,4 @@
-"""A live machine as cpuctl reads it, against lscpu and numactl in the same guest, and what was booted."""
+"""A live machine as cpuctl reads it, compared with lscpu and numactl in the guest, and the definition."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_machine_is_the_one_that_was_booted(observed: Observed, topology: di
 
 
 def test_distances_are_printed_as_numactl_prints_them(observed: Observed) -> None:
-    """Blanks at line ends differ, and free memory changes from one moment to the next."""
+    """Spaces at line ends differ, and free memory changes from one moment to the next."""
     ours, theirs = (
         [line.split() for line in observed.text(name).splitlines() if " free:" not in line]
         for name in ("distances.txt", "numactl.txt")

@@ -1,4 +1,4 @@
-"""A real kernel under a node that is watched while it changes: each change is reported, once, and soon."""
+"""Watching a node with a real kernel while it changes: each change is reported, once, and soon."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOON = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What was reported and written in the guest."""
+    """The reports and output in the guest."""
 
     folder: Path
 
@@ -111,7 +111,7 @@ def test_a_watch_ends_as_it_was_told(watched: Watched) -> None:
 
 
 def test_a_quiet_node_with_110_pods_costs_little(watched: Watched) -> None:
-    """In CPU time of this machine, by what the same loop takes here and there."""
+    """In CPU time of this machine, scaled by the time of the same loop here and there."""
     measured = watched.read("measured.json")
     loop = [sys.executable, "-c", measured["loop"]]
     here = subprocess.run(loop, capture_output=True, text=True, check=True)

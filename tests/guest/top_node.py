@@ -1,4 +1,4 @@
-"""Run in a guest: a node with 110 pods and disturbed exclusive CPUs, which ``cpuctl top`` and this look at.
+"""Runs in a guest: a node with 110 pods and disturbed exclusive CPUs, for ``cpuctl top`` and this program.
 
 What top says goes to /out/top.json, what the kernel's files said before and after to /out/kernel.json, and
 what top costs to /out/cost.json. Files are read here by their names, without asking cpuctl.
@@ -55,13 +55,13 @@ else:  # in the guest, they lie beside it
 PODS = 110
 WINDOW = "10"
 MEASURED = 40.0
-"""Seconds for which the cost is taken."""
+"""Seconds for which the cost is measured."""
 TICK = os.sysconf("SC_CLK_TCK")
 SERVER, FORWARDER, _ = CONTAINERS
 
 
 def fill(node: Node) -> None:
-    """Add pods that share CPUs, each with a sandbox and a container that sleeps."""
+    """Add pods in the shared pool, each with a sandbox and a container that sleeps."""
     for number in range(PODS - len(CONTAINERS)):
         uid = str(uuid.UUID(int=number + 1))
         for name, mark in (("", "aa"), ("main", "bb")):
@@ -71,7 +71,7 @@ def fill(node: Node) -> None:
 
 
 def disturb(node: Node) -> dict[str, int]:
-    """Let a stray thread run on a container's CPU, interrupts come to another's, and a quota stop that."""
+    """Run a stray thread on a container's CPU, send interrupts to another's, and let a quota throttle one."""
     state, _ = state_files("/state")
     own = cpus_of(state["entries"][SERVER.uid][SERVER.name])
     others = cpus_of(state["entries"][FORWARDER.uid][FORWARDER.name])
@@ -84,7 +84,7 @@ def disturb(node: Node) -> dict[str, int]:
 
 
 def kernel(node: Node, told: dict[str, int]) -> dict[str, Any]:
-    """Read the counters that top reads, each in its own way."""
+    """Read the counters that top reads, independently."""
     stat = re.findall(r"^cpu(\d+) (.*)$", Path("/proc/stat").read_text(encoding="utf-8"), re.MULTILINE)
     idle = {int(cpu): sum(int(words.split()[at]) for at in (3, 4, 7)) / TICK for cpu, words in stat}
     heading, *lines = Path("/proc/interrupts").read_text(encoding="utf-8").splitlines()
@@ -115,7 +115,7 @@ def spent(pid: int) -> float:
 
 
 class Cost:
-    """What a process takes of a CPU, and how long the same work takes here meanwhile."""
+    """The CPU use of a process, and the duration of the same work here at the same time."""
 
     def __init__(self, pid: int, seconds: float) -> None:
         before, at, loops = spent(pid), time.monotonic(), []
@@ -127,7 +127,7 @@ class Cost:
 
 
 def streamed() -> Cost:
-    """Return what ``-o jsonl`` costs once it has started."""
+    """Return the cost of ``-o jsonl`` once it has started."""
     words = [sys.executable, "-m", "cpuctl", "top", "-q", "-o", "jsonl", "--pods", "/pods.json"]
     with Path("/out/stream.jsonl").open("wb") as file:
         process = subprocess.Popen(words, stdout=file)
@@ -140,7 +140,7 @@ def streamed() -> Cost:
 
 
 def on_screen(record: str) -> tuple[Cost, str]:
-    """Return what the screen costs once it has started, and what it has drawn."""
+    """Return the cost of the screen once it has started, and its output."""
     words = [sys.executable, "-m", "cpuctl", "top", "-q", "--pods", "/pods.json", "--record", record]
     pid, terminal = pty.fork()
     if not pid:

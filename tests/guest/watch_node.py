@@ -1,6 +1,6 @@
-"""Run in a guest: watches a node of a kubelet while it is changed in every way; /out has what came of it.
+"""Runs in a guest: watches a kubelet's node while it is changed in every way; /out has the results.
 
-The node is the one of ``audit_node.py``, made without asking cpuctl. For each step /out/steps.json has how
+The node is the one of ``audit_node.py``, made without using cpuctl. For each step /out/steps.json has how
 long it took until the watch reported it, and what the kernel's own files said then.
 """
 
@@ -41,13 +41,13 @@ PODS = 110
 LOOP = (
     "import time; t = time.process_time(); sum(i * i for i in range(300_000)); print(time.process_time() - t)"
 )
-"""What the tests time on their own side, too: how much slower emulated CPUs are."""
+"""The tests time the same on the host: how much slower emulated CPUs are."""
 
 Event = dict[str, Any]
 
 
 class Watch:
-    """``cpuctl watch`` in a process of its own, which writes its events to a file."""
+    """``cpuctl watch`` in its own process, which writes its events to a file."""
 
     def __init__(self, name: str, *words: str) -> None:
         self.path = OUT / name
@@ -63,7 +63,7 @@ class Watch:
         return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
     def until(self, wanted: Callable[[Event], bool], since: int = 0) -> Event:
-        """Wait for an event behind the first *since*."""
+        """Wait for an event after the first *since*."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             for event in self.events()[since:]:
@@ -86,7 +86,7 @@ class Watch:
 
 
 class Steps:
-    """What is done to the node, one after the other."""
+    """The steps on the node, one after the other."""
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
@@ -95,7 +95,7 @@ class Steps:
     def step(
         self, do: Callable[[], object], event: str, code: str = "", kernel: Callable[[], str] = str
     ) -> Event:
-        """Do something, and wait until it is reported; *kernel* reads what a file of the kernel says then."""
+        """Do something, and wait until it is reported; *kernel* reads the value of a kernel file then."""
         since, started = len(self.watch.events()), time.monotonic()
         do()
 
@@ -109,7 +109,7 @@ class Steps:
 
 
 def disturb(node: Node, steps: Steps) -> None:
-    """Break the node one way after the other, and mend it."""
+    """Break the node in one way after the other, and fix it."""
     state, _ = state_files("/state")
     server, forwarder, _ = CONTAINERS
     own = cpus_of(state["entries"][server.uid]["server"])
@@ -148,7 +148,7 @@ def disturb(node: Node, steps: Steps) -> None:
 
 
 def change(node: Node, steps: Steps) -> None:
-    """Write state files anew, and let a pod come and go meanwhile."""
+    """Rewrite state files, and let a pod come and go in the meantime."""
     front = CONTAINERS[2]
     steps.step(lambda: half_written("/stale"), "StateFileWritten")
     put(node.cpuset(front) / "cpuset.cpus", state_files("/stale")[0]["defaultCpuSet"])
@@ -171,13 +171,13 @@ def allowed(status: Path) -> str:
 
 
 def deliver(cpu: object) -> None:
-    """Send the console's interrupt to other CPUs, where it goes with the next one."""
+    """Redirect the console's interrupt to other CPUs, where it moves with the next one."""
     put(Path("/proc/irq/4/smp_affinity_list"), cpu)
     put(Path("/dev/console"), "an interrupt")
 
 
 def half_written(directory: str) -> None:
-    """Write the states of *directory* in two halves: nobody is to take the first one for a broken file."""
+    """Write the states of *directory* in two halves: the first one must not be reported as a broken file."""
     for name in ("cpu_manager_state", "memory_manager_state"):
         text = Path(directory, name).read_bytes()
         with Path("/var/lib/kubelet", name).open("wb", buffering=0) as file:
@@ -198,7 +198,7 @@ def come(node: Node) -> None:
 
 
 def go(node: Node) -> None:
-    """End it: its process, its link, its groups."""
+    """End a pod: its process, its link, its groups."""
     os.kill(node.processes["worker"], signal.SIGKILL)
     os.waitpid(node.processes["worker"], 0)
     (LOGS / f"gone_shop_worker-{GONE.identity}.log").unlink()
@@ -208,7 +208,7 @@ def go(node: Node) -> None:
 
 
 def remove(group: Path) -> None:
-    """Remove a group, as soon as its last process has left it."""
+    """Remove a group once its last process has left it."""
     for _ in range(100):
         try:
             group.rmdir()
@@ -220,7 +220,7 @@ def remove(group: Path) -> None:
 
 
 def crowd(node: Node, pods: int = PODS) -> list[Container]:
-    """Add pods until there are so many, each with a sandbox and a container that sleep; return the latter."""
+    """Add pods up to a number, each with a sandbox and a container that sleep; return the containers."""
     state, _ = state_files("/state")
     added = []
     for number in range(len(UIDS), pods):
@@ -238,10 +238,10 @@ def crowd(node: Node, pods: int = PODS) -> list[Container]:
 
 
 def measure(words: Sequence[str]) -> dict[str, object]:
-    """Measure the CPU time of a watch of a node where nothing happens, beside that of one whole audit."""
+    """Measure the CPU time of a watch of an idle node, and of one whole audit."""
     watch = Watch("crowd.jsonl", *words)
     watch.until(lambda each: each["event"] == "Watching")
-    time.sleep(30)  # until what it looks at after the start is done
+    time.sleep(30)  # until the checks after the start are done
     before, began = watch.cpu_time(), time.monotonic()
     time.sleep(60)
     share = (watch.cpu_time() - before) / (time.monotonic() - began)
@@ -271,14 +271,14 @@ def until_an_error(node: Node) -> dict[str, int]:
 
 
 def name_pods() -> None:
-    """Link their logs, as kubelets do: a list of pods would be that of the beginning."""
+    """Link their logs, as kubelets do: a list of pods would be outdated."""
     for container in CONTAINERS:
         namespace, _, pod = container.pod.partition("/")
         (LOGS / f"{pod}_{namespace}_{container.name}-{container.identity}.log").symlink_to("/nowhere")
 
 
 def main(driver: str, runtime: str) -> None:
-    """Watch the node while it changes, then one with 110 pods where nothing does."""
+    """Watch the node while it changes, then an idle one with 110 pods."""
     node = Node(driver, runtime)
     set_up(node)
     LOGS.mkdir(parents=True)

@@ -179,21 +179,21 @@ def report(
     coming = read_pods(given, Sources(), needed=True) if filename or template else None
     there = pods_of(pods)
     reporter = NodeReporter(kubelet, releases_of(nodes), there, coming, paged=bool(html))
-    asked = ask_fleet(FleetSelection(recordings, jobs), reporter, style)
-    if not asked.stopped:
-        note_unmatched_pods({row["node"] for row in asked.rows}, there, style)
-    document = _document(asked)
+    answers = ask_fleet(FleetSelection(recordings, jobs), reporter, style)
+    if not answers.stopped:
+        note_unmatched_pods({row["node"] for row in answers.rows}, there, style)
+    document = _document(answers)
     if directory is not None:
-        _write(directory, asked.rows, document, force=force)
+        _write(directory, answers.rows, document, force=force)
     emit(document, style)
     if style.for_people and not html:
         fixes = "for fixes, run cpuctl fleet check"
         note(f"note: {fixes}; write a page for every node with --html DIR", style)
-    if asked.stopped:
-        raise typer.Exit(asked.stopped)
+    if answers.stopped:
+        raise typer.Exit(answers.stopped)
     if exit_zero:
         return
-    if asked.unreadable:
+    if answers.unreadable:
         raise typer.Exit(InputError.exit_code)
     if not all(is_clean(cast("ReportedNode", node)["summary"]) for node in document["nodes"]):
         raise typer.Exit(EXIT_NO)
@@ -213,15 +213,15 @@ def _directory(name: str, *, force: bool) -> Path:
     return directory
 
 
-def _document(asked: "FleetAnswers") -> "FleetReport":
+def _document(answers: "FleetAnswers") -> "FleetReport":
     from cpuctl.fleet.report_answer import fleet_report_document
 
     findings: list[tuple[str, NodeFinding]] = [
-        (row["node"], each) for row in asked.rows for each in row.get("findings", ())
+        (row["node"], each) for row in answers.rows for each in row.get("findings", ())
     ]
-    nodes = [{name: row[name] for name in row if name not in ("findings", "text")} for row in asked.rows]
+    nodes = [{name: row[name] for name in row if name not in ("findings", "text")} for row in answers.rows]
     return fleet_report_document(
-        cast("Any", nodes), findings, passed_over=asked.passed_over, complete=not asked.stopped
+        cast("Any", nodes), findings, passed_over=answers.passed_over, complete=not answers.stopped
     )
 
 

@@ -171,15 +171,15 @@ def _aligned(cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[
     line: list[Cell] = []
     blanks = 0
     for cell, column, width in zip(cells, columns, widths, strict=True):
-        beside = width - _length(cell)
-        before = beside if column.justify == "right" else 0
+        padding = width - _length(cell)
+        before = padding if column.justify == "right" else 0
         if cell.text:
             line.append(Cell(" " * (blanks + before)))
             line.append(cell)
             blanks = 0
         else:
             blanks += before
-        blanks += beside - before + gap
+        blanks += padding - before + gap
     return line
 
 

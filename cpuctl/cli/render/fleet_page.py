@@ -32,10 +32,10 @@ def _cards(report: FleetReport) -> Iterator[Card]:
     summary = report["summary"]
     wrong: Tone = "bad" if summary["wrong"] or summary["unreadable"] else "good"
     have = "has" if summary["wrong"] == 1 else "have"
-    told = f"{summary['wrong']} of {counted(summary['nodes'], 'node')} {have} problems"
+    text = f"{summary['wrong']} of {counted(summary['nodes'], 'node')} {have} problems"
     if summary["unreadable"]:
-        told += f", {summary['unreadable']} unreadable"
-    yield Card("Nodes", StyledText(told, wrong), "nodes")
+        text += f", {summary['unreadable']} unreadable"
+    yield Card("Nodes", StyledText(text, wrong), "nodes")
     odd: Tone = "warn" if summary["odd"] else "good"
     groups = f"{counted(len(report['groups']), 'group')}, {counted(summary['odd'], 'odd node')}"
     yield Card("Groups", StyledText(groups, odd), "groups")

@@ -1,4 +1,4 @@
-"""Plays scenarios by name and leaves what they found in /out/apply.json: the tests outside judge it."""
+"""Plays scenarios by name and writes their facts to /out/apply.json for the tests on the host."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def warm_up() -> None:
 
 
 def played(scenario: Callable[[], Any]) -> Any:
-    """Return what a scenario found; where it broke off, how."""
+    """Return a scenario's facts, or how it broke off."""
     began = time.monotonic()
     try:
         return scenario()
-    except Exception as error:  # noqa: BLE001  # the other scenarios still tell something
+    except Exception as error:  # noqa: BLE001  # the other scenarios still have facts
         return f"{type(error).__name__}: {error}"
     finally:
         sys.stdout.write(f"{getattr(scenario, '__name__', scenario)}: {time.monotonic() - began:.1f} s\n")

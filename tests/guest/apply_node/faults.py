@@ -1,4 +1,4 @@
-"""Runs in a guest: cpuctl is refused a write, killed or interrupted at it, or finds a rival there."""
+"""Runs in a guest: a write of cpuctl fails, is killed or interrupted, or meets a rival."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def apply_harmed(harms: dict[int, Harm]) -> dict[str, Any]:
 
 
 def every_write() -> range:
-    """Number the writes that set the node right."""
+    """Number the writes that correct the node."""
     go_wrong()
     return range(apply()["writes"])
 
 
 def undone(harm: Harm) -> list[dict[str, Any]]:
-    """Do harm at every write, one after the other, and tell what is left of it."""
+    """Do harm at every write, one after the other, and report the remaining changes."""
     facts = []
     for number in every_write():
         before = go_wrong()
@@ -51,7 +51,7 @@ def interrupted() -> list[dict[str, Any]]:
 
 
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EINVAL, errno.ENOMEM, errno.EDQUOT, errno.ENODEV, errno.ENOENT)
-"""What a kernel may say of a write, the last two also of a group that has gone."""
+"""The kernel's possible errors for a write, the last two also for a group that has gone."""
 _ATTEMPTS = 6
 
 
@@ -93,7 +93,7 @@ def killed() -> dict[str, Any]:
 
 
 def without_a_list() -> dict[str, Any]:
-    """A group with tasks that had no list cannot be without again: it gets what it inherited."""
+    """A group with tasks that had no list cannot be without one again: it gets the inherited one."""
     facts: dict[str, Any] = {"loose": f"{LOOSE.path}/cpuset.cpus", "inherited": f"0-{LAST}"}
     go_wrong(bare=True)
     last = apply()["writes"] - 1
@@ -106,7 +106,7 @@ def without_a_list() -> dict[str, Any]:
 
 
 def rival_in_between() -> dict[str, Any]:
-    """Somebody writes other values while cpuctl writes: to a group that is done, and to one that is not."""
+    """A rival writes other values while cpuctl writes: to a group that is done, and to one that is not."""
     go_wrong()
     last = apply()["writes"] - 1
     facts = {}

@@ -1,4 +1,4 @@
-"""Runs in a guest: plays the loop in which a kubelet writes CPUs again and again, and others that write."""
+"""Runs in a guest: plays a kubelet's loop that writes CPUs repeatedly, and other writers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PERIOD = 0.5
 
 
 class Kubelet:
-    """Writes what it wants where it is not what it wrote last: it never looks at a group."""
+    """A kubelet that writes a value only if it differs from its last write: it never reads a group."""
 
     def __init__(self, wanted: Mapping[str, str], last: Mapping[str, str]) -> None:
         self.wanted = wanted
@@ -46,7 +46,7 @@ class Kubelet:
 
 @contextmanager
 def reconciling(kubelet: Kubelet) -> Iterator[None]:
-    """Let it run beside us."""
+    """Run it in a child process."""
     process = os.fork()
     while process == 0:
         kubelet.reconcile()
@@ -68,7 +68,7 @@ def beside(kubelet: Kubelet) -> dict[str, Any]:
 
 
 def competitor() -> dict[str, Any]:
-    """One kubelet that wrote the wrong values and knows it, one that begins anew, one that wants others."""
+    """One kubelet that wrote the wrong values and knows it, one that starts again, one that wants others."""
     wrong, due = ({each.path: getattr(each, name) for each in ALL} for name in ("wrong", "due"))
     other = due | {SHARED.path: "0-2", LOOSE.path: "0-2"}
     return {
@@ -88,7 +88,7 @@ def state_moves_on() -> dict[str, Any]:
 
 
 def container_ends() -> dict[str, Any]:
-    """A container that ends while others are written, or while all are watched, is no failure."""
+    """A container that ends while others are written, or while all are watched, is not a failure."""
     go_wrong()
     pids = get(OWN.path, "cgroup.procs").split()
     process = begin_apply()

@@ -37,7 +37,7 @@ Harm = Callable[[], None]
 
 
 class Container:
-    """A container to be: its group, the CPUs and NUMA nodes it is due, and those it has instead."""
+    """A container to make: its group, its expected CPUs and NUMA nodes, and its wrong ones."""
 
     def __init__(self, pod: str, qos: str, due: str, wrong: str, mems: str = "") -> None:
         self.pod, self.due, self.wrong, self.mems = pod, due, wrong, mems
@@ -61,7 +61,7 @@ POOL = f"0-3,8-{LAST}"
 OWN = Container("own", "", "4-5", f"2-{LAST}", mems=node_of(4))
 OTHER = Container("other", "", "6-7", "5-6")
 SHARED = Container("shared", "burstable", POOL, f"0-{LAST}")
-# On v2 this one may be without a list of its own.
+# On v2 this one may have no list of its own.
 LOOSE = Container("loose", "besteffort", POOL, f"0-{LAST}")
 ALL = (OWN, OTHER, SHARED, LOOSE)
 
@@ -87,7 +87,7 @@ def get(group: str, name: str) -> str:
 
 
 def groups() -> list[str]:
-    """Name all groups of the kubelet, parents first."""
+    """Return all groups of the kubelet, parents first."""
     found = [path for path in (CPUSETS / "kubepods.slice").rglob("*") if path.is_dir()]
     return ["kubepods.slice", *sorted(str(path.relative_to(CPUSETS)) for path in found)]
 
@@ -99,12 +99,12 @@ def values() -> Values:
 
 
 def changes(before: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return what is not as it was, with both values."""
+    """Return the values that changed, before and after."""
     return {key: [before[key], now] for key, now in values().items() if now != before[key]}
 
 
 def make_group(path: str) -> None:
-    """Make a group and those above it, each with its parent's lists where it must have some."""
+    """Make a group and those above it, each with its parent's lists if it needs some."""
     parts = path.split("/")
     for end in range(1, len(parts) + 1):
         group = CPUSETS / "/".join(parts[:end])
@@ -136,7 +136,7 @@ def make_node() -> list[subprocess.Popen[bytes]]:
 
 
 def write_state(pool: str = POOL) -> None:
-    """Write what a kubelet has decided: CPUs for two containers, and memory for one of them."""
+    """Write what a kubelet has allocated: CPUs for two containers, and memory for one of them."""
     entries = {each.uid: {"app": CPUSet.parse(each.due)} for each in (OWN, OTHER)}
     state = CPUStateFile(policy_name="static", default_cpu_set=CPUSet.parse(pool), entries=entries)
     (KUBELET / "cpu_manager_state").write_text(write_cpu_state(state))
@@ -146,7 +146,7 @@ def write_state(pool: str = POOL) -> None:
 
 
 def go_wrong(*, bare: bool = False) -> Values:
-    """Give every group its wrong value; OTHER's pod is too small for what its container is due.
+    """Give every group its wrong value; OTHER's pod is too small for its container's expected CPUs.
 
     *bare*: LOOSE has no list of its own, which v2 allows.
     """
@@ -165,7 +165,7 @@ def go_wrong(*, bare: bool = False) -> Values:
 
 
 def take_list(container: Container) -> None:
-    """A group loses its list only while nothing runs in it."""
+    """Remove a group's list, which is possible only while nothing runs in it."""
     pids = get(container.path, "cgroup.procs").split()
     for pid in pids:
         put("", "cgroup.procs", pid)
@@ -208,7 +208,7 @@ def finish(process: int) -> dict[str, Any]:
 
 
 def _key(file: dict[str, str]) -> str:
-    """Name a file as ``values`` does: below the hierarchy, not below the directory of all of them."""
+    """Name a file as ``values`` does: relative to its hierarchy, not to the directory of all hierarchies."""
     return f"{file['group']}/{file['file']}".removeprefix("/cpuset" if VERSION == 1 else "").lstrip("/")
 
 
@@ -217,9 +217,9 @@ def apply(*words: str, before: Harm = lambda: None) -> dict[str, Any]:
 
 
 def begin_apply() -> int:
-    """Start what writes and then watches, and return once all is written."""
+    """Start a run that writes and then watches, and return once all is written."""
     process = start("cgroups", "apply", "-o", "json", "--yes")
-    for _ in range(6000):  # emulation makes a guest's seconds short
+    for _ in range(6000):  # emulation slows a guest down
         if get(OWN.path, "cpuset.mems") == OWN.mems:
             return process
         time.sleep(0.02)
@@ -232,7 +232,7 @@ def audit() -> int:
 
 
 def harming(harms: Mapping[int, Harm]) -> Harm:
-    """Return what makes the child's writes of some numbers do harm first."""
+    """Return a function that first does harm in the child's writes with certain numbers."""
 
     def prepare() -> None:
         real, count = GroupFiles._write_once, iter(range(10**6))
@@ -247,7 +247,7 @@ def harming(harms: Mapping[int, Harm]) -> Harm:
 
 
 def allowed() -> dict[str, list[str]]:
-    """Return where the threads of every container may run, as the kernel says."""
+    """Return where the threads of every container may run, according to the kernel."""
     found = {}
     for container in ALL:
         tids = get(container.path, THREADS).split()

@@ -1,4 +1,4 @@
-"""Runs in a guest: what ``cgroups apply`` is to do with a node that has wrong values."""
+"""Runs in a guest: the scenarios of ``cgroups apply`` on a node with wrong values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def by_audit() -> dict[str, Any]:
     write_state(pool=f"0-3,9-{LAST}")
     moved = apply("-f", str(plan), "--yes", "--no-wait")
     write_state()
-    put(OTHER.path, "cpuset.cpus", "6")  # as a run leaves it that is killed on the way
+    put(OTHER.path, "cpuset.cpus", "6")  # the state after a run that was killed midway
     result = apply("-f", str(plan), "--yes", "--no-wait")
     return {"moved": moved, "result": result, "audit": audit()}
 
@@ -81,7 +81,7 @@ def hotplug() -> dict[str, Any]:
 
 
 def hotplug_while_watching() -> dict[str, Any]:
-    """On v2 a CPU that goes is only out of force; on v1 it is out of the lists, too."""
+    """On v2 an offline CPU only stops being in effect; on v1 it also disappears from the lists."""
     go_wrong()
     process = begin_apply()
     with offline(9):
@@ -90,7 +90,7 @@ def hotplug_while_watching() -> dict[str, Any]:
 
 
 def hotplug_and_undo() -> dict[str, Any]:
-    """A CPU goes while cpuctl watches, and then everything is to be undone."""
+    """A CPU goes offline while cpuctl watches, and then everything is to be undone."""
     before = go_wrong()
     process = begin_apply()
     with offline(9):
@@ -100,7 +100,7 @@ def hotplug_and_undo() -> dict[str, Any]:
 
 
 def shrink_below_a_child() -> dict[str, Any]:
-    """A runtime that has the processes in a group below the container's, with the container's CPUs."""
+    """The runtime has the processes in a group below the container's, with the container's CPUs."""
     go_wrong()
     child = f"{OWN.path}/init"
     (CPUSETS / child).mkdir()
@@ -125,9 +125,9 @@ def move(group: str, other: str) -> None:
 
 
 def partitions() -> dict[str, Any]:
-    """A partition beside the kubelet's groups takes CPUs; one on the way to a container is no member."""
+    """A partition next to the kubelet's groups takes CPUs; one above a container is not a member."""
     go_wrong()
-    # Only a list that no neighbour shares makes a partition that is valid.
+    # Only a list that no sibling shares makes a valid partition.
     put("kubepods.slice", "cpuset.cpus", f"0-5,7-{LAST}")
     (CPUSETS / "greedy").mkdir()
     put("greedy", "cpuset.cpus", "6")

@@ -29,7 +29,7 @@ def regular_file(name: str, data: bytes, permissions: int = 0o644) -> Entry:
 
 
 def copies(source: Path, name: str) -> Iterator[Entry]:
-    """Yield *source* under another *name*, a directory with all it holds."""
+    """Yield *source* under another *name*, a directory with its whole content."""
     mode = source.lstat().st_mode
     if stat.S_ISLNK(mode):
         yield Entry(name, mode, str(source.readlink()).encode())
@@ -42,7 +42,7 @@ def copies(source: Path, name: str) -> Iterator[Entry]:
 
 
 def write_archive(stream: BinaryIO, entries: Iterable[Entry]) -> None:
-    """Write *entries* in their order: the kernel wants a directory before what it holds."""
+    """Write *entries* in their order: the kernel needs a directory before its content."""
     stream.writelines(_member(entry, number) for number, entry in enumerate(entries, start=1))
     stream.write(_member(Entry(_TRAILER, 0), 0))
 

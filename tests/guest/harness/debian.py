@@ -1,6 +1,6 @@
-"""Packages of another release of Debian than the host's, fetched with a source list of their own.
+"""Packages of a Debian release other than the host's, fetched with a separate source list.
 
-Nothing is installed. They come from where the host's own packages come from.
+Nothing is installed. They come from the mirror of the host's own packages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 def debian_tree(cache: Path, release: str, packages: Sequence[str]) -> Path:
-    """Return a folder in *cache* with the files of *packages*; fetch them where they are not there yet."""
+    """Return a folder in *cache* with the files of *packages*; fetch them if they are missing."""
     folder = cache / f"debian-{release}-{'-'.join(packages)}"
     with one_at_a_time(cache):
         if not folder.exists():
@@ -55,7 +55,7 @@ def _apt_words(work: Path, release: str) -> list[str]:
 
 
 def _mirror() -> str:
-    """Return where the host has its own packages from."""
+    """Return the mirror of the host's packages."""
     form = "$(ORIGIN) $(COMPONENT) $(SUITE) $(REPO_URI)"
     told = tool_output(["apt-get", "indextargets", "--format", form, "Created-By: Packages"])
     for line in told.splitlines():

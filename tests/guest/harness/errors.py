@@ -1,4 +1,4 @@
-"""What can go wrong with a guest."""
+"""The errors of a guest."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ class GuestError(Exception):
 
 
 class GuestTimeoutError(GuestError):
-    """The guest was still running when its time was over, and was killed."""
+    """The guest was still running when its time limit expired, and was killed."""

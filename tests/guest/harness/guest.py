@@ -1,4 +1,4 @@
-"""Running one command in a throw-away machine: QEMU's emulation, no disk, no network, no trace afterwards."""
+"""Running one command in a throw-away machine: QEMU's emulation, no disk, no network, no traces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.guest.harness.machine import GuestMachine
 
 _INIT = Path(__file__).with_name("init")
 _ATTEMPTS = 3
-_LAST_LINES = 60  # a kernel's panic with all its registers
+_LAST_LINES = 60  # a kernel panic with all its registers
 _NOT_SHARED = shutil.ignore_patterns("__pycache__", ".git")
 _PORTS = ("console", "stdout", "stderr", "report")
 
@@ -49,7 +49,7 @@ def run_in_guest(
     """Boot *machine*, run *command* with a shell in /share, and bring back what it wrote to /out.
 
     Every path in *share* is copied to /share under its own name; /share is on Python's path. *timeout* is in
-    seconds. Raise GuestTimeoutError, or GuestError with all the guest said, where there is no result.
+    seconds. Raise GuestTimeoutError, or GuestError with the guest's whole output, if there is no result.
     """
     image = guest_image()
     with tempfile.TemporaryDirectory(prefix="cpuctl-guest-") as name:
@@ -61,7 +61,7 @@ def run_in_guest(
 
 
 def _copy(share: Sequence[Path], folder: Path) -> None:
-    """Copy what is shared, and compile what is Python: under emulation that takes longer than to run it."""
+    """Copy the shared files, and compile Python files: under emulation, compiling is slower than running."""
     folder.mkdir()
     for path in share:
         if path.is_dir():
@@ -72,7 +72,7 @@ def _copy(share: Sequence[Path], folder: Path) -> None:
 
 
 def _write_files(initrd: Path, image: Image, command: str, share: Path) -> None:
-    """Write the guest's files: the kernel unpacks two archives, end to end, one over the other."""
+    """Write the guest's files: the kernel unpacks two concatenated archives, one over the other."""
     with initrd.open("wb") as stream:
         with image.root.open("rb") as root:
             shutil.copyfileobj(root, stream)
@@ -98,7 +98,7 @@ def _boot(work: Path, image: Image, machine: GuestMachine, timeout: float) -> by
 
 
 def _qemu_words(work: Path, image: Image, machine: GuestMachine) -> Iterator[str]:
-    # A test run that is killed takes its guest along.
+    # A killed test run also ends its guest.
     yield from (str(installed("setpriv")), "--pdeathsig", "KILL", str(installed("qemu-system-x86_64")))
     yield from (*_BARE_MACHINE, *_NOTHING_ELSE, *machine.qemu_words())
     yield from ("-kernel", str(image.kernel), "-initrd", str(work / "initrd"))
@@ -144,7 +144,7 @@ def _text(file: Path) -> str:
 
 
 def _told(work: Path, reason: str) -> str:
-    """Add to *reason* the last that each of the guest's ports said."""
+    """Add the last output of each of the guest's ports to *reason*."""
     parts = [reason]
     for port in _PORTS[:3]:
         if lines := _text(work / port).splitlines()[-_LAST_LINES:]:

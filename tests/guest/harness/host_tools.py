@@ -1,4 +1,4 @@
-"""Programs of the host: where they are, and what they print."""
+"""Programs of the host: their paths and their output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.guest.harness.errors import GuestError
 
 
 def installed(name: str) -> Path:
-    """Return where a program is; raise GuestError where it is not installed."""
+    """Return the path of a program; raise GuestError if it is not installed."""
     found = shutil.which(name)
     if found is None:
         raise GuestError(f"{name} is not installed: run tests/guest/install-packages")
@@ -19,7 +19,7 @@ def installed(name: str) -> Path:
 
 
 def tool_output(words: Sequence[str | Path], *, cwd: Path | None = None, hint: str = "") -> str:
-    """Return what a program prints; raise GuestError with its last words where it fails."""
+    """Return a program's output; raise GuestError with its last words if it fails."""
     program, *rest = words
     try:
         done = subprocess.run(

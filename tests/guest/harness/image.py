@@ -1,4 +1,4 @@
-"""The guest's root file system: busybox, Debian's Python, our dependencies and two tools that tell the truth.
+"""The guest's root file system: busybox, Debian's Python, cpuctl's dependencies and two reference tools.
 
 Everything is in memory and uncompressed, because unpacking is what costs under emulation; Python is compiled
 ahead for the same reason.
@@ -35,7 +35,7 @@ _LEFT_OUT = ("__pycache__", "config-*", "ensurepip", "idlelib", "lib2to3", "pydo
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """What every guest boots from."""
+    """The image from which every guest boots."""
 
     kernel: Path
     root: Path
@@ -49,7 +49,7 @@ def guest_cache() -> Path:
 
 
 def guest_image() -> Image:
-    """Return the image from the cache; build it where it is missing."""
+    """Return the image from the cache; build it if it is missing."""
     cache = guest_cache()
     requirements = tomllib.loads(_PYPROJECT.read_text(encoding="utf-8"))["project"]["dependencies"]
     root = cache / f"root-{_fingerprint(requirements)}.cpio"
@@ -60,7 +60,7 @@ def guest_image() -> Image:
 
 
 def _fingerprint(requirements: Iterable[str]) -> str:
-    """Name the image by all it is made of: another interpreter, tool or requirement makes another image."""
+    """Name the image by its ingredients: another interpreter, tool or requirement makes another image."""
     files = [installed(name).stat() for name in ("busybox", str(_PYTHON), *_TOOLS)]
     parts = [*requirements, *(f"{file.st_size} {file.st_mtime_ns}" for file in files)]
     recipe = Path(__file__).read_bytes() + "\n".join(parts).encode()
@@ -69,7 +69,7 @@ def _fingerprint(requirements: Iterable[str]) -> str:
 
 @contextmanager
 def one_at_a_time(cache: Path) -> Iterator[None]:
-    """Let no other process work in the cache meanwhile."""
+    """Keep other processes out of the cache in this context."""
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -117,7 +117,7 @@ def _add_packages(target: Path, requirements: Iterable[str]) -> None:
 def _add_libraries(root: Path) -> None:
     """Copy every shared library that a program or a compiled module in *root* is linked to."""
     programs = [*(root / "usr" / "bin").iterdir(), *root.rglob("*.so")]
-    # ldd fails where one of the files is linked statically.
+    # ldd fails if one of the files is linked statically.
     told = subprocess.run(["ldd", *programs], check=False, capture_output=True, text=True).stdout
     # The C library loads this one by name, to end a thread.
     unwinder = re.findall(r"/\S+/libgcc_s\.so\.1", tool_output(["/sbin/ldconfig", "-p"]))[:1]
@@ -133,7 +133,7 @@ def _compile(root: Path) -> None:
 
 
 def compile_ahead(*words: str | Path) -> None:
-    """Compile Python as the guest's interpreter does it; *words* are those of compileall."""
+    """Compile Python as the guest's interpreter does; *words* are those of compileall."""
     ahead = ["-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash"]
     tool_output([_PYTHON, *ahead, *words])
 

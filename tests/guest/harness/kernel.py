@@ -17,7 +17,7 @@ _HINT = "package lists may be old: run apt-get update"
 
 
 def guest_kernel(cache: Path) -> Path:
-    """Return the kernel's image in *cache*; fetch it where there is none."""
+    """Return the kernel's image in *cache*; fetch it if there is none."""
     kernel = cache / "vmlinuz"
     if not kernel.exists():
         with tempfile.TemporaryDirectory(dir=cache, prefix="kernel-") as name:
@@ -40,7 +40,7 @@ def _download(folder: Path) -> Path:
 
 
 def _unpack(package: Path, target: Path) -> None:
-    """Copy the kernel out of *package* while it streams by: a hundred MB of modules stay packed."""
+    """Copy the kernel out of *package* while streaming it: a hundred MB of modules stay packed."""
     with (
         subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as unpacker,
         tarfile.open(fileobj=unpacker.stdout, mode="r|") as tar,

@@ -1,4 +1,4 @@
-"""The hardware a guest sees, and how QEMU is told to show it."""
+"""The hardware of a guest, and QEMU's options for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Cgroup = Literal["v2", "v1", "hybrid"]
 # emulation AMD's models lose their threads.
 _CPU_MODEL = "max,vendor=GenuineIntel,family=6,model=106,stepping=6,l3-cache=on"
 
-# Quiet, no second look at hardware that does not exist, and no watchdog for CPUs that are merely emulated.
+# Quiet, no second probe for hardware that does not exist, and no watchdog for emulated CPUs.
 _KERNEL_PARAMETERS = (
     "console=ttyS0 quiet loglevel=4 panic=-1 nokaslr mitigations=off audit=0 selinux=0 apparmor=0 "
     "random.trust_cpu=on nowatchdog rcupdate.rcu_cpu_stall_suppress=1 tsc=reliable no_timer_check"
@@ -29,7 +29,7 @@ class GuestNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuestMachine:
-    """A machine to boot: siblings are neighbours, every die has an L3 cache of its own.
+    """A machine to boot: siblings are neighbours, every die has its own L3 cache.
 
     ``distances`` is the whole square, or empty for the kernel's defaults. ``parameters`` are added to the
     kernel's command line (``isolcpus=3``). Nodes need 400 MiB in all.
@@ -46,7 +46,7 @@ class GuestMachine:
 
     @property
     def cpus(self) -> int:
-        """How many CPUs there are."""
+        """The number of CPUs."""
         return self.sockets * self.dies * self.cores * self.threads
 
     def kernel_parameters(self) -> str:
@@ -54,7 +54,7 @@ class GuestMachine:
         return f"{_KERNEL_PARAMETERS} guest_cgroup={self.cgroup} {self.parameters}".rstrip()
 
     def qemu_words(self) -> Iterator[str]:
-        """Yield QEMU's words for CPUs, memory and NUMA nodes."""
+        """Yield QEMU's options for CPUs, memory and NUMA nodes."""
         shape = f"sockets={self.sockets},dies={self.dies},cores={self.cores},threads={self.threads}"
         yield from ("-cpu", _CPU_MODEL, "-smp", f"{self.cpus},{shape}")
         yield from ("-m", f"{sum(node.mib for node in self.nodes)}M")
@@ -67,7 +67,7 @@ class GuestMachine:
 
 
 def even_nodes(count: int, *, cpus: int, mib: int) -> tuple[GuestNode, ...]:
-    """Return *count* nodes of *cpus* neighbouring CPUs and *mib* MiB each."""
+    """Return *count* nodes with *cpus* consecutive CPUs and *mib* MiB each."""
     return tuple(GuestNode(f"{first}-{first + cpus - 1}", mib) for first in range(0, count * cpus, cpus))
 
 

@@ -20,7 +20,7 @@ from tests.guest.live_session.kernel import read_rounds
 
 _MOST_SHOWN = 30
 _GAP = 0.2
-"""Seconds by which a moment of top may begin before or after the one before it has ended."""
+"""Seconds by which a moment of top may begin before or after the end of the previous one."""
 
 
 def _table(heading: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -32,14 +32,14 @@ def _table(heading: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[s
 
 
 class Compared(NamedTuple):
-    """What came of the comparison: lines to print, and what is wrong."""
+    """The result of the comparison: lines to print, and what is wrong."""
 
     lines: list[str]
     wrong: list[str]
 
 
 def compare(out: Path) -> Compared:
-    """Find out how far apart cpuctl and the kernel are in a session."""
+    """Determine the differences between cpuctl and the kernel in a session."""
     session = json.loads((out / "session.json").read_text(encoding="utf-8"))
     moments = events.by_name(session["moments"])
     rounds = read_rounds(out / "kernel.jsonl.gz")

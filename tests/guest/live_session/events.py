@@ -1,4 +1,4 @@
-"""The events that ``cpuctl watch`` has reported, against what was done to the node and the kernel's files."""
+"""The events of ``cpuctl watch``, compared with what was done to the node and with the kernel's files."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ SAMPLED, NOTICED, SETTLED, FULL = 2.5, 3.0, 10.0, 60.0
 --settle, and the --full of this session.
 """
 PER_PLACE = ("foreign-processes", "interrupt", "quota-on-exclusive", "memory-spill", "cpuset-differs")
-"""Findings that are compared with what they are about; of others it counts that there is one."""
+"""Findings whose subject is compared; of others only their existence matters."""
 _BY_MEMORY = "memory-spill"
 _KERNEL_THREADS = "kernel-threads"
 AROUND = 60.0, 30.0
 """Seconds before and after an event in which what it tells must have been so in some thorough round; one
-comes every 15 seconds, or later where the machine that emulates has much else to do.
+comes every 15 seconds, or later if the emulating machine is busy.
 """
 
 
 class Wanted(NamedTuple):
-    """An event that has to be there once: at which moment, what, within which time as documented."""
+    """An event that must occur once: when, what, and within which documented time."""
 
     moment: str
     event: str
@@ -45,7 +45,7 @@ WANTED = (
     Wanted("interrupt back", "Resolved", "interrupt", SAMPLED + SETTLED),
     Wanted("quota", "Found", "quota-on-exclusive", NOTICED),
     Wanted("no quota", "Resolved", "quota-on-exclusive", NOTICED + SETTLED),
-    # It is written in two halves, each of which may be seen.
+    # It is written in two halves, each of which may be read.
     Wanted("pod comes", "StateFileWritten", "cpu_manager_state", NOTICED, most=2),
     Wanted("pod comes", "StateFileWritten", "memory_manager_state", NOTICED, most=2),
     Wanted("pod comes", "PodAdded", "shop/gone", NOTICED),
@@ -67,17 +67,17 @@ UNDONE = {
     "CPU offline": "CPU online",
     "memory moved": "memory back",
 }
-"""What ends what was done: a watch need not tell of what was over before it had to."""
+"""What ends an action: a watch need not report what was over before its time limit."""
 MOST_EXCUSED = len(UNDONE) // 2
-"""So much of what was done may be over too soon; with more, a session would show nothing."""
+"""The share of actions that may end too soon; with more, a session would show nothing."""
 SLOWEST = 35.0
 """Seconds of an audit with which half of what is done, and more, still lasts long enough to be reported."""
 
 
 class Came(NamedTuple):
-    """What was wanted, and what came of it: how often, and after how many seconds.
+    """An expected event, and the result: how often it came, and after how many seconds.
 
-    *short*: it did not come, and lasted for less time than it has to be reported in.
+    *short*: it did not come, and lasted less than the time in which it has to be reported.
     """
 
     wanted: Wanted
@@ -87,7 +87,7 @@ class Came(NamedTuple):
     short: bool
 
     def cells(self) -> tuple[str, ...]:
-        """Return the words of a line of the table."""
+        """Return the cells of a row of the table."""
         wanted = self.wanted
         told = f"{self.delay:.1f}" if self.delay is not None else "too short" if self.short else "missed"
         return wanted.moment, wanted.event, wanted.code, str(self.times), told, f"{wanted.stated:.1f}"
@@ -97,7 +97,7 @@ HEADING = ("done", "reported", "", "times", "after s", "documented s")
 
 
 class Watched(NamedTuple):
-    """What the watch has reported, beside what was done and seen; ``audit`` is how long one may take here."""
+    """The watch's reports, with the actions and observations; ``audit`` is how long one may take here."""
 
     events: Sequence[Event]
     moments: Mapping[str, Mapping[str, Any]]
@@ -105,10 +105,10 @@ class Watched(NamedTuple):
     audit: float
 
     def wanted(self) -> Iterator[Came]:
-        """Look for everything that was done."""
+        """Search for the events of all actions."""
         for wanted in WANTED:
             moment = self.moments[wanted.moment]
-            # An audit may be on its way when something happens, and the next one tells of it.
+            # An audit may be running when something happens; then the next one reports it.
             limit = moment["until"] - moment["at"] + wanted.stated + 2 * self.audit
             found = [
                 time_of(event) - moment["at"]
@@ -127,7 +127,7 @@ class Watched(NamedTuple):
             )
 
     def _until(self, wanted: Wanted) -> float:
-        """Return when it was over: what was done was undone, or all ended.
+        """Return when it was over: the action was undone, or all ended.
 
         What was not reported when it was done is not reported when it is undone, either.
         """
@@ -143,14 +143,14 @@ class Watched(NamedTuple):
         return time_of(event) < float(self.moments[wanted.moment]["at"]) + self.audit
 
     def _next(self, wanted: Wanted) -> float:
-        """Return when the same is done again, which then counts for that."""
+        """Return when the same action is repeated, which then has its own event."""
         mine = self.moments[wanted.moment]["at"]
         alike = [each for each in WANTED if each[1:3] == wanted[1:3]]
         later = [at for each in alike if (at := float(self.moments[each.moment]["at"])) > mine]
         return min(later, default=math.inf)
 
     def wrong(self) -> list[str]:
-        """Say what was missed, late, reported twice, or is not true."""
+        """List what was missed, late, reported twice, or is not true."""
         all_came = list(self.wanted())
         found = list(self._excused(all_came))
         for came in all_came:
@@ -165,7 +165,7 @@ class Watched(NamedTuple):
         return [*found, *self.untrue(), *self.unresolved()]
 
     def _excused(self, all_came: Sequence[Came]) -> Iterator[str]:
-        """Say where so much is excused by slow audits that what is left shows nothing."""
+        """Report if slow audits excuse so much that the rest shows nothing."""
         if self.audit > SLOWEST:
             yield f"audits take {self.audit:.0f} s here: nothing could be late"
         short = dict.fromkeys(came.wanted.moment for came in all_came if came.short)
@@ -174,12 +174,12 @@ class Watched(NamedTuple):
             yield f"{', '.join(over)} were over before they had to be reported: too little is left to compare"
 
     def others(self) -> list[Event]:
-        """Return the events that follow from no moment of the session: true or not."""
+        """Return the events that follow from no action of the session: true or not."""
         wanted = [Wanted("", "Watching", "", 0), *WANTED]
         return [event for event in self.events if not any(is_of(event, each) for each in wanted)]
 
     def untrue(self) -> Iterator[str]:
-        """Hold every event against the kernel's files of its time."""
+        """Compare every event with the kernel's files of its time."""
         for event in self.events:
             at = time_of(event)
             rounds = [each for each in self.rounds if at - AROUND[0] <= each.at <= at + AROUND[1]]
@@ -204,13 +204,13 @@ class Watched(NamedTuple):
         return any(so)
 
     def _is_written(self, file: Mapping[str, Any], rounds: Sequence[Round]) -> bool:
-        # Half a file has no shared pool, and lies there for less than any round sees.
+        # Half a file has no shared pool, and exists for less time than any round takes.
         return file["sharedPool"] is None or any(
             each.sha256(file["path"]) == file["sha256"] for each in rounds
         )
 
     def unresolved(self) -> Iterator[str]:
-        """Name findings that are still open at the end although the kernel's files have nothing of them."""
+        """List findings that are still open at the end although the kernel's files do not show them."""
         opened: dict[tuple[str, str], Event] = {}
         for event in self.events:
             if finding := event.get("finding"):
@@ -230,7 +230,7 @@ def time_of(event: Event) -> float:
 
 
 def is_of(event: Event, wanted: Wanted) -> bool:
-    """Return whether an event is what is wanted."""
+    """Return whether an event is the expected one."""
     about = event.get("finding", {}).get("code", "")
     if "stateFile" in event:
         about = event["stateFile"]["path"].rpartition("/")[2]
@@ -240,14 +240,14 @@ def is_of(event: Event, wanted: Wanted) -> bool:
 
 
 def can_tell(code: str, found: Round) -> bool:
-    """Return whether a round has looked at what a finding is about."""
+    """Return whether a round has read what a finding is about."""
     if code == _BY_MEMORY:
         return "memory" in found.raw
     return found.thorough
 
 
 def told(finding: Mapping[str, Any], found: Round) -> bool:
-    """Return whether a finding is so by the kernel's files of one round."""
+    """Return whether a finding is true according to the kernel's files of one round."""
     code = finding["code"]
     if code == _KERNEL_THREADS:
         names = finding["message"].rpartition(": ")[2].split(", ")
@@ -258,7 +258,7 @@ def told(finding: Mapping[str, Any], found: Round) -> bool:
 
 
 def abouts(finding: Mapping[str, Any]) -> set[str]:
-    """Return what a finding is about, as facts name it."""
+    """Return what a finding is about, in the names of facts."""
     if finding["code"] == "foreign-processes":
         inside = re.search(r"for id in ([0-9 ]+);", finding["fix"])
         return set(inside[1].split()) if inside else set(finding["fix"].split()[-1:])
@@ -268,10 +268,10 @@ def abouts(finding: Mapping[str, Any]) -> set[str]:
 
 
 def read_events(path: Path) -> list[Event]:
-    """Read what the watch has written."""
+    """Read the output of the watch."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def by_name(moments: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Sort the moments of a session by what was done."""
+    """Group the moments of a session by action."""
     return {each["name"]: each for each in moments}

@@ -1,4 +1,4 @@
-"""The guest of a session: which machine it is, and what is brought there."""
+"""The guest of a session: its machine, and the files that it gets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MACHINE = GuestMachine(
     parameters="psi=1",
 )
 LIBRARIES = ("textual", "mdit_py_plugins", "linkify_it", "platformdirs", "typing_extensions")
-"""The extra of cpuctl top, and what it needs beside cpuctl's own dependencies."""
+"""The extra of cpuctl top, and what it needs in addition to cpuctl's own dependencies."""
 FILES = (
     "live_node.py",
     "live_observer.py",
@@ -29,11 +29,11 @@ FILES = (
     "audit-pods.yaml",
 )
 _STARTING = 900.0
-"""Seconds, on a busy host, for what is not the session itself."""
+"""Seconds, on a busy host, for everything but the session itself."""
 
 
 def library(name: str) -> Path:
-    """Return where a library lies that is brought along."""
+    """Return the path of a library that the guest gets."""
     spec = find_spec(name)
     assert spec is not None
     assert spec.origin is not None
@@ -42,7 +42,7 @@ def library(name: str) -> Path:
 
 
 def play(out: Path, minutes: float) -> GuestResult:
-    """Boot the node, play a session of so many minutes, and bring back what was written to *out*."""
+    """Boot the node, play a session of so many minutes, and copy its output to *out*."""
     share = [ROOT / "cpuctl", *(HERE / name for name in FILES), *map(library, LIBRARIES)]
     return run_in_guest(
         f"python3 live_node.py {minutes}", MACHINE, out, share=share, timeout=minutes * 60 + _STARTING

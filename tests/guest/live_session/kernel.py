@@ -1,4 +1,4 @@
-"""What the observer in the guest has copied of the kernel's files, read here without cpuctl's help."""
+"""The observer's copies of the kernel's files, read here without cpuctl's help."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 Counters = dict[str, tuple[float, dict[str, float]]]
-"""By what is counted: the moment of the copy, and the counters whose growth is added up."""
+"""Counters by subject: the time of the copy, and the counters whose growth is added up."""
 Fact = tuple[str, str]
-"""Something wrong with the node: an audit's code for it, and what it is about."""
+"""A fault of the node: an audit's code for it, and its subject."""
 
 _EXCLUSIVE_POD = "/kubepods.slice/kubepods-pod"
 _MIB = 1024
-"""KiB; so much memory elsewhere is nobody's fault, as documented."""
+"""KiB; this much memory on other nodes is acceptable, as documented."""
 
 
 def cpus_of(text: str) -> frozenset[int]:
@@ -37,33 +37,33 @@ def cpus_of_mask(text: str) -> frozenset[int]:
 
 
 class Round(NamedTuple):
-    """One round of the observer; ``raw`` is as it has written it."""
+    """One round of the observer; ``raw`` is its unchanged output."""
 
     raw: Mapping[str, Any]
 
     @property
     def at(self) -> float:
-        """When it began."""
+        """When the round began."""
         return float(self.raw["at"])
 
     @property
     def until(self) -> float:
-        """When it ended."""
+        """When the round ended."""
         return float(self.raw["until"])
 
     @property
     def thorough(self) -> bool:
-        """Whether all threads and groups were looked at."""
+        """Whether all threads and groups were read."""
         return "tasks" in self.raw
 
     def copy(self, path: str, group: str = "") -> tuple[float, str] | None:
-        """Return the moment and the text of a file, or of one of a control group."""
+        """Return the time and the text of a file, or of one of a control group."""
         files = self.raw["groups"].get(group, {}).get("files", {}) if group else self.raw["files"]
         found = files.get(path)
         return None if found is None else (float(found[0]), str(found[1]))
 
     def text(self, path: str, group: str = "") -> str:
-        """Return the text of a file, empty where there was none."""
+        """Return the text of a file, empty if there was none."""
         found = self.copy(path, group)
         return found[1] if found else ""
 
@@ -84,11 +84,11 @@ class Round(NamedTuple):
 
     @property
     def exclusive(self) -> frozenset[int]:
-        """All exclusive CPUs by the kubelet's state."""
+        """All exclusive CPUs according to the kubelet's state."""
         return frozenset().union(*(cpus_of(cpus) for pod in self.entries.values() for cpus in pod.values()))
 
     def facts(self) -> frozenset[Fact]:
-        """Return what is wrong with the node, by rules as short as the documentation has them."""
+        """Return the node's faults, by rules as short as in the documentation."""
         return frozenset((*self._hardware(), *self._groups(), *self._threads(), *self._interrupts()))
 
     def _hardware(self) -> Iterator[Fact]:
@@ -118,7 +118,7 @@ class Round(NamedTuple):
         if not path.endswith(".scope"):
             return None
         for uid, containers in self.entries.items():
-            # In these pods, only the container has CPUs to itself, and a sandbox is nobody's container.
+            # In these pods, only the container has exclusive CPUs, and a sandbox belongs to no container.
             if uid.replace("-", "_") in path and len(containers) == 1 and self.raw["groups"][path]["threads"]:
                 return None if "cri-containerd-a0" in path else cpus_of(next(iter(containers.values())))
         return None
@@ -134,7 +134,7 @@ class Round(NamedTuple):
         for number in self.acting():
             comes = cpus_of(self.text(f"/proc/irq/{number}/effective_affinity_list"))
             may = cpus_of(self.text(f"/proc/irq/{number}/smp_affinity_list"))
-            # One that may no longer come there stays until its next event, and goes elsewhere with that.
+            # An interrupt that may no longer arrive there stays until its next event, and moves with that.
             if comes & may & self.exclusive:
                 yield "interrupt", number
             elif may & self.exclusive:
@@ -145,7 +145,7 @@ class Round(NamedTuple):
             yield "kernel-work", ""
 
     def acting(self) -> Iterator[str]:
-        """Name the interrupts that something waits for: behind controller and trigger stands what.
+        """Return the interrupts with a handler, which follows controller and trigger.
 
         0 is left out, the timer of the time before the kernel has others.
         """
@@ -163,7 +163,7 @@ class Round(NamedTuple):
 
 
 def read_rounds(path: Path) -> list[Round]:
-    """Read what the observer has written; the last line may be cut, as it was ended."""
+    """Read the observer's output; the last line may be cut off, because the observer was killed."""
     rounds: list[Round] = []
     with gzip.open(path) as file, suppress(EOFError, ValueError):
         rounds.extend(Round(json.loads(line)) for line in file)
@@ -174,13 +174,13 @@ Counting = Callable[[Round], Counters]
 
 
 def pairs(text: str) -> dict[str, float]:
-    """Read lines of a name and a number."""
+    """Parse lines of a name and a number."""
     words = (line.split() for line in text.splitlines())
     return {each[0]: float(each[1]) for each in words if len(each) == 2}
 
 
 def busy(found: Round) -> Counters:
-    """Seconds in which each CPU was not idle, since some moment."""
+    """Return the seconds in which each CPU was not idle, since some moment."""
     copied = found.copy("/proc/stat")
     assert copied is not None
     at, text = copied
@@ -220,7 +220,7 @@ def interrupts(found: Round) -> Counters:
 def of_groups(name: str, divisor: float = 1.0, *, above: bool = False) -> Counting:
     """Make a function that reads one number of the cpu.stat of each Guaranteed container's group.
 
-    *above*: or of its pod's, where that is more.
+    *above*: or of its pod's, if that is more.
     """
 
     def read(found: Round) -> Counters:
@@ -239,7 +239,7 @@ def of_groups(name: str, divisor: float = 1.0, *, above: bool = False) -> Counti
 
 
 def containers(found: Round) -> list[str]:
-    """Name the groups of containers in Guaranteed pods."""
+    """Return the groups of containers in Guaranteed pods."""
     return [path for path in found.raw["groups"] if path.startswith(_EXCLUSIVE_POD) and ".scope" in path]
 
 

@@ -1,6 +1,6 @@
-"""The pictures of a session in the texts, and the part of it that they are drawn from: a fixture.
+"""The pictures of a session in the texts, and the part of it from which they are drawn: a fixture.
 
-Drawn are two screens of ``cpuctl top``, as ``--replay`` shows them, and the page of a report in a browser.
+The pictures are two screens of ``cpuctl top --replay``, and the page of a report in a browser.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ TOP: dict[str, tuple[Sequence[str], tuple[int, int]]] = {
     "top": ((), (100, 14)),
     "top-container": (("enter",), (100, 17)),
 }
-"""The pictures of screens: keys that lead there, columns and lines."""
+"""The pictures of screens: keys to press, columns and lines."""
 PAGE = 900, 1050
 """The width and height of the picture of a report."""
 _AROUND = 20
-"""Moments that are kept before and behind the one that is drawn."""
+"""Moments that are kept before and after the drawn one."""
 
 
 def keep(out: Path) -> int:
-    """Write the part of a session that is kept, and return which of its moments is drawn, from 0."""
+    """Write the part of a session that is kept, and return the index of the drawn moment."""
     spells = read_spells(out / "top.jsonl.gz")
     moments = events.by_name(json.loads((out / "session.json").read_text(encoding="utf-8"))["moments"])
     at = _telling(spells, moments["interrupt"]["until"], moments["stray ends"]["at"])
@@ -73,7 +73,7 @@ async def _drawn(number: int, keys: Sequence[str], size: tuple[int, int]) -> str
         await pilot.pause()
         for key in [*["right"] * number, *keys]:
             await pilot.press(key)
-        # What the last line says of the moment has to go before it is drawn.
+        # The message on the last line has to go before the screen is drawn.
         app.view = app.view._replace(status="", frozen=False)
         app.draw()
         await pilot.pause()
@@ -82,7 +82,7 @@ async def _drawn(number: int, keys: Sequence[str], size: tuple[int, int]) -> str
 
 
 def draw(out: Path) -> None:
-    """Draw everything anew from a session."""
+    """Draw everything again from a session."""
     number = keep(out)
     for name, (keys, size) in TOP.items():
         svg = asyncio.run(_drawn(number, keys, size))

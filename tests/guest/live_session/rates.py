@@ -1,4 +1,4 @@
-"""The rates that ``cpuctl top`` has recorded, against the growth of the kernel's counters."""
+"""The rates that ``cpuctl top`` has recorded, compared with the growth of the kernel's counters."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.guest.live_session.kernel import Counters, Round
 WINDOW = 30.0
 """Seconds over which rates are compared: a moment of top begins and ends between two rounds."""
 _LONGEST = WINDOW / 3
-"""Seconds: of a longer moment, as on a machine that is starved, nobody can tell how much was in a window."""
+"""Seconds: for a longer moment, as on an overloaded machine, the part within a window is unknown."""
 _WHOLE = 0.97
-"""The part of a window that moments with a value have to cover; what came or went within is left out."""
+"""The part of a window that moments with a value have to cover; subjects that came or went are left out."""
 
 
 class Spell(NamedTuple):
-    """A moment of top: from when to when it tells, and what."""
+    """A moment of top: its start, its end, and its values."""
 
     begin: float
     end: float
@@ -33,7 +33,7 @@ class Spell(NamedTuple):
 
 
 def read_spells(path: Path) -> list[Spell]:
-    """Read a recording, which is whole line by line."""
+    """Read a recording, which is complete line by line."""
     spells = []
     with gzip.open(path) as file:
         for line in file:
@@ -44,7 +44,7 @@ def read_spells(path: Path) -> list[Spell]:
 
 
 class Quantity(NamedTuple):
-    """What is compared: rates by a key, counters by the same; ``most`` is the largest allowed difference.
+    """A comparison: rates by a key, counters by the same; ``most`` is the largest allowed difference.
 
     Of a window, in the rate's unit; ``drift`` is how far the sums over all windows may be apart, of all.
     """
@@ -68,25 +68,25 @@ class Compared(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """How far apart the rates are."""
+        """The difference between the rates."""
         return abs(self.told - self.counted)
 
 
 class Row(NamedTuple):
-    """A line of the table."""
+    """A row of the table."""
 
     quantity: Quantity
     windows: Sequence[Compared]
 
     @property
     def sums(self) -> tuple[float, float]:
-        """What top and the kernel say has happened in all windows together."""
+        """The sums of all windows according to top and the kernel."""
         told = math.fsum(each.told * each.seconds for each in self.windows)
         return told, math.fsum(each.counted * each.seconds for each in self.windows)
 
     @property
     def wrong(self) -> list[str]:
-        """Say what is too far apart."""
+        """List the differences that are too large."""
         found = [
             f"{self.quantity.name} of {each.key}: top {each.told:.3f}, kernel {each.counted:.3f} "
             f"in {each.seconds:.0f} s from {each.begin:.0f}"
@@ -102,7 +102,7 @@ class Row(NamedTuple):
         return found
 
     def cells(self) -> tuple[str, ...]:
-        """Return the words of the line."""
+        """Return the cells of the row."""
         differences = [each.difference for each in self.windows] or [0.0]
         told, counted = self.sums
         return (
@@ -150,14 +150,14 @@ def _stalled(document: Any) -> Mapping[str, float | None]:
 def _foreign(tid: int, key: str) -> Callable[[Any], Mapping[str, float | None]]:
     def rates(document: Any) -> Mapping[str, float | None]:
         seen = [each for row in document["containers"] for each in row["foreign"] if each["tid"] == tid]
-        # Threads are looked at in turn: what it did before it was found is in no moment.
+        # Threads are read in turn: what one did before it was found is in no moment.
         return {key: sum(each["ran"] for each in seen)} if seen else {}
 
     return rates
 
 
 def quantities(stray: int, victim: str) -> list[Quantity]:
-    """List what is compared; *stray* is the thread that runs on CPUs of *victim*, a container's group."""
+    """List all comparisons; *stray* is the thread that runs on CPUs of *victim*, a container's group."""
     groups, threads, containers = kernel.of_groups, kernel.of_threads, _of_containers
     used = groups("usage_usec", 1e6)
     throttled = groups("throttled_usec", 1e6, above=True)
@@ -175,7 +175,7 @@ def quantities(stray: int, victim: str) -> list[Quantity]:
         Quantity(
             "the stray thread", "CPUs", _foreign(stray, "stray"), kernel.ran(stray, "stray"), 0.05, 0.06
         ),
-        # Others are the stray and the kernel's own threads, and interrupts are told from them by ticks.
+        # Others are the stray and the kernel's own threads; ticks separate interrupts from them.
         Quantity("used by others", "CPUs", containers("others"), kernel.ran(stray, victim), 0.1, 0.35),
         Quantity("numa_miss", "/s", _of_nodes("misses"), kernel.numa("numa_miss"), 50.0),
         Quantity("numa_foreign", "/s", _of_nodes("foreign"), kernel.numa("numa_foreign"), 50.0),
@@ -184,7 +184,7 @@ def quantities(stray: int, victim: str) -> list[Quantity]:
 
 
 class _Open:
-    """A window that is not long enough yet."""
+    """A window that is still too short."""
 
     def __init__(self, at: float, values: Mapping[str, float]) -> None:
         self.begin = self.at = at
@@ -192,7 +192,7 @@ class _Open:
         self.grown = 0.0
 
     def add(self, at: float, values: Mapping[str, float]) -> None:
-        """Take another round."""
+        """Add another round."""
         self.grown += math.fsum(new - self.values[sub] for sub, new in values.items())
         self.at, self.values = at, values
 
@@ -234,7 +234,7 @@ def _told(
     tables: Sequence[Mapping[str, float | None]],
     first: int,
 ) -> float | None:
-    """Return the mean rate in a window; None where there is none for a part of it."""
+    """Return the mean rate in a window; None if a part of it has none."""
     begin, end = window
     covered, happened = 0.0, 0.0
     for spell, table in zip(spells[first:], tables[first:], strict=True):
@@ -251,7 +251,7 @@ def _told(
 
 
 def wrong_cpus(spells: Sequence[Spell], rounds: Sequence[Round]) -> list[str]:
-    """Name the moments that have other CPUs than the kernel counted in the rounds before and behind them."""
+    """Return the moments whose CPUs differ from the kernel's in the rounds before and after them."""
     starts, counted = [found.at for found in rounds], [set(kernel.busy(found)) for found in rounds]
     wrong = []
     for spell in spells:
@@ -266,5 +266,5 @@ def wrong_cpus(spells: Sequence[Spell], rounds: Sequence[Round]) -> list[str]:
 
 
 def gaps(spells: Sequence[Spell]) -> list[float]:
-    """Return the seconds between moments of top that nothing tells of."""
+    """Return the seconds between moments of top that no moment covers."""
     return [after.begin - before.end for before, after in pairwise(spells)]

@@ -1,4 +1,4 @@
-"""What ``cpuctl report`` has said, against the kernel's and the kubelet's files of that moment."""
+"""The output of ``cpuctl report``, compared with the kernel's and the kubelet's files of that time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Reported(NamedTuple):
     rounds: Sequence[Round]
 
     def checks(self) -> dict[str, bool]:
-        """Return what was compared, and whether one of the rounds has it as the report says."""
+        """Return what was compared, and whether one of the rounds agrees with the report."""
         document = self.document
         moment = datetime.fromisoformat(document["taken"]).timestamp()
         made = {
@@ -45,7 +45,7 @@ class Reported(NamedTuple):
         return made
 
     def _holders(self) -> bool:
-        """Compare who holds CPUs; where the report does not know, the state was being written meanwhile."""
+        """Compare who holds CPUs; if the report does not know, the state was being written."""
         if "holders" in self.document:
             return self.any(_same_holders, self.document["holders"]["cpus"])
         unknown = [each["what"] for each in self.document["unknown"] if each["part"] == "holders"]
@@ -53,17 +53,17 @@ class Reported(NamedTuple):
         return changed and any("cannot be used" in what for what in unknown)
 
     def any(self, same: Callable[[Any, Round], bool], part: Any) -> bool:
-        """Return whether a part of the report is as one of the rounds has it."""
+        """Return whether a part of the report agrees with one of the rounds."""
         return any(same(part, each) for each in self.rounds if each.thorough)
 
     def cells(self) -> tuple[str, ...]:
-        """Return the words of a line of the table."""
+        """Return the cells of a row of the table."""
         made = self.checks()
         codes = sorted({each["code"] for each in self.document["audit"]["findings"]})
         return self.name, ", ".join(codes) or "nothing", f"{sum(made.values())} of {len(made)}"
 
     def wrong(self) -> list[str]:
-        """Say what is not as the kernel's files have it."""
+        """List where the report differs from the kernel's files."""
         return [f"report {self.name}: {what}" for what, same in self.checks().items() if not same]
 
 
@@ -97,7 +97,7 @@ def _same_holders(cpus: Any, found: Round) -> bool:
 
 
 def _same_groups(containers: Any, found: Round) -> bool:
-    """Every group with processes is there, with the CPUs and NUMA nodes that the kernel has for it."""
+    """Return whether every group with processes is there, with the kernel's CPUs and NUMA nodes for it."""
     told_groups = {
         each["path"]: (
             cpus_of(each["cpus"]["configured"]),
@@ -124,7 +124,7 @@ def read_reports(out: Path, session: Mapping[str, Any], rounds: Sequence[Round])
     found = []
     for taken in session["reports"]:
         document = json.loads((out / f"report-{taken['name']}.json").read_text(encoding="utf-8"))
-        # Memory is looked at in every fourth round only.
+        # Memory is read only in every fourth round.
         near = [each for each in rounds if taken["from"] - 15 <= each.until and each.at <= taken["until"] + 5]
         found.append(Reported(taken["name"], document, taken, near))
     return found

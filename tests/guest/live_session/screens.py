@@ -1,4 +1,4 @@
-"""The screens of a session as a terminal shows them: tmux is fed with what was drawn, up to some moments."""
+"""The screens of a session as a terminal shows them: tmux gets the output up to certain moments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.guest.harness.host_tools import installed
 
 _BEFORE = 2.0
-"""Seconds before a key after which the screen is kept."""
+"""Seconds before a key press at which the screen is saved."""
 
 
 def draw(out: Path) -> None:
@@ -31,7 +31,7 @@ def draw(out: Path) -> None:
 def _screens(
     folder: Path, size: tuple[int, int], drawn: list[tuple[float, str, str]], moments: list[float]
 ) -> Iterator[str]:
-    """Yield what a terminal shows after it has got everything up to each moment."""
+    """Yield the terminal's content after the output up to each moment."""
     tmux = [str(installed("tmux")), "-S", str(folder / "socket"), "-f", "/dev/null"]
     fifo = folder / "drawn"
     subprocess.run(["mkfifo", str(fifo)], check=True)

@@ -115,8 +115,8 @@ def _searched(search: Search) -> str:
         "with which the kubelet crashes or hangs": search["failed"],
     }
     rest = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
-    beside = f" ({rest})" if rest else ""
-    tried = f"{search['tried']:,} of {search['possible']:,} settings{beside}"
+    suffix = f" ({rest})" if rest else ""
+    tried = f"{search['tried']:,} of {search['possible']:,} settings{suffix}"
     return f"Tried: {tried}; {_ENDS[search['ended']]}." if search["tried"] else f"Tried: {tried}."
 
 

@@ -143,8 +143,8 @@ def _difference(difference: FactDifference, other: str) -> str:
 
 def _without(one: str, other: str) -> str:
     """Omit from a long list what the other list contains, too."""
-    beside = set(other.split())
-    return " ".join(each for each in one.split() if each not in beside)
+    shared = set(other.split())
+    return " ".join(each for each in one.split() if each not in shared)
 
 
 def fact_value(fact: str, value: str) -> str:

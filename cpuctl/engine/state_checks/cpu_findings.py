@@ -91,7 +91,7 @@ def holders(state: CPUStateFile) -> Iterator[CPUHolder]:
 
 
 _FILE = StatePlace(CPU_FILE)
-NO_SUCH_CPUS = "no-such-cpus"
+NOT_ONLINE = "not on this machine, or offline"
 _GATE = "PodLevelResourceManagers"
 
 
@@ -186,9 +186,9 @@ def _unknown(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding
 def _no_such(gone: CPUSet, holder: str, machine: CPUSet) -> StateFinding:
     return StateFinding(
         Severity.ERROR,
-        NO_SUCH_CPUS,
+        "no-such-cpus",
         _FILE,
-        f"{named(gone)} of {holder} {'is' if len(gone) == 1 else 'are'} not on this machine, or offline",
+        f"{named(gone)} of {holder} {'is' if len(gone) == 1 else 'are'} {NOT_ONLINE}",
         expected=f"only {machine}",
         detected=str(gone),
         fix=REPAIR,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.audit.commands import switch_cpus
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.inspection import readable_part
 from cpuctl.checkpoints.memory_state import write_memory_state
@@ -13,7 +12,7 @@ from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import NotStarted, Started, start_managers
-from cpuctl.engine.state_checks.cpu_findings import NO_SUCH_CPUS
+from cpuctl.engine.state_checks.cpu_findings import NOT_ONLINE
 from cpuctl.engine.state_checks.findings import REPAIR
 from cpuctl.engine.state_repair import (
     ActionKind,
@@ -27,7 +26,6 @@ from cpuctl.engine.state_repair import (
 )
 from cpuctl.errors import InputError
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
-from cpuctl.phrases import named
 from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
@@ -86,12 +84,12 @@ def _unblocked(finding: StateFinding, file_name: str, advice: str) -> StateFindi
 
 
 def _brought_online(finding: StateFinding, offline: CPUSet) -> StateFinding:
-    """Propose to bring CPUs online, unless some are not on the machine at all."""
-    if finding.code != NO_SUCH_CPUS or not (gone := CPUSet.parse(finding.detected)) <= offline:
+    """Say of CPUs how to bring them online, unless some are not on the machine at all."""
+    if finding.code != "no-such-cpus" or not (gone := CPUSet.parse(finding.detected)) <= offline:
         return finding
-    return replace(
-        finding, fix=f"bring {named(gone)} online ({switch_cpus(gone, on=True)}), or {finding.fix}"
-    )
+    them = "it" if len(gone) == 1 else "them"
+    online = f"offline: bring {them} online (chcpu --enable {gone}), or repair the file"
+    return replace(finding, message=finding.message.replace(NOT_ONLINE, online))
 
 
 def _in_the_way(case: CheckpointCase, before: StateVerdict) -> tuple[str, str] | None:

@@ -120,7 +120,7 @@ def _on_claimed(
         severity=Severity.ERROR,
         code="claim-shared",
         place=NodePart.of(observed),
-        message=f"it does not use a claim, but may run on {named(cpus)} of {', '.join(whose)}",
+        message=f"the container does not use a claim, but may run on {named(cpus)} of {', '.join(whose)}",
         expected=str((observed.effective or CPUSet()) - cpus) or "other CPUs",
         detected=str(observed.effective),
         fix=f"crictl update --cpuset-cpus {snapshot.machine.online - prepared.claimed} "

@@ -51,7 +51,7 @@ def check_mems(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.ERROR,
             code="mems-differ",
             place=NodePart.of(observed),
-            message=f"its memory should be on {named(expected, 'NUMA node')}, but may come from "
+            message=f"the container's memory should be on {named(expected, 'NUMA node')}, but may come from "
             f"{_nodes(cpuset.effective_mems or cpuset.mems)}",
             expected=str(expected),
             detected=_text(detected),
@@ -90,7 +90,7 @@ def _is_as_expected(snapshot: NodeSnapshot, effective: CPUSet | None, expected: 
 
 
 def _configured(snapshot: NodeSnapshot, observed: ObservedContainer, expected: CPUSet) -> Finding:
-    whose = "its exclusive CPUs are" if observed.expected.exclusive else "the shared pool is"
+    whose = "the container's exclusive CPUs are" if observed.expected.exclusive else "the shared pool is"
     return Finding(
         severity=Severity.ERROR,
         code="cpuset-differs",
@@ -150,7 +150,8 @@ def _effective(
         severity=Severity.ERROR,
         code="effective-differs",
         place=NodePart(str(observed.owner), observed.owner, group.path),
-        message=f"it is assigned CPUs {expected}, but the kernel lets it run on {_text(effective)}{why}"
+        message=f"the container is assigned CPUs {expected}, but the kernel lets it run on "
+        f"{_text(effective)}{why}"
         + _conflicts(snapshot, observed, effective - expected)
         + (equal_to(snapshot, observed, effective) if effective - expected else ""),
         expected=str(expected),
@@ -363,7 +364,8 @@ def _finding(snapshot: NodeSnapshot, observed: ObservedContainer, group: Cgroup)
         severity=Severity.ERROR,
         code="quota-on-exclusive",
         place=NodePart(str(observed.owner), observed.owner, group.path),
-        message=f"it has exclusive CPUs {observed.expected.cpus}, but {where} is throttled at {share}",
+        message=f"the container has exclusive CPUs {observed.expected.cpus}, but {where} "
+        f"is throttled at {share}",
         expected="no quota",
         detected=f"{quota} us in {period} us",
         fix=_fix(snapshot, group.path),

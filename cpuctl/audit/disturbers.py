@@ -192,7 +192,7 @@ def check_irqbalance(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.WARNING,
             code="irqbalance",
             place=NodePart("irqbalance"),
-            message=f"it is running, and may send interrupts to exclusive {named(missing)}",
+            message=f"irqbalance is running, and may send interrupts to exclusive {named(missing)}",
             expected=f"{wanted} banned",
             detected=f"{banned} banned" if banned else "none banned",
             # Not every package contains the file.
@@ -208,7 +208,7 @@ def _coming(snapshot: NodeSnapshot, interrupt: Interrupt, comes: CPUSet) -> Find
         severity=Severity.WARNING,
         code="interrupt",
         place=NodePart(f"IRQ {interrupt.number} ({', '.join(interrupt.actions)})"),
-        message=f"it is delivered to exclusive {named(comes & snapshot.exclusive)} of "
+        message=f"the interrupt is delivered to exclusive {named(comes & snapshot.exclusive)} of "
         f"{snapshot.holders(comes)}{often}",
         expected=str(kept),
         detected=str(comes),

@@ -60,7 +60,7 @@ def check_state(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.WARNING,
             code="state-closed",
             place=NodePart(path),
-            message="it cannot be read, so the kubelet's assignments are unknown",
+            message="the file cannot be read, so the kubelet's assignments are unknown",
             expected="a readable file",
             detected="permission denied",
             fix="sudo cpuctl audit",
@@ -89,8 +89,8 @@ def _file(snapshot: NodeSnapshot, file: _File) -> Iterator[Finding]:
             severity=Severity.ERROR,
             code="state-policy",
             place=NodePart(file.name),
-            message=f"it was written with a different {file.manager} policy: the kubelet does not start "
-            "with it",
+            message=f"the file was written with a different {file.manager} policy: the kubelet does not "
+            "start with it",
             expected=file.configured,
             detected=file.saved.policy_name,
             fix=_REPAIR,
@@ -108,7 +108,7 @@ def _missing(file: _File) -> Finding:
         severity=Severity.WARNING,
         code="state-missing",
         place=NodePart(file.name),
-        message=f"it is missing, although {file.manager} policy {file.configured} "
+        message=f"the file is missing, although {file.manager} policy {file.configured} "
         "is configured: the kubelet's assignments are unknown",
         expected="a state file",
         detected="none",
@@ -226,8 +226,8 @@ def check_finished_init_containers(snapshot: NodeSnapshot) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 code="finished-init-container",
                 place=NodePart.in_pod(pod, uid, names),
-                message=f"it has terminated but still holds {named(stranded)}, which no other container of "
-                "its pod uses",
+                message=f"the container has terminated but still holds {named(stranded)}, which no "
+                "other container of its pod uses",
                 expected="CPUs that app containers use",
                 detected=str(stranded),
                 fix=delete_pod(pod),
@@ -270,8 +270,8 @@ def check_missing_groups(snapshot: NodeSnapshot) -> Iterator[Finding]:
                     severity=Severity.WARNING,
                     code="group-missing",
                     place=NodePart.in_pod(pod, uid, status.name),
-                    message="it is running according to the API server, but has no control group: it has "
-                    "terminated since",
+                    message="the container is running according to the API server, but has no control "
+                    "group: it has terminated since",
                     expected=f"a group of container {status.container_id[:12]}",
                     detected="none",
                     fix=show_pod(pod),

@@ -42,7 +42,7 @@ def _valid(snapshot: NodeSnapshot, path: str, cpuset: CpusetValues) -> Iterator[
         severity=Severity.WARNING,
         code="partition",
         place=_place(snapshot, path),
-        message="it is a partition, which the kubelet never creates: it has taken "
+        message="the group is a partition, which the kubelet never creates: it has taken "
         f"{named(cpuset.taken) if cpuset.taken else 'no CPUs yet'} from {above} and all groups outside"
         f"{_of_whom(snapshot, path, lost)}",
         expected="member",
@@ -59,7 +59,7 @@ def _invalid(snapshot: NodeSnapshot, path: str, cpuset: CpusetValues) -> Iterato
         severity=Severity.WARNING,
         code="partition-invalid",
         place=_place(snapshot, path),
-        message="it was meant to be a partition, but the kernel rejected it: "
+        message="the group was meant to be a partition, but the kernel rejected it: "
         f"{cpuset.invalid_partition}; until that changes it is an ordinary group",
         expected="member",
         detected=cpuset.partition,

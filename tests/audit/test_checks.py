@@ -255,7 +255,10 @@ def test_interrupts_are_counted_on_exclusive_cpus() -> None:
         f"    {heading}\n 24: 9 9 9 9 9 9 9 9 x eth0\n 25: 1 2 4 8 16 32 64 128 y nvme0q1\nNMI: 1 1 1 1\n"
     )
     (finding,) = node.findings()
-    assert finding.message == "it is delivered to exclusive CPU 5 of shop/database-0, 34 times since boot"
+    assert (
+        finding.message
+        == "the interrupt is delivered to exclusive CPU 5 of shop/database-0, 34 times since boot"
+    )
 
 
 def test_hundreds_of_programs_are_one_finding_with_a_bounded_command() -> None:

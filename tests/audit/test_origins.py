@@ -127,7 +127,7 @@ def test_what_equals_nothing_is_not_claimed_and_gaps_are_told() -> None:
     assert finding.message.endswith("; possible reason, not recorded: systemd's CPU settings")
     node.files[MANAGER] = "[Manager]\n"
     (finding,) = node.findings("cpusets")
-    assert finding.message == "its exclusive CPUs are 1,5, but it may run on 2-3"
+    assert finding.message == "the container's exclusive CPUs are 1,5, but it may run on 2-3"
 
 
 @pytest.mark.parametrize(

@@ -22,14 +22,14 @@ def test_a_partition_beside_the_kubelets_groups_is_told_as_the_reason() -> None:
     effective, partition = node.findings("cpusets")
     assert (effective.code, partition.code) == ("effective-differs", "partition")
     assert effective.message == (
-        "it is assigned CPUs 0,2-4,6-7, but the kernel lets it run on 0,2,4,6-7, "
+        "the container is assigned CPUs 0,2-4,6-7, but the kernel lets it run on 0,2,4,6-7, "
         "because partition /machine.slice has taken CPU 3"
     )
     assert (
         effective.fix == partition.fix == "echo member > /sys/fs/cgroup/machine.slice/cpuset.cpus.partition"
     )
     assert partition.message == (
-        "it is a partition, which the kubelet never creates: it has taken CPU 3 from / "
+        "the group is a partition, which the kubelet never creates: it has taken CPU 3 from / "
         "and all groups outside, "
         "including CPU 3 of the shared pool"
     )

@@ -232,7 +232,10 @@ def test_people_read_a_summary(columns: int, cpuctl: Cpuctl) -> None:
     assert "whole" not in out
     lines = out.splitlines()
     assert lines[0] == "node: The kubelet would not start; 4 errors, 6 warnings; 1 item unknown"
-    assert any(line.startswith("error: telco/gateway/forwarder: it has exclusive CPUs 4-7") for line in lines)
+    assert any(
+        line.startswith("error: telco/gateway/forwarder: the container has exclusive CPUs 4-7")
+        for line in lines
+    )
     assert not any(line.startswith("note: ") for line in lines)
     wide = cpuctl("report", NODE, *PODS, *V36, *MANIFESTS, "-q", "-o", "wide", columns=columns).out
     assert "  fix: taskset -acp 0-1 231" in wide

@@ -92,7 +92,10 @@ STORY = [
         "  error      shop/database-0/server: 1 thread of 2 may run on other CPUs: 91 (writer); "
         "possible reason, not recorded: systemd's CPU settings [threads-outside]"
     ),
-    "  warning    IRQ 24 (eth0): it is delivered to exclusive CPU 5 of shop/database-0 [interrupt]",
+    (
+        "  warning    IRQ 24 (eth0): the interrupt is delivered to exclusive CPU 5 "
+        "of shop/database-0 [interrupt]"
+    ),
     "  resolved   shop/database-0/server: threads-outside resolved",
     "  resolved   IRQ 24 (eth0): interrupt resolved",
     "  state      /var/lib/kubelet/cpu_manager_state written: shared pool 0,3-4,7, before 0,2-4,6-7",
@@ -119,7 +122,7 @@ def test_every_change_is_told_once(disk: OnDisk) -> None:
         node.interrupt(24, "eth0", "0-7", "5")
         disk.write()
         assert watched.found("interrupt")["message"].startswith(
-            "IRQ 24 (eth0): it is delivered to exclusive CPU 5"
+            "IRQ 24 (eth0): the interrupt is delivered to exclusive CPU 5"
         )
 
         node.process(91, "writer", node.server, "5", mems="0", of=90)

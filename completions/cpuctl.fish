@@ -1401,7 +1401,7 @@ complete -c cpuctl -n '__cpuctl_at "capture"' -s o -l output -x -a 'table wide j
 complete -c cpuctl -n '__cpuctl_at "capture"' -l no-color -d 'Disable colour, as NO_COLOR does.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s q -l quiet -d 'Suppress notes and warnings on stderr.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find the odd ones.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find those that differ.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a check -d 'Check the nodes of a fleet, and show each finding once.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a diff -d 'Compare two collections of recordings: before and after.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Dry-run pods on a fleet: where they go, and which nodes reject them.'

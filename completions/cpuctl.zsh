@@ -113,7 +113,7 @@ _cpuctl_commands() {
             ;;
         'fleet')
             verbs=(
-                'list:List the nodes of a fleet, and find the odd ones.'
+                'list:List the nodes of a fleet, and find those that differ.'
                 'check:Check the nodes of a fleet, and show each finding once.'
                 'diff:Compare two collections of recordings: before and after.'
                 'plan:Dry-run pods on a fleet: where they go, and which nodes reject them.'

@@ -71,7 +71,8 @@ def _overlapping(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[F
                 severity=Severity.ERROR,
                 code="claims-overlap",
                 place=NodePart(claim_name(snapshot, one)),
-                message=f"it and {claim_name(snapshot, other)} both have {named(shared)}",
+                message=f"{named(shared)} also {'belongs' if len(shared) == 1 else 'belong'} to "
+                f"{claim_name(snapshot, other)}",
                 expected=str(cpus - shared) or "none",
                 detected=str(cpus),
             )
@@ -137,9 +138,9 @@ def _throttled(observed: ObservedContainer) -> Iterator[Finding]:
         severity=Severity.WARNING,
         code="claim-throttled",
         place=NodePart.of(observed),
-        message=f"it has {named(observed.expected.cpus or CPUSet())} by its claims, and is throttled at "
-        f"{cpu.quota / cpu.period:g} CPUs: the kubelet does not remove quotas for claims (kubernetes issue "
-        "70585)",
+        message=f"the container has {named(observed.expected.cpus or CPUSet())} from claims, but is "
+        f"throttled at {cpu.quota / cpu.period:g} CPUs: the kubelet does not remove quotas for claims "
+        "(kubernetes issue 70585)",
         expected="no quota",
         detected=f"{cpu.quota} us in {cpu.period} us",
         fix="remove its CPU limit",

@@ -304,7 +304,7 @@ def _unused(observed: ObservedContainer, expected: CPUSet) -> Iterator[Finding]:
             severity=Severity.NOTE,
             code="cpus-unused",
             place=NodePart.of(observed),
-            message=f"its {are(unused)} exclusive, but {threads} run on "
+            message=f"{are(unused)} exclusive to the container, but {threads} run on "
             f"{'them' if len(unused) > 1 else 'it'}: it is pinned to {named(observed.running_on)}",
             expected=str(expected),
             detected=str(observed.running_on),

@@ -74,7 +74,7 @@ def _other_count(pod: StoredPod, container: Container, resource: str, asked: int
         severity=Severity.WARNING,
         code="devices-differ",
         place=NodePart.in_pod(pod, pod.uid, container.name),
-        message=f"it requests {asked} of {resource}, but {count or 'none'} are recorded for it: after a "
+        message=f"the container requests {asked} of {resource}, but {count or 'none'} are recorded: after a "
         "restart the kubelet may give its devices to others, or not admit it again",
         expected=str(asked),
         detected=str(count),
@@ -97,8 +97,8 @@ def _unregistered(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator
                 severity=Severity.NOTE,
                 code="device-unregistered",
                 place=NodePart(_subject(snapshot, entry), _owner(snapshot, entry)),
-                message=f"it holds {few(lost)} of {entry.resource}, unhealthy according to its plugin: a "
-                "restarted kubelet keeps the pod, but gives these devices to no one",
+                message=f"the container holds {few(lost)} of {entry.resource}, unhealthy according to the "
+                "plugin: a restarted kubelet keeps the pod, but gives these devices to no one",
                 detected=few(lost),
             )
 

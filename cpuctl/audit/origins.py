@@ -38,7 +38,7 @@ _AGENTS: Mapping[str, _Agent] = {
     "cpusetter": _Agent("CPU-Pooler", "writes CPU sets of containers", contends=True),
     "tuned": _Agent("TuneD", "moves threads and interrupts"),
     "numad": _Agent("numad", "moves processes between NUMA nodes"),
-    "cgrulesengd": _Agent("libcgroup", "moves processes between control groups"),
+    "cgrulesengd": _Agent("libcgroup", "moves processes between cgroups"),
     "irqbalance": _Agent("irqbalance", "moves interrupts"),
 }
 """By process name, of which the kernel keeps 15 characters."""
@@ -53,7 +53,7 @@ def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet |
     if owners:
         return f"; {cpus} matches {' and '.join(owners[:_MOST])}"
     gaps = list(_not_recorded(snapshot))
-    return f"; possible reason, not recorded: {' and '.join(gaps)}" if gaps else ""
+    return f"; possible cause (not recorded): {' and '.join(gaps)}" if gaps else ""
 
 
 def _equals(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -> Iterator[str]:

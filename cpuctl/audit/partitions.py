@@ -72,7 +72,7 @@ def _idle(snapshot: NodeSnapshot, path: str, exclusive: CPUSet) -> Finding:
         severity=Severity.NOTE,
         code="exclusive-idle",
         place=_place(snapshot, path),
-        message=f"its {_EXCLUSIVE} is {exclusive}, which has no effect: neither it nor a group below it "
+        message=f"{_EXCLUSIVE} is {exclusive}, which has no effect: neither the group nor one below it "
         "is a partition",
         expected="none",
         detected=str(exclusive),

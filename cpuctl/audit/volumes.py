@@ -71,7 +71,7 @@ def _missing(observed: ObservedContainer, volume: DownwardFile) -> Finding:
         severity=Severity.ERROR,
         code="assigned-cpuset-missing",
         place=NodePart.of(observed),
-        message=f"its pod reads {ASSIGNED_CPUSET} in /{volume.path}, but the file does not exist",
+        message=f"the pod reads {ASSIGNED_CPUSET} in /{volume.path}, but the file does not exist",
         expected="a file",
         detected="none",
         fix=RESTART,
@@ -89,7 +89,8 @@ def _compared(
             severity=Severity.NOTE,
             code="assigned-cpuset-pending",
             place=NodePart.of(observed),
-            message=f"it should release {named(wanted - cpus)} after its delay, so it reads only the rest",
+            message=f"the container will release {named(wanted - cpus)} after the delay, so it reads only "
+            "the rest",
             expected=_cpus(wanted),
             detected=_cpus(cpus),
         )

@@ -240,7 +240,7 @@ _WORK = {
     "cpuctl.timeline": "replaying",
     "cpuctl.engine": "deciding",
     "cpuctl.capture": "reading the node's files",
-    "cpuctl.cgroups": "reading control groups",
+    "cpuctl.cgroups": "reading cgroups",
     "cpuctl.audit": "comparing",
     "cpuctl.answering": "preparing the answer",
     "cpuctl.cli.render": "writing the answer",

@@ -370,7 +370,7 @@ def _why_pool(old: CPUSet, new: CPUSet, policy: StaticPolicy) -> str:
     machine = CPUSet(policy.topology.cpus)
     reasons = {
         "added": new - old,
-        "held or reserved": (old - new) & machine,
+        "exclusive or reserved": (old - new) & machine,
         "not on this machine": old - machine,
     }
     return "; ".join(f"{are(cpus)} {why}" for why, cpus in reasons.items() if cpus)

@@ -67,7 +67,7 @@ def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
         (SCOPE_ATTRIBUTE, before.scope, after.scope),
     ):
         if said != real:
-            message = f"the object says {said}, the kubelet has {real}"
+            message = f"the object has {said}, the kubelet {real}"
             yield Untrue(Severity.ERROR, "other-settings", name, message, real, said)
     if published.zones and all(zone.type != NUMA_ZONE for zone in published.zones):
         kinds = few(list(dict.fromkeys(zone.type for zone in published.zones)))
@@ -112,7 +112,7 @@ def _of_numa_limit(published: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue
     said = topology_settings(published).most_numa_nodes
     options = parse_topology_options(config.topology_manager_policy_options, kubelet.gates)
     if said != (real := options.max_allowable_numa_nodes):
-        message = f"the object says {said}, the kubelet has {real}: LeastNUMANodes scores by it"
+        message = f"the object has {said}, the kubelet {real}: LeastNUMANodes scores by it"
         yield Untrue(Severity.WARNING, "other-settings", place, message, str(real), str(said))
 
 
@@ -148,7 +148,7 @@ def _of_zone(published: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Un
                 lasting = word != "available"
                 severity = Severity.ERROR if lasting else Severity.WARNING
                 place = f"{now.name} {each.name} {word}"
-                message = f"the object says {said}, the node has {real}"
+                message = f"the object has {said}, the node {real}"
                 code = "other-amounts" if lasting else "stale"
                 yield Untrue(severity, code, place, message, str(real), str(said))
     for name in resources:

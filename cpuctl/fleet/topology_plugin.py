@@ -154,7 +154,7 @@ def why_filtered(
         return f"no zone lists {name}"
     if now is not None and topology_settings(now).policy != topology_settings(topology).policy:
         published = topology_settings(topology).policy
-        return f"the object says {published}, but the kubelet has {topology_settings(now).policy}"
+        return f"the object has {published}, but the kubelet {topology_settings(now).policy}"
     if now is not None and topology.zones != now.zones:
         if reserves:
             return "the reserve cache has subtracted what pods request from every zone, not only from theirs"
@@ -195,7 +195,7 @@ def why_passed(
         return f"the object does not match the node: {_first_difference(topology, now)}"
     policy = topology_settings(topology).policy
     if policy != "single-numa-node":
-        return f"the plugin filters only for single-numa-node, but the object says {policy}"
+        return f"the plugin filters only for single-numa-node, but the object has policy {policy}"
     if request.unseen:
         return "the plugin ignores BestEffort pods without devices"
     return _LOWEST

@@ -214,7 +214,7 @@ def describe_synthetic(machine: Machine) -> str:
     if not machine.cores_known:
         raise ValueError("cores are not recorded")
     if machine.l3_groups and not machine.caches_known:
-        raise ValueError("it is recorded only for some level-3 caches which CPUs share them")
+        raise ValueError("the CPUs that share a level-3 cache are recorded only for some of them")
     _require_distinct_l3(machine)
     layout = _layout_of(machine)
     options = _options(machine, layout)

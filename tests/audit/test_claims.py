@@ -148,7 +148,7 @@ def test_claims_that_share_cpus() -> None:
     node = driver_node()
     claimed(node, {CLAIM: OWN, OTHER: "5-6"})
     (finding,) = [each for each in audit(seen(node), ("claims",)) if each.code == "claims-overlap"]
-    assert finding.message == f"it and claim {OTHER} both have CPU 5"
+    assert finding.message == f"CPU 5 also belongs to claim {OTHER}"
     assert finding.place.subject == "claim shop/own-cpus"
 
 

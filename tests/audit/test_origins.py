@@ -124,7 +124,7 @@ def test_what_equals_nothing_is_not_claimed_and_gaps_are_told() -> None:
     node = clean_node()
     moved(node, "2-3")
     (finding,) = node.findings("cpusets")
-    assert finding.message.endswith("; possible reason, not recorded: systemd's CPU settings")
+    assert finding.message.endswith("; possible cause (not recorded): systemd's CPU settings")
     node.files[MANAGER] = "[Manager]\n"
     (finding,) = node.findings("cpusets")
     assert finding.message == "the container's exclusive CPUs are 1,5, but it may run on 2-3"

@@ -170,7 +170,6 @@ def _without_reservations(config: Config) -> None:
 CHANGES: dict[str, Callable[..., None]] = {
     r"remove (\w+) from featureGates$": _without_gate,
     r"remove it$": _without_gate,
-    r"leave out (.+)$": _without_each,
     r"(?:set )?(\w+Policy): (\w+)": _with_policy,
     r"(featureGates): \{(\w+): true\}$": lambda config, gates, gate: config.setdefault(gates, {}).update(
         {gate: True}
@@ -179,6 +178,7 @@ CHANGES: dict[str, Callable[..., None]] = {
     r"remove (hugepages-\w+)$": _without_pages,
     r"reserve less: ": _without_reservations,
     r"list the reserved CPUs in (\w+): ": lambda config, name: config.update({name: "0"}),
+    r"remove (.+)$": _without_each,
 }
 
 

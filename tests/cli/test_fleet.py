@@ -67,7 +67,7 @@ def test_any_number_of_processes_gives_the_same_bytes(
 def test_a_table_tells_groups_first_and_each_trouble_once(fleet: Path, cpuctl: Cpuctl) -> None:
     result = cpuctl("fleet", "list", str(fleet), "--kubelet-args=--cpu-manager-policy=static")
     opening = result.out.splitlines()[0]
-    assert opening == "5 nodes: 3 identical, 1 odd, 4 would not start, 1 unreadable"
+    assert opening == "5 nodes: 3 identical, 1 different, 4 would not start, 1 unreadable"
     assert result.out.count("unable to determine reserved CPU resources") == 1
     assert "node1, node2, node3 and 1 more: The kubelet would not start (cpuManager)" in result.out
     assert "Group 2 (node4) differs from group 1 in:\n  CPUs: 64 (group 1: 32)" in result.out
@@ -243,7 +243,7 @@ def test_a_fleet_is_drawn_and_told_on_a_page(fleet: Path, tmp_path: Path, cpuctl
     assert both.out == cpuctl(*words).out
     assert cpuctl(*words, "--svg", "-").out == svg.read_text()
     assert svg.read_text() in html.read_text()
-    assert "4 nodes: 3 identical, 1 odd" in html.read_text()
+    assert "4 nodes: 3 identical, 1 different" in html.read_text()
     again = cpuctl(*words, "--svg", str(svg))
     assert (again.code, "exists" in again.err) == (2, True)
     assert cpuctl(*words, "--svg", str(svg), "--force").code == 0

@@ -116,7 +116,7 @@ def test_what_is_published_is_checked_where_it_is_given(tmp_path: Path, cpuctl: 
     assert found.code == 3
     assert "ignored NodeResourceTopologies without a recording: gone" in found.err
     assert found.out.splitlines()[:4] == [
-        "error: other-settings: topologyManagerPolicy: the object says restricted, the kubelet has none",
+        "error: other-settings: topologyManagerPolicy: the object has restricted, the kubelet none",
         "  1 node: b",
         f"warning: not-published: {NOT_PUBLISHED}",
         "  1 node: c",

@@ -282,10 +282,10 @@ def test_both_headlines_tell_of_pods_and_why(cpuctl: Cpuctl) -> None:
     )
     passed = cpuctl(*words, *SINGLE, "--nrt", str(FLEET / "nrt.json"))
     assert "the plugin accepts" in passed.out
-    assert "the object says none" in passed.out
+    assert "the object has policy none" in passed.out
     assert (
-        "the scheduler binds the next one here again because it does not see this: failed pods pile up"
-        in passed.out
+        "the scheduler, which is not aware of this, binds the replacement to the same node again: "
+        "failed pods accumulate" in passed.out
     )
     assert "NodeResourceTopologyMatch" not in passed.out
     filtered = cpuctl(

@@ -10,8 +10,8 @@ from tests.cli.conftest import ROOT, Cpuctl
 
 SCENARIO_2 = "fixtures/timelines/scenario-2.yaml"
 FINAL = (
-    "KEP-5554 makes this final, although CPUs 9,19 of default/one/app will be free when their delay has "
-    "expired (KEP-6122): request the resize again then"
+    "according to KEP-5554 this is final, although CPUs 9,19 of default/one/app become free when their "
+    "delay has expired (KEP-6122): request the resize again then"
 )
 OVER = "the delay restarts with any resize of the pod"
 

@@ -43,7 +43,7 @@ def followed(config: Config, fix: str) -> Config:
         if gates := re.fullmatch(r"remove (.+) from featureGates", step):
             for gate in gates[1].split(" and "):
                 del changed["featureGates"][gate]
-        elif left_out := re.fullmatch(r"leave out (.+)", step):
+        elif left_out := re.fullmatch(r"remove (.+)", step):
             for name in left_out[1].split(", "):
                 _leave_out(changed, name.split("."))
         elif group := re.fullmatch(r"set (.+), or remove (.+) from enforceNodeAllocatable", step):
@@ -119,4 +119,4 @@ def test_every_suggested_fix_is_taken() -> None:
 
 def test_what_a_flag_set_is_left_out_by_its_flag(cpuctl: Cpuctl) -> None:
     words = ("-m", "synthetic:4c,mem=8Gi", "--kubelet-args=--container-runtime-endpoint=")
-    assert "  fix: leave out --container-runtime-endpoint\n" in cpuctl("config", "check", *words).out
+    assert "  fix: remove --container-runtime-endpoint\n" in cpuctl("config", "check", *words).out

@@ -235,7 +235,6 @@ def _name_too(config: Config, _: Place) -> None:
 
 
 WAYS: dict[str, Callable[..., None]] = {
-    r"leave it out|leave out \S+|remove it": _leave_out,
     r"write (.+)": _write,
     r"(\d+) CPUs in all instead": _reserve_in_all,
     r"reserve other CPUs": _reserve_others,
@@ -243,6 +242,7 @@ WAYS: dict[str, Callable[..., None]] = {
     r"set mergeDefaultEvictionSettings: true in the main file \(from 1.33 on\)": _merge,
     r"featureGates: \{(\w+): true\}": _switch_on,
     r"remove (hugepages-\w+)": _without_pages,
+    r"leave it out|remove \S+": _leave_out,
     r'([\w-]+): "(\w+)"': _set,
     r"(?:reserve whole cores: )?(\w+): (\S+)(?: or \S+)?": _set,
 }

@@ -153,7 +153,7 @@ def test_c16_what_validation_refuses(name: str, words: str, ask: Ask) -> None:
     result = ask("config", "check", "-m", "synthetic:8c", "--kubelet-config", name)
     assert result.code == 3
     assert f"would not start (configValidation): invalid configuration: {words}" in result.out
-    assert "  fix: leave out " in result.out
+    assert "  fix: remove " in result.out
     assert "\n1 error, 0 warnings\n" in result.out
 
 
@@ -182,7 +182,9 @@ def test_b3_hybrid_cores(ask: Ask) -> None:
     """k/k 124066, 140495."""
     kubelet = ("--kubelet-args", f"{STATIC} --reserved-cpus=0")
     checked = ask("config", "check", "-m", "hybrid.json", *kubelet).out
-    assert "gets reserved CPUs 0, because cores differ in size; after that the kubelet rejects" in checked
+    assert (
+        "gets reserved CPUs 0, because cores differ in size; after that the kubelet does not start" in checked
+    )
     assert "fix: reserve whole cores: reservedSystemCPUs: 0-1" in checked
     planned = ask("plan", "-m", "hybrid.json", *kubelet, "-T", "a=4/4,1Gi").out
     assert "after a restart the kubelet rejects its own cpu_manager_state" in planned
@@ -313,7 +315,7 @@ def test_b2_pods_in_a_loop(tmp_path: Path, cpuctl: Cpuctl) -> None:
     answer = json.loads(result.out)
     assert answer["pod"]["reason"] == "TopologyAffinityError"
     assert answer["replacement"]["loops"]
-    assert "ReplicaSet/pinned replaces it at once" in answer["replacement"]["text"]
+    assert "ReplicaSet/pinned replaces the pod immediately" in answer["replacement"]["text"]
     assert "NodeResourceTopologyMatch" in answer["replacement"]["text"]
 
 

@@ -144,7 +144,10 @@ def test_a_pod_that_the_kubelet_rejects_tells_where_it_would_have_fitted(tmp_pat
     (pod,) = answer["pods"]
     assert (pod["node"], pod["outcome"], pod["reason"]) == ("n1", "Rejected", "TopologyAffinityError")
     assert pod["fits"] == {"tried": 1, "count": 0, "nodes": []}
-    assert "replaces it at once, and the scheduler binds the next one here again" in pod["replacement"]
+    assert (
+        "replaces the pod immediately, and the scheduler, which is not aware of this, binds"
+        in pod["replacement"]
+    )
 
     roomier, _ = document(
         {"n1": "synthetic:4s4n4c1t", "n2": "synthetic:1s1n16c1t,mem=256Gi"},

@@ -149,7 +149,7 @@ WRONGLY_PASSED = {
         THIRD_IN_TWO_PIECES,
         SINGLE.replace("single-numa-node", "restricted"),
         "synthetic:2s2n4c1t",
-        "the object says restricted",
+        "the object has policy restricted",
         "TopologyAffinityError",
     ),
     "whole cores": (
@@ -182,12 +182,12 @@ def test_a_stale_object_lets_pods_through_and_is_told(tmp_path: Path) -> None:
     answer, sources = planned("a=5/5,1Gi", fleet=TWO, topologies=larger)
     assert outcomes(answer) == [("n1", "Rejected")]
     assert answer["pods"][0]["plugin"]["wronglyPassed"] == (
-        "the object does not match the node: node-0 cpu allocatable: the object says 7, the node has 3"
+        "the object does not match the node: node-0 cpu allocatable: the object has 7, the node 3"
     )
     warned = next(each for each in sources.warnings if "does not match" in each)
     assert warned == (
-        "n1: its NodeResourceTopology does not match the node: node-0 cpu allocatable: the object says 7, "
-        "the node has 3 (and 3 more)"
+        "n1: its NodeResourceTopology does not match the node: node-0 cpu allocatable: the object has 7, "
+        "the node 3 (and 3 more)"
     )
     smaller = objects(tmp_path / "small.yaml", **TWO)
     filtered, _ = planned("a=5/5,1Gi", fleet={"n1": "synthetic:2s2n8c1t"}, topologies=smaller)
@@ -196,7 +196,7 @@ def test_a_stale_object_lets_pods_through_and_is_told(tmp_path: Path) -> None:
     spread = SINGLE.replace("single-numa-node", "best-effort")
     other, _ = planned("a=5/5,1Gi", fleet=TWO, topologies=smaller, arguments=spread)
     assert other["pods"][0]["plugin"]["wronglyFiltered"]["why"] == (
-        "the object says single-numa-node, but the kubelet has best-effort"
+        "the object has single-numa-node, but the kubelet best-effort"
     )
 
 

@@ -267,7 +267,9 @@ def test_a_machine_without_description_says_why() -> None:
     with pytest.raises(ValueError, match="CPUs 2 share more than one level-3 cache"):
         describe_synthetic(replace(base, caches=tuple(overlapping)))
     partly = replace(base, caches_known=False)
-    with pytest.raises(ValueError, match="it is recorded only for some level-3 caches which CPUs share them"):
+    with pytest.raises(
+        ValueError, match="the CPUs that share a level-3 cache are recorded only for some of them"
+    ):
         describe_synthetic(partly)
     node, other = parse_synthetic("2n4c").numa_nodes
     ragged = replace(parse_synthetic("2n4c"), numa_nodes=(replace(node, distances=()), other))

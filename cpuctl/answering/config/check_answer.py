@@ -239,7 +239,7 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     paths = settings_to_fix(outcome)
     own = [path for path in paths if path[0] not in _KEPT and _is_set(loaded, *path)]
     read = _list_of(loaded) if (_RESERVED,) in own else ""
-    leave = read or (f"leave out {', '.join(_written(loaded, path) for path in own)}" if own else "")
+    leave = read or (f"remove {', '.join(_written(loaded, path) for path in own)}" if own else "")
     missing = [path[0] for path in paths if path not in own]
     # What is wrong because of another setting is fixed with that one.
     others = [UNSET.get(name, "" if own else f"set {name}") for name in missing]

@@ -74,7 +74,7 @@ def setting_place(where: str) -> SettingPlace:
 
 def leave_out(place: SettingPlace) -> str:
     """Name the way out that always is one: without a setting, its default holds."""
-    return f"leave out {place.setting}" if place.setting else ""
+    return f"remove {place.setting}" if place.setting else ""
 
 
 def start_to_fix(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:

@@ -73,7 +73,7 @@ _WRITTEN = (FleetListOutput.JSONL, FleetListOutput.NRT)
 
 app = command_group()
 
-HELP = """List the nodes of a fleet, and find the odd ones.
+HELP = """List the nodes of a fleet, and find those that differ.
 
 Nodes that look the same to the kubelet form one group: the same CPUs, NUMA nodes, caches, huge pages, kubelet
 version and settings, and memory within 1%. Every group but the largest is compared with the most similar
@@ -88,7 +88,7 @@ Examples:
 \b
   cpuctl fleet list recordings/
   cpuctl fleet list 'recordings/**/*.tar.gz' -o wide
-  cpuctl fleet list recordings/ -f pods.yaml      # do the odd nodes matter?
+  cpuctl fleet list recordings/ -f pods.yaml      # do the differences matter?
   cpuctl fleet list recordings/ --nodes nodes.json    # which release?
   find /srv -name '*.tar.xz' | cpuctl fleet list - -o jsonl > fleet.jsonl
   cpuctl fleet list recordings/ --resume fleet.jsonl -o json

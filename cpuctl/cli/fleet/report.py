@@ -55,7 +55,7 @@ _INDEX = "index.html"
 HELP = """Write a page for each node, and an index with the most urgent first.
 
 Each page is a cpuctl report of one node. The index lists the most urgent nodes first: those that cannot be
-read or whose kubelet would not start, those with errors, odd ones (as grouped by cpuctl fleet list), and the
+read or whose kubelet would not start, those with errors, those that differ (see cpuctl fleet list), and the
 rest; below that, each finding once.
 
 Without --html, prints the index and writes no pages. Nothing is changed on the nodes.

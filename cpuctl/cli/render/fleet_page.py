@@ -37,7 +37,7 @@ def _cards(report: FleetReport) -> Iterator[Card]:
         text += f", {summary['unreadable']} unreadable"
     yield Card("Nodes", StyledText(text, wrong), "nodes")
     odd: Tone = "warn" if summary["odd"] else "good"
-    groups = f"{counted(len(report['groups']), 'group')}, {counted(summary['odd'], 'odd node')}"
+    groups = f"{counted(len(report['groups']), 'group')}, {counted(summary['odd'], 'different node')}"
     yield Card("Groups", StyledText(groups, odd), "groups")
     if report["findings"]:
         yield Card("Findings", StyledText(counted(len(report["findings"]), "finding")), "findings")

@@ -42,7 +42,7 @@ def lint_uneven_cores(subject: LintSubject) -> Iterator[Lint]:
         expected=str(whole),
         detected=str(CPUSet(taken)),
         message=f"a container that requests {count} CPUs gets reserved CPUs {CPUSet(taken)}, because"
-        " cores differ in size; after that the kubelet rejects its own cpu_manager_state when it restarts"
+        " cores differ in size; after that the kubelet does not start with its own cpu_manager_state"
         " (kubernetes issue 124066)",
         fix=f"reserve whole cores: reservedSystemCPUs: {whole}",
     )

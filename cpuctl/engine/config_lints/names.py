@@ -32,7 +32,7 @@ from cpuctl.spelling import MOST_LISTED, nearest, nearest_spelling
 
 _DRIVERS = ("systemd", "cgroupfs")
 _DRIVER_GATE = "KubeletCgroupDriverFromCRI"
-_LEFT_OUT = "leave out {}.{}"
+_LEFT_OUT = "remove {}.{}"
 _GATE_OF_KEP_2837 = "PodLevelResourcesFixUpdateDefaulting"
 CPU_OPTIONS, NUMA_OPTIONS = "cpuManagerPolicyOptions", "topologyManagerPolicyOptions"
 

@@ -1,4 +1,4 @@
-"""What becomes of a rejected pod: who replaces it, and whether the scheduler sends the next one here again.
+"""What becomes of a rejected pod: who replaces it, and whether the scheduler chooses the same node.
 
 Sources: kubelet v1.36 ``rejectPod`` (a rejected pod is Failed for good, without exit codes), kubernetes
 issues 84869 and 108152, and the documents of the controllers.
@@ -71,14 +71,14 @@ def replacement_of(
     if kind in _KUBEVIRT:
         return Replacement(loops=kind != _GUEST, text=f"{owner} {_KUBEVIRT[kind]}")
     if kind == "StatefulSet":
-        how = "deletes and recreates it"
+        how = "deletes and recreates the pod"
     elif kind in _AT_ONCE:
-        how = "replaces it at once"
+        how = "replaces the pod immediately"
     else:
-        how = "may replace it"
-    piles = ": failed pods pile up" if kind in _AT_ONCE else ""
+        how = "may replace the pod"
+    piles = ": failed pods accumulate" if kind in _AT_ONCE else ""
     return Replacement(
         loops=kind in _AT_ONCE or kind == "StatefulSet",
-        text=f"{owner} {how}, and the scheduler binds the next one here again because it does not see "
-        f"this{piles} (kubernetes issue 84869); {STOPS}",
+        text=f"{owner} {how}, and the scheduler, which is not aware of this, binds the replacement to the "
+        f"same node again{piles} (kubernetes issue 84869); {STOPS}",
     )

@@ -339,7 +339,7 @@ def _remarks(machine: Machine, tree: _Tree) -> Iterator[str]:
     unfit = [each for each in machine.caches if not (machine.caches_known and _has_object(each))]
     if unfit:
         names = sorted({f"L{each.level}" if each.level else "some without a level" for each in unfit})
-        why = "it is not recorded which CPUs share them, or hwloc has no such caches"
+        why = "the CPUs that share them are not recorded, or hwloc has no such caches"
         yield f"left out because {why}: {', '.join(names)}"
     if not machine.numa_known:
         yield "NUMA nodes are not recorded: one is added, as hwloc does on kernels without NUMA support"

@@ -185,7 +185,7 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     if outcome.result is ResizeResult.UNCHANGED:
         life.running = replace(life.running, waiting_since="")
         if life.conditions.pop(PENDING, None) is not None:
-            world.record(EntryKind.RESIZE_UNCHANGED, "again requests what it has been granted", life)
+            world.record(EntryKind.RESIZE_UNCHANGED, "requests the current resources again", life)
         return
     latest = {condition.type: condition for condition in conditions_of(outcome, kubelet.rules)}
     news = latest.get(PENDING) != life.conditions.get(PENDING) or not latest
@@ -215,7 +215,7 @@ def _held_back(world: World, kubelet: KubeletProcess, outcome: ResizeOutcome) ->
     if not waiting:
         return ""
     return (
-        f"; KEP-5554 makes this final, although {', '.join(waiting)} will be free when their delay "
+        f"; according to KEP-5554 this is final, although {', '.join(waiting)} become free when their delay "
         "has expired (KEP-6122): request the resize again then"
     )
 

@@ -76,7 +76,7 @@ CASES = [
         Told(config=static({"xyz": "true"})),
         'no kubelet version has an option "xyz"',
         detected="xyz",
-        fix="leave out cpuManagerPolicyOptions.xyz",
+        fix="remove cpuManagerPolicyOptions.xyz",
     ),
     Case(
         "option-unknown",
@@ -94,7 +94,7 @@ CASES = [
         "cpuManagerPolicyOptions.strict-cpu-reservation",
         Told(config=static({"strict-cpu-reservation": "true"}), minor=31),
         "option strict-cpu-reservation was added in kubelet 1.32: kubelet 1.31 does not know it",
-        fix="leave out cpuManagerPolicyOptions.strict-cpu-reservation",
+        fix="remove cpuManagerPolicyOptions.strict-cpu-reservation",
     ),
     Case(
         "option-without-gate",

@@ -19,13 +19,13 @@ NO_DEVICES = Decision(Rule.NOT_ENOUGH, "no device is left", provider="devices")
 @pytest.mark.parametrize(
     ("owner", "loops", "words"),
     [
-        ("Deployment/web", True, "failed pods pile up"),
+        ("Deployment/web", True, "failed pods accumulate"),
         ("ReplicaSet/web", True, "84869"),
-        ("StatefulSet/db", True, "deletes and recreates it"),
+        ("StatefulSet/db", True, "deletes and recreates the pod"),
         ("DaemonSet/agent", True, "for this node"),
         ("Job/sum", True, "backoffLimit"),
-        ("PyTorchJob.kubeflow.org/train", False, "may replace it"),
-        ("Job.batch.volcano.sh/sum", False, "may replace it"),
+        ("PyTorchJob.kubeflow.org/train", False, "may replace the pod"),
+        ("Job.batch.volcano.sh/sum", False, "may replace the pod"),
         ("VirtualMachineInstance.kubevirt.io/vm", False, "fails with its pod"),
         ("VirtualMachine.kubevirt.io/vm", True, "CrashLoopBackOff"),
         ("VirtualMachineInstanceReplicaSet.kubevirt.io/vm", True, "replaces the machine"),

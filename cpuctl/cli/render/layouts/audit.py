@@ -137,7 +137,7 @@ _NO_POLICY = {
 def node_lines(node: AuditedNode) -> Iterator[Cell]:
     """Show the node's control groups and policy, then the use of its CPUs, without what it lacks."""
     version = node["cgroupVersion"]
-    groups = f"cgroup v{version}{' (hybrid)' if node['hybrid'] else ''}" if version else "no control groups"
+    groups = f"cgroup v{version}{' (hybrid)' if node['hybrid'] else ''}" if version else "no cgroups"
     policy = node["cpuManagerPolicy"]
     policy_text = f"CPU Manager policy {policy}" if policy else _NO_POLICY[node["cpuManagerState"]]
     yield Cell(f"{groups}, {policy_text}")

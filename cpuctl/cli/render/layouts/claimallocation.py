@@ -56,7 +56,7 @@ def claims_table(pods: Iterable[Pod], *, wide: bool) -> Table:
 
 def devices_table(devices: Iterable[ClaimDevices]) -> Table:
     """Compare available devices with what claims request, in a row per driver and NUMA node."""
-    names = ("CLAIM", "REQUEST", "DRIVER", "NODE", "DEVICES", "MATCH", "FREE", "ASKED", "LEFT", "HELD BY")
+    names = ("CLAIM", "REQUEST", "DRIVER", "NODE", "DEVICES", "MATCH", "FREE", "REQUESTED", "LEFT", "HELD BY")
     right = names[3:9]
     return Table(
         tuple(Column(name, "right" if name in right else "left") for name in names),

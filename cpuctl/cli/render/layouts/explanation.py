@@ -256,10 +256,10 @@ def _shown(document: ExplainedDecision) -> Pod:
 
 
 def _rounds(document: ExplainedDecision) -> Table:
-    names = ("CONTAINER", "PROVIDER", "RESOURCE", "ASKED", "HINTS", "PREFERRED", "MERGED")
+    names = ("CONTAINER", "PROVIDER", "RESOURCE", "REQUEST", "HINTS", "PREFERRED", "MERGED")
     silent = "memory" if document["kubelet"]["memoryManagerPolicy"] == "None" else ""
     rows = [row for each in _asked_rounds(document) for row in _round(each, silent)]
-    return Table(tuple(Column(name, "right" if name == "ASKED" else "left") for name in names), tuple(rows))
+    return Table(tuple(Column(name, "right" if name == "REQUEST" else "left") for name in names), tuple(rows))
 
 
 def _asked_rounds(document: ExplainedDecision) -> list[Round]:

@@ -72,7 +72,7 @@ def opening_lines(document: FleetList) -> Iterator[Cell]:
     largest = document["groups"][0]["count"] if document["groups"] else 0
     parts = [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
     if summary["odd"]:
-        parts = [f"{largest} identical", f"{summary['odd']} odd", *parts]
+        parts = [f"{largest} identical", f"{summary['odd']} different", *parts]
     elif largest > 1:
         parts.insert(0, "all identical" if largest == summary["nodes"] else f"{largest} identical")
     yield Cell(": ".join((counted(summary["nodes"], "node"), *filter(None, [", ".join(parts)]))))

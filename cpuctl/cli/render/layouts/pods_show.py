@@ -70,8 +70,8 @@ def _pod(alike: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
     pod = alike[0]
     yield Lines(tuple(_title(alike)))
     if rows := tuple(_amount_rows(pod)):
-        names = ("WHERE", "VALUE", "AMOUNT", "ORIGIN", "RULE")
-        yield Table(tuple(Column(name, "right" if name == "AMOUNT" else "left") for name in names), rows)
+        names = ("CONTAINER", "RESOURCE", "QUANTITY", "ORIGIN", "RULE")
+        yield Table(tuple(Column(name, "right" if name == "QUANTITY" else "left") for name in names), rows)
     yield from cgroup_tables(pod, wide=wide)
     yield Lines(tuple(_exclusive(pod, wide=wide)))
     if pod["downwardAPI"]:
@@ -169,7 +169,7 @@ def _readers(readers: Sequence[Read]) -> Table:
         )
         for each in readers
     )
-    return Table(tuple(Column(name) for name in ("READER", "CONTAINER", "READS", "AMOUNT", "RULE")), rows)
+    return Table(tuple(Column(name) for name in ("READER", "CONTAINER", "READS", "QUANTITY", "RULE")), rows)
 
 
 def _read_amount(reading: Read) -> Cell:

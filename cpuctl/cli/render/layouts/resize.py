@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _RESOURCES: Final = ("cpu", "memory")
-_READINGS = {"kep": "as the KEP says", "reference": "as its reference implementation does"}
+_READINGS = {"kep": "as described in the KEP", "reference": "as its reference implementation does"}
 
 
 def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:

@@ -32,7 +32,7 @@ DESCRIBED = {
     "no NUMA nodes": "2s0n4c2t,mem=64Gi",
     "unknown": "1s2n2c,l3=-,hugepages=-,mem=-",
 }
-UNKNOWN_SHARERS = "left out because it is not recorded which CPUs share them, or hwloc has no such caches"
+UNKNOWN_SHARERS = "left out because the CPUs that share them are not recorded, or hwloc has no such caches"
 ONE = CPU(0, CPUSet.parse("0"), numa_node=0, package_id=0, core_id=0)
 
 

@@ -9,7 +9,7 @@ from cpuctl.answering import API_VERSION
 from cpuctl.documents.files import source_name
 from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.inputs.configuration import LIVE_MACHINE
-from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.inputs.sources import THE_FLAGS, Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs
 from cpuctl.phrases import counted
@@ -217,7 +217,7 @@ class _Reporter:
             release = sources.entries["kubeletVersion"]["value"]
             self._misses("configuration", f"the kubelet version: {release} is assumed")
         unseen = (each["what"] for each in document["notLookedAt"])
-        self._misses("configuration", *(text for text in unseen if text.startswith("unknown flags")))
+        self._misses("configuration", *(text for text in unseen if text.startswith(THE_FLAGS)))
         return document
 
     def _state(self) -> CheckpointVerify | None:

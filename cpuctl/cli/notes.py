@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.output import Style, note
-from cpuctl.inputs.sources import NOT_VERIFIED
+from cpuctl.inputs.sources import NOT_VERIFIED, THE_FLAGS, UNKNOWN_FLAGS
 from cpuctl.inputs.user_defaults import origin_text
 from cpuctl.phrases import counted
 
@@ -25,6 +25,10 @@ def print_sources(sources: Sources, style: Style) -> None:
         if name == NOT_VERIFIED:
             if style.for_people:
                 note(f"note: not verified {value}", style)
+            continue
+        if name == UNKNOWN_FLAGS:
+            if style.for_people:
+                note(f"note: {THE_FLAGS} are unknown and {value}", style)
             continue
         if name == "passedOver" and style.for_people:
             note(f"note: skipped (no pod template): {value}", style)

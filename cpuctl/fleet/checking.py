@@ -19,7 +19,7 @@ from cpuctl.fleet.facts import content_digest
 from cpuctl.inputs.kubelet import load_cgroup_version
 from cpuctl.inputs.live_node import NodeInputs, load_node, observe_settled
 from cpuctl.inputs.machine import load_machine
-from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.sources import THE_FLAGS, Sources
 from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
@@ -164,7 +164,7 @@ def _configured(inputs: CheckpointInputs, machine: MachineSource, sources: Sourc
     """Check the configuration by itself: what is in state files is for the check of these."""
     cgroup_version = load_cgroup_version("", machine, sources)
     document = check_configuration(inputs, machine, cgroup_version, sources, with_states=False)
-    missing = [each["what"] for each in document["notLookedAt"] if each["what"].startswith("unknown flags")]
+    missing = [each["what"] for each in document["notLookedAt"] if each["what"].startswith(THE_FLAGS)]
     if _is_assumed(sources):
         missing.insert(0, _ASSUMED)
     findings = [

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 NOT_VERIFIED = "notVerified"
 UNKNOWN_FLAGS = "unknownFlags"
+THE_FLAGS = "the kubelet's flags"
+"""How a sentence begins that says that they are unknown."""
 
 
 class Sources:

@@ -474,10 +474,10 @@ def test_flags_that_are_not_known_are_named_by_a_kubelet_that_would_start(
         answer = document(cpuctl(*words, "-m", node, "-o", "json"))
         unknown = answer["sources"]["unknownFlags"]
         assert unknown == {"value": f"assumed to be none, because {why}", "from": "default"}
-        assert f"unknown flags: {unknown['value']}" in cpuctl(*words, "-m", node).err
+        assert f"the kubelet's flags are unknown and {unknown['value']}" in cpuctl(*words, "-m", node).err
         named = document(cpuctl(*words, "-m", node, "--kubelet-args=--max-pods=9", "-o", "json"))
         assert "unknownFlags" not in named["sources"]
-    told = f"Not checked: unknown flags, assumed to be none, because {why}"
+    told = f"Not checked: the kubelet's flags, which are unknown and assumed to be none, because {why}"
     for words in (("config", "check"), ("config", "versions")):
         assert told in " ".join(cpuctl(*words, "-m", node).out.split())
 

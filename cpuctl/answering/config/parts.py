@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.inputs.configuration import LoadedKubelet
-from cpuctl.inputs.sources import UNKNOWN_FLAGS
+from cpuctl.inputs.sources import THE_FLAGS, UNKNOWN_FLAGS
 from cpuctl.inputs.sources import Sources as InputSources
 from cpuctl.kubelet.version import KubeletVersion
 
@@ -31,7 +31,10 @@ def unloaded_header(sources: InputSources) -> Header:
 def unread_inputs(sources: Sources, files: str) -> list[str]:
     """Name what decides a start but was not checked here: unknown flags, and *files* of the node."""
     flags = sources.get(UNKNOWN_FLAGS)
-    return [*([f"unknown flags, {flags['value']}"] if flags else []), *([files] if files else [])]
+    return [
+        *([f"{THE_FLAGS}, which are unknown and {flags['value']}"] if flags else []),
+        *([files] if files else []),
+    ]
 
 
 def pools_answer(started: Started) -> Pools | None:

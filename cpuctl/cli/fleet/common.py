@@ -25,7 +25,7 @@ from cpuctl.fleet.asking import (
 from cpuctl.fleet.collection import collect
 from cpuctl.inputs.configuration import KubeletInputs, config_read
 from cpuctl.inputs.kubelet import load_kubelet
-from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.inputs.sources import THE_FLAGS, Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.phrases import counted, few
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _ASSUMED = {
     "kubeletVersion": "kubelet version: {} is assumed (set it with --nodes FILE or --kubelet-version)",
     "kubeletConfiguration": "kubelet configuration: {} are assumed (set it with --kubelet-config FILE)",
-    "unknownFlags": "unknown flags: {}",
+    "unknownFlags": f"{THE_FLAGS} are unknown and {{}}",
 }
 
 

@@ -369,8 +369,8 @@ def _isolated_reserved(isolated: CPUSet, reserved: CPUSet) -> Iterator[Finding]:
             severity=Severity.WARNING,
             code="isolated-reserved",
             place=NodePart("isolcpus"),
-            message=f"{are(cpus)} reserved for the system, but isolated: its programs are not balanced "
-            "across them",
+            message=f"{are(cpus)} reserved for the system, but isolated: the kernel does not "
+            "balance system processes across isolated CPUs",
             expected="no reserved CPU",
             detected=str(cpus),
             fix=f"{_boot('isolcpus', isolated - reserved)}, or reserve other CPUs",

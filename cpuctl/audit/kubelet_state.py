@@ -151,7 +151,7 @@ def _twice(snapshot: NodeSnapshot, state: CPUStateFile) -> Iterator[Finding]:
                 severity=Severity.ERROR,
                 code="given-twice",
                 place=NodePart(snapshot.pod_name(uid)),
-                message=f"{are(double)} assigned to it, but also to the shared pool or another pod",
+                message=f"{are(double)} assigned to this pod, but also to the shared pool or another pod",
                 expected="exclusive CPUs",
                 detected=str(double),
                 fix=_REPAIR,
@@ -250,8 +250,8 @@ def check_unclaimed(snapshot: NodeSnapshot) -> Iterator[Finding]:
                     severity=Severity.NOTE,
                     code="entry-unclaimed",
                     place=NodePart(f"{snapshot.pod_name(uid)}/{name}", Owner(uid=uid, container=name)),
-                    message=f"{are(cpus)} assigned to it, but no container of its pod has them: it is not "
-                    "running, or use --pods to identify the container",
+                    message=f"{are(cpus)} assigned to this container, but no container of its pod has them: "
+                    "it is not running, or use --pods to identify the container",
                     expected=str(cpus),
                     detected=" or ".join(str(each) for each in sets if each) or "none",
                 )

@@ -152,7 +152,7 @@ def split_memory(
     """
     if total > sum(available.values()):
         raise ValueError(
-            f"{total} bytes should be reserved, but all NUMA nodes have {sum(available.values())}"
+            f"{total} bytes should be reserved, but all NUMA nodes together have {sum(available.values())}"
         )
     parts = _in_mib(available, _parts(available, total, spread, node), total)
     return {each: part for each, part in sorted(parts.items()) if part}
@@ -304,7 +304,7 @@ def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> Memo
     try:
         parts = split_memory(memory_available(info), total, request.spread, request.node)
     except ValueError as error:
-        return NoProposal(f"what is left besides huge pages is not enough: {error}")
+        return NoProposal(f"there is too little memory besides huge pages: {error}")
     return MemoryProposal(total=total, parts=parts)
 
 

@@ -446,7 +446,7 @@ def _given_up(state: MemoryStateFile) -> Repaired[MemoryStateFile]:
 
 
 def _policy(state: MemoryStateFile, configured: str) -> RepairAction:
-    why = f"the policy {configured} is configured"
+    why = f"policy {configured} is configured"
     return RepairAction(did=ActionKind.POLICY, reason=why, before=state.policy_name, after=configured)
 
 

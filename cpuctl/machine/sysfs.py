@@ -69,7 +69,9 @@ def read_cpu_states(files: KernelFiles) -> CPUStates:
     switched_off = _switched_off(files, directories)
     if online is None:
         online = directories - switched_off
-        message = "the list of online CPUs is missing: every CPU that is not switched off counts as online"
+        message = (
+            "the list of online CPUs is missing: every CPU that is not switched off is treated as online"
+        )
         files.findings.append(note("no-online-list", f"{CPU_DIRECTORY}/online", message))
     elif online & switched_off:
         message = (

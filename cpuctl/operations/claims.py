@@ -102,7 +102,7 @@ def node_claims(
     slices, own = decode_slices(objects.slices, loaded.node), own_devices(loaded)
     _warn_of_slices(slices, own, sources)
     if DRIVER not in objects.classes:
-        sources.add("deviceClass", f"{DRIVER}, as the driver's manifests have it", "default")
+        sources.add("deviceClass", f"{DRIVER}, as in the driver's manifests", "default")
     inventory = Inventory(
         # What is published counts for the scheduler, without that what the driver would publish.
         devices=slices.devices if DRIVER in slices.drivers else (*own, *slices.devices),

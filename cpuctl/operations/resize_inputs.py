@@ -284,7 +284,7 @@ def parse_set(text: str) -> NewAmounts:
     name, colon, assignments = text.partition(":")
     if not (name and colon and assignments):
         raise UsageError(
-            f"expected a container and its amounts, found {text!r}", where=option_names.SET, hint=HINT
+            f"expected a container and its resources, found {text!r}", where=option_names.SET, hint=HINT
         )
     amounts: dict[str, tuple[Quantity | None, Quantity | None]] = {}
     both = set()

@@ -17,6 +17,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.capacity.probe import settled
 from cpuctl.engine.memory.tables import is_huge_pages, page_bytes
 from cpuctl.errors import InputError, UsageError
+from cpuctl.phrases import counted
 from cpuctl.pods.model import ContainerKind, QosClass
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
@@ -317,7 +318,7 @@ class _Writer:
         if self.publisher.method is None:
             return ""
         if self.unnamed:
-            return f"state files name pods by UID alone ({len(self.unnamed)} of them)"
+            return f"state files identify {counted(len(self.unnamed), 'pod')} by UID only"
         if self.by_state and self.publisher.method is FingerprintMethod.ALL:
             return "it also covers pods without exclusive resources, which are not in state files"
         return ""

@@ -326,7 +326,7 @@ def test_the_kubelets_own_files_tell_what_is_granted(cpuctl: Cpuctl, tmp_path: P
 
 BOTH = ("requests", "limits")
 USAGE = {
-    "no amounts": (("--set", "db"), "expected a container and its amounts, found 'db'"),
+    "no amounts": (("--set", "db"), "expected a container and its resources, found 'db'"),
     "another resource": (("--set", "db:gpu=1"), "expected cpu=... or memory=..., found 'gpu=1'"),
     "twice": (("--set", "db:cpu=1,cpu=2"), "cpu is set twice"),
     "no amount": (("--set", "db:cpu=/"), "expected an amount after 'cpu=/'"),

@@ -119,7 +119,7 @@ NOT_WHOLE = (
     "1500m of memory are reserved, which is not a whole number of bytes, and no reservedMemory "
     f"can equal it: fix {SETTINGS}"
 )
-NO_ROOM = "what is left besides huge pages is not enough"
+NO_ROOM = "there is too little memory besides huge pages"
 BYTES = 1 << 30
 
 
@@ -139,7 +139,7 @@ BYTES = 1 << 30
         ),
         (
             KUBE | {"machine": "synthetic:2s2n4c2t,mem=600Mi,hugepages-2Mi=100"},
-            f"{NO_ROOM}: {BYTES} bytes should be reserved, but all NUMA nodes have {800 << 20}",
+            f"{NO_ROOM}: {BYTES} bytes should be reserved, but all NUMA nodes together have {800 << 20}",
         ),
     ],
 )

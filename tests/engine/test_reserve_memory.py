@@ -57,7 +57,7 @@ def test_a_node_can_be_named() -> None:
             "NUMA node 0 does not have 2097152 bytes to reserve; the largest has 1073741824",
         ),
         ({0: GIB}, 5, "there is no NUMA node 5"),
-        ({0: MIB}, None, "2097152 bytes should be reserved, but all NUMA nodes have 1048576"),
+        ({0: MIB}, None, "2097152 bytes should be reserved, but all NUMA nodes together have 1048576"),
     ],
 )
 def test_what_does_not_fit_is_refused(room: dict[int, int], node: int | None, message: str) -> None:

@@ -57,7 +57,7 @@ def diff_document(
 
 
 def _nobody() -> StateInput:
-    raise AssertionError("a pair has a side at least")
+    raise AssertionError("a pair has at least one side")
 
 
 def difference(before: Inspection, after: Inspection, owners: Owners) -> answers.Difference:

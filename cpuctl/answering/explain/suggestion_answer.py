@@ -139,7 +139,7 @@ def _request_change_text(change: RequestChange) -> str:
         return f"set {', '.join(edits)}, for {', '.join(amounts)}"
     by_container: dict[str, list[str]] = {}
     for each in change.amounts:
-        now = "in these words" if each.after == each.before else f"now {each.before}"
+        now = "unchanged, but written this way" if each.after == each.before else f"now {each.before}"
         by_container.setdefault(each.container, []).append(f"{each.resource} {each.after} ({now})")
     return "; ".join(
         f"request in {name or _THE_POD}: {', '.join(amounts)}" for name, amounts in by_container.items()

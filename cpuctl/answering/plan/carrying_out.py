@@ -148,8 +148,8 @@ def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
         "A BalloonsPolicy for the NRI plugin balloons, and the annotations that send containers into their "
         "balloons, to be added to the manifests before pods are created. For a single node, name "
         "it node.NAME instead of default.",
-        "Limits: it guides placement but cannot name CPUs: each balloon has the planned size and is "
-        "placed close to the planned CPUs (preferCloseToDevices) where the policy finds these free. "
+        "Limits: the policy guides placement, but cannot assign specific CPUs. Each balloon has the planned "
+        "size and is placed close to the planned CPUs (preferCloseToDevices) if the policy finds these free. "
         "Shared containers get the CPUs of the default balloon, not the planned shared pool.",
         *(f"Name too long for an annotation, left out: {each.full_name}" for each in own if each not in fits),
         *(

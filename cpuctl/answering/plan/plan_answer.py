@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 MOST_SETS = 100
 """How many of the sets that a policy considered are reported."""
 _TAKEN = (
-    "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet considers a "
-    "core free although it is not (kubernetes issue 124066)"
+    "reserved or held by another pod: if cores differ in size (for example, if a CPU is offline), the "
+    "kubelet may consider a core free that is not (kubernetes issue 124066)"
 )
 _POOL_WARNINGS = {
     PoolWarning.EMPTY: (

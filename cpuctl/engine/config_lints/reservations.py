@@ -38,8 +38,8 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
             place=setting,
             detected=str(isolated),
             message=f"reserved {are(isolated)} isolated from the kernel's scheduler (isolcpus):"
-            " the system's processes are not balanced across them",
-            fix="remove them from isolcpus, or reserve other CPUs",
+            " the kernel does not balance system processes across isolated CPUs",
+            fix="remove reserved CPUs from isolcpus, or reserve other CPUs",
         )
     if started.policy.options.strict_cpu_reservation and not subject.config.reserved_system_cpus:
         yield Lint(

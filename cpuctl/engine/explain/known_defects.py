@@ -114,8 +114,8 @@ _REFUSED_SINCE = KnownDefect(
     "kubernetes/kubernetes#123443",
 )
 _OVERLAPS = KnownDefect(
-    "the pod's memory is on several NUMA nodes of which one serves others by itself or in another group: "
-    "from 1.32 on a kubelet rejects that (preferred hint violates NUMA node allocation)",
+    "the pod's memory is on several NUMA nodes, one of which is already used individually or in another "
+    "group: from 1.32 on a kubelet rejects that (preferred hint violates NUMA node allocation)",
     "kubernetes/kubernetes#123443",
 )
 _OF_FAULT = {FaultKind.ENDLESS_LOOP: _WHOLE_GROUPS, FaultKind.NO_ANSWER: _WALKS_ALL_SETS}

@@ -61,7 +61,8 @@ def _blocked(offer: Offer, round_: Round, node: Node, pod: StoredPod) -> Blocked
 def _blocked_list(offer: Offer, pod: StoredPod, node: Node) -> Blocked:
     if node.cpu.rules.divides(pod) and pod.uid not in node.cpu.state.assignments:
         return Rule.EMPTY_POOL, (
-            f"the containers with their own {offer.resource} leave nothing of the pod's for the others"
+            f"the containers with their own {offer.resource} requests use all {offer.resource} of the pod: "
+            "nothing is left for the others"
         )
     if offer.provider == "cpu":
         return Rule.OTHER_ASSIGNMENT, (

@@ -166,7 +166,8 @@ def _cause(resource: str, was: int | None, now: int | None) -> DriftCause:
 _MEANINGS = {
     DriftCause.REBOOT: "normal after a reboot",
     DriftCause.MEMORY: (
-        "more than a reboot changes: memory was added or removed, or the kernel reserves another amount"
+        "more than is normal after a reboot; memory was added or removed, or the kernel reserves a "
+        "different amount"
     ),
     DriftCause.HUGE_PAGES: "the number of huge pages has changed",
     DriftCause.RESERVED: "reservedMemory has changed",

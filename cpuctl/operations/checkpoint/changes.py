@@ -221,7 +221,7 @@ def _restore(places: Sequence[_Place], applied: Applied, cause: BaseException) -
                 continue
             second = replace_state_file(path, new, old)
         except CpuctlError as error:
-            where = backup or "in the backup beside it"
+            where = backup or "in the backup next to it"
             raise NotRestoredError(
                 f"{str(cause) or 'interrupted'}; and {path} is changed and could not be restored: {error}",
                 hint=f"its old content is {where}",

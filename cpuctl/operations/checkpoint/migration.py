@@ -111,7 +111,8 @@ def _proven(
         return changes, verdict
     reason = Refused(
         start_notes(verdict.start, " on it"),
-        "cpuctl checkpoint repair writes files that it starts with, or lists the pods that prevent it",
+        "cpuctl checkpoint repair writes files that the kubelet starts with, or lists the pods "
+        "that prevent it",
     )
     return tuple(replace(each, refused=reason) if each.changed else each for each in changes), verdict
 

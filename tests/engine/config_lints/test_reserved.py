@@ -78,10 +78,10 @@ CASES = [
         Severity.WARNING,
         "reservedSystemCPUs",
         Told(config=static(), machine=f"{ORDINARY},isolated=1-8+32"),
-        "reserved CPU 32 is isolated from the kernel's scheduler (isolcpus): the system's processes are not"
-        " balanced across them",
+        "reserved CPU 32 is isolated from the kernel's scheduler (isolcpus): the kernel does not"
+        " balance system processes across isolated CPUs",
         detected="32",
-        fix="remove them from isolcpus, or reserve other CPUs",
+        fix="remove reserved CPUs from isolcpus, or reserve other CPUs",
     ),
     Case(
         "reserved-all",

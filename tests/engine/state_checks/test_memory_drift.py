@@ -58,7 +58,10 @@ def benign(amount: str, detected: int) -> StateFinding:
 
 
 PLAIN = tables(8 * GIB, 8 * GIB)
-LARGE = "more than a reboot changes: memory was added or removed, or the kernel reserves another amount"
+LARGE = (
+    "more than is normal after a reboot; memory was added or removed, or the kernel reserves a different "
+    "amount"
+)
 PAGES = "the number of huge pages has changed"
 FEWER, MORE = tables(8 * GIB, 8 * GIB, pages=(0, 4)), tables(8 * GIB, 8 * GIB, pages=(0, 6))
 CASES = {

@@ -68,7 +68,7 @@ def whole(why: str, uid: str, before: str) -> RepairAction:
 
 def policy(before: str, after: str) -> RepairAction:
     return RepairAction(
-        did=ActionKind.POLICY, reason=f"the policy {after} is configured", before=before, after=after
+        did=ActionKind.POLICY, reason=f"policy {after} is configured", before=before, after=after
     )
 
 

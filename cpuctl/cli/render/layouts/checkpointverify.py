@@ -60,7 +60,7 @@ def _drift(drift: answers.MemoryDrift, *, wide: bool) -> Iterator[Block]:
         )
     else:
         misfit = ", and the memory of pods no longer fits" if drift["misfit"] else ""
-        yield Lines((Cell(f"Memory has changed by more than a reboot does{misfit}.", "yellow"),))
+        yield Lines((Cell(f"Memory has changed by more than is normal after a reboot{misfit}.", "yellow"),))
     if wide:
         names = ("NODE", "RESOURCE", "FIELD", "IN THE FILE", "NOW", "CAUSE")
         columns = tuple(Column(name, "right" if name in ("IN THE FILE", "NOW") else "left") for name in names)

@@ -208,7 +208,9 @@ def _how_far(document: ExplainedDecision, container: str, cpus: CPUSet) -> str:
         return "no manager prefers any node"
     if cpus <= CPUSet.parse(nodes):
         return f"the Topology Manager chose {{{nodes}}}, and each manager chooses within these"
-    return f"the Topology Manager chose {{{nodes}}}, and CPUs that were not free there were taken elsewhere"
+    return (
+        f"the Topology Manager chose {{{nodes}}}, where too few CPUs are free: the rest come from other nodes"
+    )
 
 
 def _resize(resize: PendingResize | None) -> Iterator[tuple[str, Cell]]:
@@ -216,7 +218,7 @@ def _resize(resize: PendingResize | None) -> Iterator[tuple[str, Cell]]:
     if resize is not None:
         word, style = RESIZES[resize["outcome"]]
         why = f": {reason_text(resize)}" if resize["message"] else ""
-        yield "RESIZE", Cell(f"pending: {word}{why} (cpuctl resize shows more)", style)
+        yield "RESIZE", Cell(f"pending, outcome: {word}{why} (cpuctl resize shows more)", style)
         yield from (("", Cell(line)) for line in departure_lines(resize))
 
 

@@ -179,7 +179,7 @@ CASES = [
     Case(
         "a pod's own CPUs leave none for its pool",
         Rule.EMPTY_POOL,
-        "the containers with their own cpu leave nothing of the pod's for the others",
+        "the containers with their own cpu requests use all cpu of the pod: nothing is left for the others",
         TWO_NODES,
         (divided("a", "cpu=2 memory=2Gi", whole(2), app("cpu=1 memory=1Gi", name="shared")),),
         RESTRICTED | DIVIDING,

@@ -90,7 +90,10 @@ def test_a_divided_pod_that_holds_nothing_yet_has_nothing_left_for_its_pool(hold
     assert found is not None
     assert (found.rule, found.container, found.provider) == (rule, "", "memory")
     if not holds:
-        assert found.why == ("the containers with their own memory leave nothing of the pod's for the others")
+        assert found.why == (
+            "the containers with their own memory requests use all memory of the pod: "
+            "nothing is left for the others"
+        )
 
 
 def cards(free: dict[int, int], everywhere: int, request: int) -> DeviceHints:

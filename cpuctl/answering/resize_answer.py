@@ -36,6 +36,7 @@ from cpuctl.engine.resize.obstacles import gate_needed
 from cpuctl.engine.resize.outcome import (
     Condition,
     CPUShare,
+    Obstacle,
     ResizeOutcome,
     ResizeResult,
     conditions_of,
@@ -50,6 +51,7 @@ from cpuctl.operations.resize import Resizes
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.values import CgroupValues
 from cpuctl.pods.downward_api import DownwardContext, DownwardValue, downward_value
+from cpuctl.pods.manifest import owner_of
 from cpuctl.pods.model import Container, ResourceFieldRef, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
@@ -68,7 +70,9 @@ if TYPE_CHECKING:
 SOURCE = "KEP-5554"
 RECREATE = "kubectl replace --force -f FILE"
 """Deletes a pod, and creates it again as in a file."""
-_REFUSED = ("Deferred", "Infeasible", "Forbidden")
+ROLL_OUT = "kubectl apply -f FILE"
+"""Changes the template of a workload, which recreates its pods."""
+_ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
 
 
 def resize_document(
@@ -88,7 +92,7 @@ def resize_document(
         "start": {"outcome": "Started"},
         "node": node_answer(node),
         "allocator": _allocator(resizes),
-        **_following(pods, capacity),
+        **_following(pods, outcomes, capacity),
         "pods": pods,
         "retryOrder": _retry_order(outcomes, path),
         "cores": cores_answer(node.topology, outcomes),
@@ -97,24 +101,24 @@ def resize_document(
     }
 
 
-def _following(pods: Sequence[answers.ResizedPod], capacity: str) -> NextPart:
+def _following(
+    pods: Sequence[answers.ResizedPod], outcomes: Sequence[ResizeOutcome], capacity: str
+) -> NextPart:
     """Name the command for resizes that nothing has to be switched on for."""
-    refused = [each for each in pods if each["outcome"] in _REFUSED and not each["fix"]]
-    if any(_cannot_be_resized(each["message"] or "") for each in refused):
-        return {"next": RECREATE}
-    if capacity and any(map(_lacks_room, refused)):
-        return {"next": capacity}
-    return {}
+    refused = [each for pod, each in zip(pods, outcomes, strict=True) if each.obstacle and not pod["fix"]]
+    unchangeable = [each.request.running.spec for each in refused if each.obstacle is Obstacle.POD]
+    if unchangeable:
+        command = next(filter(None, map(_recreation, unchangeable)), "")
+        return {"next": command} if command else {}
+    return {"next": capacity} if capacity and refused else {}
 
 
-def _lacks_room(pod: answers.ResizedPod) -> bool:
-    by_node = pod["decidedBy"] in ("nodeFit", "resourceManagers")
-    return by_node or "enough allocatable" in (pod["message"] or "")
-
-
-def _cannot_be_resized(message: str) -> bool:
-    """Return whether a new pod may have what a running one may not be resized to."""
-    return "resiz" in message.lower() or "cannot be removed" in message
+def _recreation(pod: StoredPod) -> str:
+    """Return the command that recreates a pod with other resources, empty if no single command does."""
+    owner = owner_of(pod)
+    if not owner:
+        return RECREATE
+    return ROLL_OUT if owner.partition("/")[0] in _ROLLED_OUT else ""
 
 
 def not_started_document(

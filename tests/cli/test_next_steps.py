@@ -213,6 +213,39 @@ def test_what_a_running_pod_may_not_become_a_new_one_may(cpuctl: Cpuctl) -> None
     assert "kubectl" not in below.out
 
 
+WORKLOAD = """apiVersion: apps/v1
+kind: %s
+metadata: {name: a}
+spec:
+  selector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec: {containers: [{name: a, resources: {limits: {cpu: "2", memory: 1Gi}}}]}
+"""
+
+
+@pytest.mark.parametrize(("kind", "last"), [("Deployment", "kubectl apply -f FILE"), ("ReplicaSet", "")])
+def test_pods_of_a_workload_are_recreated_by_it(kind: str, last: str, cpuctl: Cpuctl) -> None:
+    """Replacing one pod of a workload does not help: the template stays as it is."""
+    manifest = (WORKLOAD % kind).encode()
+    refused = cpuctl("resize", *MACHINE, "-f", "-", "--set", "a-0:cpu=2/4", "-q", stdin=manifest)
+    assert refused.code == NO
+    assert "QOS Class may not change" in refused.out
+    (*_, line) = refused.out.splitlines()
+    assert line.endswith(last) if last else "kubectl" not in refused.out
+
+
+def test_static_pods_are_not_recreated_by_the_api_server(cpuctl: Cpuctl) -> None:
+    static = POD.replace(
+        b"metadata: {name: a}",
+        b"metadata: {name: a, annotations: {kubernetes.io/config.source: file}}",
+    ).replace(b', x.com/gpu: "1"', b"")
+    refused = cpuctl("resize", *MACHINE, "-f", "-", "--set", "a:cpu=4", "-q", stdin=static)
+    assert refused.code == NO
+    assert "static pods cannot be resized" in refused.out
+    assert "kubectl" not in refused.out
+
+
 POD = (
     b"{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, resources: "
     b'{limits: {cpu: "2", memory: 1Gi, x.com/gpu: "1"}}}]}}'

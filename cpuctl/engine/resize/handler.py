@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from cpuctl.engine.cpu.resizing.request import Departure, Resized
+from cpuctl.engine.cpu.resizing.request import Departure, Resized, ResizeReason
 from cpuctl.engine.cpu.state import delay_of
 from cpuctl.engine.node_fit import fit_verdict
 from cpuctl.engine.outcome import (
@@ -24,7 +24,7 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.obstacles import KubeletResize
-from cpuctl.engine.resize.outcome import CPUShare, DecidedBy, ResizeOutcome, ResizeResult
+from cpuctl.engine.resize.outcome import CPUShare, DecidedBy, Obstacle, ResizeOutcome, ResizeResult
 from cpuctl.engine.resize.rules import DEFAULT_RULES, ResizeRules
 from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from cpuctl.engine.placement import Placement
     from cpuctl.engine.resize.server_side import ResizeServer
     from cpuctl.pods.model import StoredPod
+
+
+_ABOUT_CHANGES = frozenset(ResizeReason) - {ResizeReason.ALLOCATION}
+"""Reasons that no new pod meets."""
 
 
 class ResizePath(Record):
@@ -95,6 +99,7 @@ def decide(node: Node, request: PodResize, path: ResizePath) -> ResizeOutcome:
         preview=found.preview,
         departures=found.departures,
         delay=_delay(node, request.desired),
+        obstacle=obstacle_of(found.verdict),
     )
 
 
@@ -110,16 +115,25 @@ def _early(request: PodResize, path: ResizePath) -> ResizeOutcome | None:
     if path.server is not None and (refusals := path.server.refusals(request)):
         message = refusals[0] if len(refusals) == 1 else f"[{', '.join(refusals)}]"
         return ResizeOutcome(
-            request=request, result=ResizeResult.FORBIDDEN, decided_by=DecidedBy.API_SERVER, message=message
+            request=request,
+            result=ResizeResult.FORBIDDEN,
+            decided_by=DecidedBy.API_SERVER,
+            message=message,
+            obstacle=path.server.obstacle(request),
         )
     if not path.kubelet.in_place and not path.kubelet.conditions:
         message = "the kubelet ignores resizes: InPlacePodVerticalScaling is off"
         return ResizeOutcome(
             request=request, result=ResizeResult.IGNORED, decided_by=DecidedBy.RESIZE_HANDLER, message=message
         )
-    if why := KubeletResize(request, path.kubelet, path.capacity).objection():
+    asked = KubeletResize(request, path.kubelet, path.capacity)
+    if why := asked.objection():
         return ResizeOutcome(
-            request=request, result=ResizeResult.INFEASIBLE, decided_by=DecidedBy.RESIZE_HANDLER, message=why
+            request=request,
+            result=ResizeResult.INFEASIBLE,
+            decided_by=DecidedBy.RESIZE_HANDLER,
+            message=why,
+            obstacle=asked.obstacle,
         )
     return None
 
@@ -202,6 +216,13 @@ def _refusal(found: _Found, path: ResizePath, reason: str) -> ResizeResult:
         return ResizeResult.DEFERRED
     final = path.semantics is Semantics.KEP or reason == RejectionReason.TOPOLOGY_AFFINITY
     return ResizeResult.INFEASIBLE if final else ResizeResult.DEFERRED
+
+
+def obstacle_of(verdict: Verdict) -> Obstacle | None:
+    """Return what stands in the way of a resize that resource managers or the fit into the node refuse."""
+    if not isinstance(verdict, Rejected):
+        return None
+    return Obstacle.POD if verdict.reason in _ABOUT_CHANGES else Obstacle.NODE
 
 
 def _message(verdict: Verdict) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from cpuctl.engine.node_capacity import node_capacity, node_reservations
 from cpuctl.engine.node_fit import Allocatable
+from cpuctl.engine.resize.outcome import Obstacle
 from cpuctl.engine.resize.rules import (
     EXCLUSIVE_CPUS,
     EXCLUSIVE_MEMORY,
@@ -52,6 +53,13 @@ class KubeletResize(Record):
         """Return why the resize can never be done here, or nothing."""
         checks = (self._gate, self._swap, self._pod_level, self._managers, self._capacity)
         return next((text for check in checks if (text := check())), "")
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """What stands in the way of a resize to which there is an objection: only capacity binds new pods."""
+        if self._capacity():
+            return Obstacle.NODE
+        return None if self.request.running.spec.static else Obstacle.POD
 
     def _gate(self) -> str:
         return "" if self.rules.in_place else "InPlacePodVerticalScaling is disabled"

@@ -46,6 +46,17 @@ class DecidedBy(StrEnum):
     NODE_FIT = "nodeFit"
 
 
+class Obstacle(StrEnum):
+    """What stands in the way of a refused resize.
+
+    ``POD``: a running pod may not be changed like that, but a new one may have these resources. ``NODE``:
+    too little of a resource is free, or the node is too small.
+    """
+
+    POD = "pod"
+    NODE = "node"
+
+
 class CPUShare(Record):
     """A container's exclusive CPUs (masks), None if it shares; ``baseline`` are those it was promised."""
 
@@ -61,6 +72,8 @@ class ResizeOutcome(Record):
     CPUs, ``unfollowed`` those among them whose CPUs do not follow their new size. ``preview`` tells that the
     allocator of KEP-5554 was asked, ``departures`` where its reference implementation does otherwise.
     ``delay`` is how many nanoseconds containers keep the CPUs that they lose, at least (KEP-6122).
+    ``obstacle`` is None if the resize is not refused, or if no new pod may have these
+    resources either.
     """
 
     request: PodResize
@@ -75,6 +88,7 @@ class ResizeOutcome(Record):
     preview: bool = False
     departures: tuple[Departure, ...] = ()
     delay: int = 0
+    obstacle: Obstacle | None = None
 
     @property
     def reason(self) -> str:

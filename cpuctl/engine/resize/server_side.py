@@ -5,8 +5,10 @@ Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on th
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from cpuctl.engine.resize.outcome import Obstacle
 from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL
 from cpuctl.engine.resize.running import RESIZABLE, PodResize
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -106,6 +108,10 @@ class ResizeServer(Record):
             return (f"the API server does not {does}: InPlacePodVerticalScaling is off",)
         return tuple(_Review(self, request.running.spec, request.desired, request).found())
 
+    def obstacle(self, request: PodResize) -> Obstacle | None:
+        """Return what stands in the way of a refused resize, None if no such pod would be accepted."""
+        return _Review(self, request.running.spec, request.desired, request).obstacle()
+
 
 class _Review(Record):
     server: ResizeServer
@@ -123,6 +129,15 @@ class _Review(Record):
             return
         findings = dict.fromkeys((*self._invalid(), *self._pod(), *self._containers()))
         yield from findings or self._unadmitted()
+
+    def obstacle(self) -> Obstacle | None:
+        """Distinguish rules about changes from those that a new pod has to obey, too."""
+        if self.old.static or self._invalid():
+            return None
+        changes = chain(self._moved(), self._pod(), self._containers())
+        if not self.server.in_place or self._never() or any(changes):
+            return None if any(self._beyond_limit_ranges()) else Obstacle.POD
+        return Obstacle.NODE if any(self._too_large()) else None
 
     def _invalid(self) -> Sequence[str]:
         """Look at the pod as it would be: validation of the whole spec comes before that of the change."""

@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 
 _RESOURCES: Final = ("cpu", "memory")
 _READINGS = {"kep": "as described in the KEP", "reference": "as its reference implementation does"}
+_NEXT = (
+    ("cpuctl ", "to see what is free and what else fits"),
+    ("kubectl apply ", "to roll out these resources in the pod template of the workload"),
+)
+_RECREATED = "to recreate the pod with these resources"
 
 
 def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:
@@ -51,11 +56,8 @@ def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:
         yield Lines.of("   ".join(marks))
     yield Lines(tuple(_closing(document, wide=wide)))
     if command := document.get("next"):
-        fits = command.startswith("cpuctl")
-        yield next_line(
-            "to see what is free and what else fits" if fits else "to recreate the pod with these resources",
-            command,
-        )
+        what = next((text for words, text in _NEXT if command.startswith(words)), _RECREATED)
+        yield next_line(what, command)
 
 
 def _allocator(allocator: Allocator) -> str:

@@ -102,7 +102,7 @@ class Pod:
 
     @property
     def uid(self) -> str:
-        """Its UID; one that is always the same where the manifest has none."""
+        """Its UID; one that is always the same if the manifest has none."""
         return self._pod.uid
 
     @property
@@ -177,7 +177,7 @@ class Explanation(NamedTuple):
 def read_machine(name: Name = "live", *, memory: str = "") -> Machine:
     """Read a machine from all that ``-m`` takes: ``live``, a recording, ``synthetic:2s2n8c2t``, ...
 
-    *memory* is how much it has where that was not recorded. Raise InputError for what is no machine.
+    *memory* is how much it has if that was not recorded. Raise InputError for what is no machine.
     """
     from cpuctl.inputs.machine import load_machine, with_memory
 
@@ -195,7 +195,7 @@ def read_configuration(
 ) -> Configuration:
     """Read a kubelet's settings: its configuration file, with flags (*arguments*) and feature gates on top.
 
-    Without a *name* it is that of the *machine*, where it was recorded with one, else a kubelet's defaults.
+    Without a *name* it is that of the *machine*, if it was recorded with one, else a kubelet's defaults.
     *version* is its release, ``1.36`` or ``1.36.2``. Raise NotStartedError for a configuration that a kubelet
     cannot load, InputError for a file that cannot be read.
     """
@@ -292,7 +292,7 @@ class Node:
 
     @property
     def free(self) -> CPUSet:
-        """The CPUs still free for exclusive use; none where the CPU Manager's policy is ``none``."""
+        """The CPUs still free for exclusive use; none if the CPU Manager's policy is ``none``."""
         policy = self._started.node.policy
         return CPUSet(self._started.node.state.default & ~policy.reserved if policy else 0)
 
@@ -306,7 +306,7 @@ class Node:
         return Node(self._started.copy())
 
     def admit(self, pod: Pod) -> Decision:
-        """Let the kubelet decide on a pod; where it is admitted, it runs from now on.
+        """Let the kubelet decide on a pod; if it is admitted, it runs from now on.
 
         Raise PolicyError for a policy that fails, takes too long or wants what it may not have.
         """

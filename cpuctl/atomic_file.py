@@ -80,7 +80,7 @@ def written_beside(
 
     It gets mode, owner and extended attributes of *like*, or else its writer and *mode*. Without
     *keep_owner*, a user who may not give files away keeps it. *directory* is the descriptor of the directory,
-    where one is open already; the path that is yielded is in it. What a killed run has left is removed.
+    if one is open already; the path that is yielded is in it. What a killed run has left is removed.
     """
     own = os.open(path.parent, _DIRECTORY) if directory is None else directory
     try:

@@ -66,7 +66,7 @@ class Quantity:
     """An immutable amount, ``unscaled * 10**exponent``; equality, order and hash go by that number.
 
     It counts in its resource's own unit: CPUs, bytes, pieces. Make one with ``parse``, ``from_value`` or
-    ``from_milli``. ``short`` names the form in which the kubelet would hold it, ``verbatim`` the input where
+    ``from_milli``. ``short`` names the form in which the kubelet would hold it, ``verbatim`` the input if
     the kubelet would print it back unchanged.
     """
 

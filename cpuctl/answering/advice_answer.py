@@ -55,7 +55,7 @@ def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.
 
 
 def _next(planning: Planning, advice: Advice) -> str:
-    """Name the command that says why nothing helps, where nothing does."""
+    """Name the command that says why nothing helps, if nothing does."""
     from cpuctl.operations.command_lines import check_command, planning_command
 
     if not isinstance(advice.current, Tried):

@@ -55,7 +55,7 @@ def audit_document(
 
 
 def _claims(snapshot: NodeSnapshot) -> answers.ClaimsPart:
-    """Return who has which CPUs by the driver's file, where there is one."""
+    """Return which containers have which CPUs according to the driver's file, if there is one."""
     if snapshot.prepared is None:
         return {}
     known = snapshot.claims

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def kubelet_view(machine: Machine, info: MachineInfo) -> KubeletView | Unseen:
-    """Count and number as the kubelet does, or give its error where it would refuse the machine.
+    """Count and number as the kubelet does, or give its error if it would refuse the machine.
 
     If what it uses is not recorded, the error says so.
     """

@@ -25,7 +25,7 @@ def gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> Metri
         "name": f"cpuctl_{name}",
         "help": help_,
         "type": "gauge",
-        # Names in files are anybody's: none of them steers a terminal.
+        # Names in files are untrusted: none of them may control a terminal.
         "labels": {label: printable(text) for label, text in labels.items()},
         "value": value,
     }

@@ -86,7 +86,7 @@ def verify_state(
 ) -> CheckpointVerify:
     """Return whether a kubelet would start on its state files, and what else is wrong with them.
 
-    *source* is the machine, where that is read already. Raise CpuctlError for inputs that cannot be used.
+    *source* is the machine, if that is read already. Raise CpuctlError for inputs that cannot be used.
     """
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document

@@ -57,7 +57,7 @@ class ReportInputs(Record):
     """Which node is reported on, under which name, and what else is requested.
 
     ``planning`` has the node, its kubelet's settings, the running pods, and the pods to place;
-    ``timeline`` is a file that is replayed, ``pod_resources`` where the kubelet is asked. ``now`` is the
+    ``timeline`` is a file that is replayed, ``pod_resources`` if the kubelet is asked. ``now`` is the
     time, for a node that is live (RFC 3339). ``coming`` and ``listed`` are pods that have been read already:
     those to come, and those that run there.
     """
@@ -221,7 +221,7 @@ class _Reporter:
         return document
 
     def _state(self) -> CheckpointVerify | None:
-        """Ask whether a kubelet starts on its state files, where there are any."""
+        """Ask whether a kubelet starts on its state files, if there are any."""
         from cpuctl.answering.node_checks import verify_state
 
         if self.source.files is None and not self.words.state:
@@ -274,7 +274,7 @@ class _Reporter:
         return self.states
 
     def _root_dir(self) -> str:
-        """Return where the kubelet keeps its files, the usual place where its configuration is not usable."""
+        """Return where the kubelet keeps its files, the usual place if its configuration is not usable."""
         from cpuctl.inputs.kubelet import load_kubelet
         from cpuctl.machine.recording_layout import STATE_DIRECTORY
 

@@ -199,7 +199,7 @@ def resized_pod(attempted: RetriedResize, resizes: Resizes, fix: str = "") -> an
 
 
 def decision_document(attempted: RetriedResize, release: Behaviours) -> answers.ResizeDecision:
-    """Describe a decision and, where that is a preview, how its reference implementation departs from it."""
+    """Describe a decision and, if that is a preview, how its reference implementation departs from it."""
     outcome = attempted.outcome
     verdict = verdict_answer(outcome.verdict)
     return {
@@ -246,7 +246,7 @@ def _pod_level(outcome: ResizeOutcome) -> answers.PodLevel:
 
 
 def _retry_order(outcomes: Sequence[ResizeOutcome], path: ResizePath) -> list[str] | None:
-    """Name the pods that wait in the order in which they are tried again, where releases have one."""
+    """Name the pods that wait in the order in which they are tried again, if releases have one."""
     if not path.kubelet.release.orders_pending_resizes:
         return None
     waiting = [each.request for each in outcomes if each.result is ResizeResult.DEFERRED]

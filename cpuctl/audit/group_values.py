@@ -46,7 +46,7 @@ class PodsLimit(NamedTuple):
 class ValueRules(NamedTuple):
     """The settings that determine a kubelet's cgroup values.
 
-    ``formula`` is None if the runtime is not known, ``room`` where the configuration is not;
+    ``formula`` is None if the runtime is not known, ``room`` if the configuration is not;
     ``qos_reserved``: the gate QOSReserved bounds the memory of QoS classes.
     """
 

@@ -1,7 +1,7 @@
 """The exclusive CPUs that containers read, compared with the CPU Manager's state and their control group.
 
 Rule: KEP-6122: a file of a downward API volume tells ``assigned.cpuset``, the CPUs that a container will have
-left where some are to be taken from it, else those it has; nothing if it has none of its own. A kubelet
+left if some are to be taken from it, else those it has; nothing if it has none of its own. A kubelet
 does so whatever its gates; the API server's decides which pods carry the field when they are written.
 """
 

@@ -89,7 +89,7 @@ class KubeletFacts(NamedTuple):
     ``unit_flags`` are those that one that does not run would be started with, None if ``unit_files`` do
     not tell; ``flags_gap`` says why some may be missing. ``other_flags`` are the names of all others.
     Paths are the node's own. ``drop_ins_used`` is False if nothing tells whether the kubelet reads them,
-    ``drop_ins_complete`` where some of them could not be recorded.
+    ``drop_ins_complete`` if some of them could not be recorded.
     """
 
     version: str = ""

@@ -14,7 +14,7 @@ _PASSED_OVER = frozenset({"--config", "--config-dir", "--hostname-override"})
 class RecordedDropIns(Record):
     """The drop-in files of a recording, in the order in which the kubelet reads them.
 
-    ``name`` is the directory on the node; ``used`` says that the kubelet was told to read it, ``complete``
+    ``name`` is the directory on the node; ``used`` says that the kubelet is set to read it, ``complete``
     that all of it was recorded; ``at`` is its place in the recording.
     """
 
@@ -61,7 +61,7 @@ class RecordedKubelet(Record):
     ``config_problem`` says what is in its place: a pipe, a link that leads to nothing or out of the root.
     ``config_refused`` says that the kubelet has a configuration which could not be recorded, ``config_path``
     where the node has it, ``config_at`` where the recording does. ``flags`` are those of the running kubelet
-    or, where none ``runs``, those that its unit would start it with; None if neither is known.
+    or, if none ``runs``, those that its unit would start it with; None if neither is known.
     ``flags_gap`` says why some may be missing, ``other_flags`` names those without a value here,
     ``flag_files`` are the node's files that say so of one that does not run, ``flag_places`` the lines in
     them by the flag. A live one has its files where they are: ``config_path`` and ``config_directory``.

@@ -31,7 +31,7 @@ def check_target(path: Path, *, replace: bool, directory: int | None = None) -> 
     """Raise UsageError if *path* must not be written: it exists, or is not a regular file.
 
     *replace* permits to put a new file in the place of an existing one. *directory* is the descriptor of the
-    directory, where one is open already.
+    directory, if one is open already.
     """
     try:
         name = path if directory is None else path.name
@@ -60,11 +60,11 @@ def save(
     backup: bool = False,
     directory: int | None = None,
 ) -> Path | None:
-    """Write a file beside *path*, then move it there; mode and owner of a replaced file are kept.
+    """Write a file next to *path*, then move it there; mode and owner of a replaced file are kept.
 
     What names who runs on a node is its writer's alone (the *mode* of a new file) unless that is asked for.
     Return where the replaced file is now if a *backup* is to be kept. *directory* is the descriptor of the
-    directory, where one is open already.
+    directory, if one is open already.
 
     Raise UsageError if *path* has come into being meanwhile, NodeAccessError if the system refuses:
     then all is as before; NotRestoredError if that cannot be said.
@@ -126,7 +126,7 @@ def _is(path: Path, new: os.stat_result, directory: int) -> bool:
 
 
 def _second_name(path: Path, way: _Way, directory: int) -> Path | None:
-    """Keep the old file beside the new one; without hard links, only a backup that is wanted is an error."""
+    """Keep the old file next to the new one; without hard links, only a backup that is wanted is an error."""
     try:
         for _ in range(_ATTEMPTS):
             with suppress(FileNotFoundError):  # another run put its own there at this very moment
@@ -150,7 +150,7 @@ def _old(path: Path, directory: int) -> FileAttributes | None:
 
 
 def _put_back(path: Path, old: Path | None, directory: int, cause: BaseException, *, existed: bool) -> None:
-    """Put the old file in the place of the new one, or none where there was none."""
+    """Put the old file in the place of the new one, or none if there was none."""
     try:
         if old is not None:
             os.rename(old.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)

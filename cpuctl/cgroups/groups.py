@@ -31,7 +31,7 @@ _V1_NO_LIMIT = 1 << 62
 class CpusetValues(Record):
     """A cgroup's CPU set: what was requested, and what is in effect.
 
-    ``cpus`` and ``mems`` are empty on v2 where the parent's hold; a value is None if there is no such
+    ``cpus`` and ``mems`` are empty on v2 if the parent's hold; a value is None if there is no such
     file. ``partition`` is v2's, as written: ``member``, ``root``, ``isolated``, or why it is invalid.
     ``exclusive`` and ``effective_exclusive`` are v2's since Linux 6.7: CPUs that only partitions may take.
     """
@@ -69,7 +69,7 @@ class CpusetValues(Record):
 class CpuValues(Record):
     """A group's share of CPU time: ``shares`` on v1 or ``weight`` on v2; quota and period in us.
 
-    ``quota`` is None if nothing limits it, and where the file is not there ``period`` is None, too.
+    ``quota`` is None if nothing limits it, and if the file is not there ``period`` is None, too.
     """
 
     shares: int | None = None

@@ -110,7 +110,7 @@ V3_FROM_1_37 = Format(
     struct=Struct("state.CPUManagerCheckpointV3", _V3_FIELDS),
     hashed_as=(_LEGACY, "CPUManagerCheckpointV3"),
 )
-"""V3 where it is an older format: its checksum is accepted under both names."""
+"""V3 if it is an older format: its checksum is accepted under both names."""
 V4 = envelope(V2_REPLACED, _V4_DATA, _LEGACY, "cpu")
 """V2 for older kubelets and next to it the full content, with baselines (kubernetes pull request 139102)."""
 
@@ -165,7 +165,7 @@ def cpu_document(state: CPUStateFile) -> Value:
 def cpu_state_of(document: Value, *, later: bool) -> CPUStateFile:
     """Turn a document into a state with all that it holds; *later*: in the words of 1.37 and on.
 
-    Raise GoError with the kubelet's text where a list of CPUs is none, InputError for CPU sets beyond
+    Raise GoError with the kubelet's text if a list of CPUs is invalid, InputError for CPU sets beyond
     ``MAX_BITS`` or with CPUs that no machine has.
     """
     pool = _pool(document["defaultCpuSet"], "CPU set" if later else "cpu set")
@@ -245,7 +245,7 @@ class _Sets:
 def _load(found: Json, reader: StateReader) -> Loaded:
     """Load a file's content as a document with the fields of V4's data, as far as they were in the file.
 
-    ``error`` is set where no format of this kubelet takes it.
+    ``error`` is set if no format of this kubelet takes it.
     """
     if reader.minor >= 37:
         return _load_v4(found, reader)

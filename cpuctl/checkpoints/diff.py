@@ -69,7 +69,7 @@ class TableChange(Record):
 
 
 class CPUDiff(Record):
-    """The difference of two states of the CPU Manager; ``policies`` are both names where they differ."""
+    """The difference of two states of the CPU Manager; ``policies`` are both names if they differ."""
 
     policies: tuple[str, str] | None
     changes: tuple[CPUChange, ...]

@@ -90,7 +90,7 @@ def decoded(struct: Struct, found: Json, *, names_keys: bool = True) -> Loaded:
 
 
 def decoded_text(struct: Struct, text: str, *, names_keys: bool = True) -> Loaded:
-    """Decode JSON text; ``error`` is Go's complaint where it is none."""
+    """Decode JSON text; ``error`` is Go's complaint if it is none."""
     try:
         return decoded(struct, parsed_json(text), names_keys=names_keys)
     except GoJsonError as error:

@@ -52,7 +52,7 @@ class Inspection(Record):
     if the text is not a state file. ``problem`` says what is wrong besides the checksums; ``state`` is then
     None. ``container_ids``: V1's CPUs by container id, for which a state has no room.
     ``embedded_differs``: the older document that the newest formats carry for older kubelets does not say
-    what the file says. ``resummed`` is the file with the right checksum, where the content is to be
+    what the file says. ``resummed`` is the file with the right checksum, if the content is to be
     kept unchanged by every reader: empty for the files that releases convert.
     """
 
@@ -93,7 +93,7 @@ _MEMORY = _Family(
 
 
 def inspect_state(text: str, file_name: str = "") -> Inspection:
-    """Return what a text is; *file_name* is the name it was found under, where that is a state file's.
+    """Return what a text is; *file_name* is the name it was found under, if that is a state file's.
 
     Raise InputError for one so large that it can only be meant to fill the memory.
     """
@@ -112,7 +112,7 @@ def inspect_state(text: str, file_name: str = "") -> Inspection:
 
 
 def _of_others(found: Members, names: set[str], file_name: str) -> Inspection:
-    """Recognise a file by its name or, where it may be any, by what is in it."""
+    """Recognise a file by its name or, if it may be any, by what is in it."""
     data = next((value for name, value in found.pairs if name.lower() == "data"), None)
     if file_name == DEVICES_FILE or isinstance(data, Members):
         return _of_devices(found)
@@ -128,7 +128,7 @@ def _of_others(found: Members, names: set[str], file_name: str) -> Inspection:
 def inspect_embedded(text: str) -> Inspection:
     """Return what the older document is that a file of the newest format carries for older kubelets.
 
-    It may be whole where the rest is not; a kubelet that knows the newest format does not look at it. *text*
+    It may be whole if the rest is not; a kubelet that knows the newest format does not look at it. *text*
     is one that ``inspect_state`` takes for the file of the CPU Manager or of the Memory Manager.
     """
     found = parsed_json(text)
@@ -194,7 +194,7 @@ def _filled(inspection: Inspection, loaded: Loaded, family: _Family) -> Inspecti
 
 
 def _by_container_id(found: Json) -> Inspection | None:
-    """Recognise V1 of the CPU Manager's file by its entries, or by its checksum where it has none."""
+    """Recognise V1 of the CPU Manager's file by its entries, or by its checksum if it has none."""
     loaded = decoded(cpu_state.V1.struct, found)
     entries, checked = loaded.document["entries"], cpu_state.V1.checked(loaded.document)
     if loaded.error or not (entries or checked.ok):

@@ -83,11 +83,11 @@ BEFORE_1_36 = Format(struct=Struct(f"state.{_LEGACY}", _V1_FIELDS), hashed_as=(_
 V1 = Format(struct=_V1_STRUCT, hashed_as=(_LEGACY, "MemoryManagerCheckpointV1"), zero_sum=True)
 """V1 with PodLevelResourceManagers off in 1.36."""
 V1_REPLACED = Format(struct=_V1_STRUCT, hashed_as=(_LEGACY,), zero_sum=True)
-"""V1 where it is an older format: its checksum is accepted under the name it had."""
+"""V1 if it is an older format: its checksum is accepted under the name it had."""
 V2 = Format(struct=Struct(f"state.{_LEGACY}", _V2_FIELDS), hashed_as=(_LEGACY,))
 """V1 and what pods hold as a whole (KEP-5526)."""
 V2_FROM_1_37 = Format(struct=Struct("state.MemoryManagerCheckpointV2", _V2_FIELDS), hashed_as=(_LEGACY,))
-"""V2 where it is an older format: its checksum is accepted under the name it had."""
+"""V2 if it is an older format: its checksum is accepted under the name it had."""
 V3 = envelope(V1_REPLACED, _V3_DATA, _LEGACY, "memory")
 """V1 for older kubelets and next to it the full content (kubernetes pull request 139626)."""
 
@@ -245,7 +245,7 @@ def _number(node: int) -> int:
 def _load(found: Json, reader: StateReader) -> Loaded:
     """Load a file's content as a document with the fields of V3's data, as far as they were in the file.
 
-    ``error`` is set where no format of this kubelet takes it.
+    ``error`` is set if no format of this kubelet takes it.
     """
     if reader.minor >= 37:
         return _load_v3(found, reader)

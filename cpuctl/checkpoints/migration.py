@@ -1,7 +1,7 @@
 """Rewriting a state file for another kubelet: what gets lost, and when it must not be done.
 
 A kubelet that does not know of the CPUs that pods hold as a whole (KEP-5526) wants the shared pool and the
-containers' CPUs to be all CPUs; where a pod holds some that no container of it names, such a kubelet does not
+containers' CPUs to be all CPUs; if a pod holds some that no container of it names, such a kubelet does not
 start. The same holds for memory: what pods hold must be what their containers hold.
 """
 
@@ -57,8 +57,8 @@ def migrate_cpu_state(
 ) -> Migrated | NotMigrated:
     """Write a state for another kubelet; *container_ids* are the CPUs of V1's entries.
 
-    Who has these ids is taken from ``to.initial_containers``. NotMigrated where that does not tell of all of
-    them, or where that kubelet would not start.
+    Who has these ids is taken from ``to.initial_containers``. NotMigrated if that does not tell of all of
+    them, or if that kubelet would not start.
     """
     unknown = sorted(set(container_ids or {}) - set(to.initial_containers))
     if unknown:
@@ -73,7 +73,7 @@ def migrate_cpu_state(
 
 
 def migrate_memory_state(state: MemoryStateFile, to: StateReader) -> Migrated | NotMigrated:
-    """Write a state for another kubelet; NotMigrated where that one would not start."""
+    """Write a state for another kubelet; NotMigrated if that one would not start."""
     if to.keeps_pods:
         return Migrated(write_memory_state(state, to))
     odd = sorted(uid for uid, blocks in state.pod_entries.items() if not _same_memory(state, uid, blocks))

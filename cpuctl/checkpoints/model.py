@@ -66,7 +66,7 @@ class MemoryTable(Record):
 class MemoryNode(Record):
     """One NUMA node of the Memory Manager: its tables by resource, and the group (``cells``) it is in.
 
-    ``number_of_assignments`` counts the blocks on it: one for every resource of a container or, where a pod
+    ``number_of_assignments`` counts the blocks on it: one for every resource of a container or, if a pod
     holds memory as a whole, of the pod.
     """
 

@@ -46,7 +46,7 @@ class StateReader(Record):
     ``pod_level_managers`` is the gate PodLevelResourceManagers, ``exclusive_resize`` the gate
     InPlacePodVerticalScalingExclusiveCPUs. ``initial_containers`` are those that run when the kubelet starts,
     by container id: the oldest format names containers by it. ``policy`` is the configured policy, which a
-    file must agree with; where it is None, that is left to the caller.
+    file must agree with; if it is None, that is left to the caller.
     """
 
     minor: int = 36
@@ -71,7 +71,7 @@ class StateReader(Record):
         return self.minor >= 37 and self.exclusive_resize
 
     def objection(self, policy: str) -> str:
-        """Return the kubelet's error where a file of that policy does not fit, else nothing."""
+        """Return the kubelet's error if a file of that policy does not fit, else nothing."""
         return "" if self.policy in (None, policy) else other_policy(self.policy, policy)
 
 

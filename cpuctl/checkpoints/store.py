@@ -110,7 +110,7 @@ def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | No
 
     Mode, owner and extended attributes are kept. A kill at any point leaves the old file or the new one, with
     the backup in place before the new one is. Raise NodeAccessError if the file is not *old* any more,
-    where another cpuctl is writing, and where the system refuses; nothing is changed then. Raise
+    if another cpuctl is writing, or if a system call fails; nothing is changed then. Raise
     NotSyncedError if the new file is in place and may not be on the disk. *now* is the time in the
     backup's name, in UTC.
     """
@@ -134,9 +134,9 @@ def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | No
 
 
 def take_back(path: Path, backup: Path, old: bytes, new: bytes) -> None:
-    """Move a backup to where it came from, which takes no room on a full disk.
+    """Move a backup to where it came from, which needs no space on a full disk.
 
-    Raise NodeAccessError if *path* is not *new*, or *backup* not *old*, and where the system refuses,
+    Raise NodeAccessError if *path* is not *new*, or *backup* not *old*, or if a system call fails,
     InputError if one of them is no file any more.
     """
     with _locked(path) as directory:

@@ -213,7 +213,7 @@ def apply(
         document, code = run.answer(sources, until_answered)
         if document["outcome"] not in _CHANGED:
             until_answered.close()
-        with suppress(OSError):  # nobody reads it: no reason to hold the answer back
+        with suppress(OSError):  # stderr is closed: no reason to hold the answer back
             print_sources(sources, style)
         _answer(document, style)
     if code == 0 and exit_code and document["outcome"] == "Planned":

@@ -204,7 +204,7 @@ def _ended_by_signals(plugin: "Plugin") -> Iterator[None]:
 
 
 class _Journal:
-    """Writes lines to stderr, with their level where the journal reads them, and answers to stdout.
+    """Writes lines to stderr, with their level if the journal reads them, and answers to stdout.
 
     It writes in its own thread, and without the locks of Python's streams: a pager that waits, or
     a suspended terminal, blocks neither the runtime nor the end of the plugin.

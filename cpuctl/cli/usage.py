@@ -23,7 +23,7 @@ _FLAG_WITH_VALUE = re.compile(r"-[A-Za-z]*([A-Za-z])=.*", re.DOTALL)
 _NO_NUMBER = re.compile(r"(?P<found>.*) is not (?:a valid \w+(?: range)?|in the range .*)\.", re.DOTALL)
 _OF_RUNNING_NODES = ("cpuctl top", "cpuctl watch")
 _SAME = {option_names.ROOT: "-m", option_names.KUBELET_VERSION: "--from"}
-"""Options that other commands have, and what does the same where a command has that instead."""
+"""Options that other commands have, and what does the same if a command has that instead."""
 _LIKE = 0.8
 """How similar an option has to be for a guess: the parser's own guesses often differ."""
 

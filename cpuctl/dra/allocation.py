@@ -235,7 +235,7 @@ class _Search:
             if self._satisfied(0):
                 return Allocated(tuple(tuple(grant for _, grant in each) for each in self.grants))
         finally:
-            self._release()  # where the search has been given up, too
+            self._release()  # if the search has been given up, too
         assert self.stop is not None
         return self.stop
 
@@ -464,7 +464,7 @@ def _concerns(constraint: Constraint, need: _Need) -> bool:
 def _keeps(constraint: Constraint, device: Device, others: Iterator[Device]) -> bool:
     """Return whether a device may join the others.
 
-    Lists of values match where one value is in all of them (KEP-5491), and differ where none is in two.
+    Lists of values match if one value is in all of them (KEP-5491), and differ if none is in two.
     """
     values = _values(constraint.attribute, device)
     if not values:

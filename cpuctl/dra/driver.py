@@ -52,7 +52,7 @@ class DriverSettings(NamedTuple):
 class DriverCPU(NamedTuple):
     """A CPU with the ids that the driver reads; ``sibling`` is None unless its core has exactly two CPUs.
 
-    ``cache`` is the id of its level-3 cache, -1 where it has none.
+    ``cache`` is the id of its level-3 cache, -1 if it has none.
     """
 
     number: int

@@ -208,7 +208,7 @@ class NodeClaims(Copied):
             keys[each.name] = key
         if keys:
             outcomes = tuple(self._outcomes(pod, keys))
-            # What runs has in its status what was counted: nothing where that was before the gate was on.
+            # What runs has in its status what was counted: nothing if that was before the gate was on.
             counted = pod.counted_claims if pod.phase else self._counted(outcomes)
             self.pods[pod.uid] = PodClaims(pod, outcomes, counted=counted)
 

@@ -180,7 +180,7 @@ def driver_topology(machine: DriverMachine, *, fixed: bool = False) -> CPUTopolo
     """Label CPUs as the driver's picker does; *fixed* tells apart the cores that share an id."""
     cores: dict[int, int] = {}
     for index, core in enumerate(machine.physical_cores):
-        # By lowest CPU, which orders cores as their ids do where these are what they should be.
+        # By lowest CPU, which orders cores as their ids do if these are what they should be.
         key = index if fixed else core[0].core
         for cpu in core:
             cores[key] = cores.get(key, 0) | 1 << cpu.number

@@ -115,7 +115,7 @@ def _steps(tree: Any, longest: int) -> int:  # noqa: ANN401
 
 
 def _length(tree: Any, longest: int) -> int:  # noqa: ANN401
-    """Return how long a list may be: as *longest* where it is not written out."""
+    """Return how long a list may be: as *longest* if it is not written out."""
     written = sum(len(each.children) for each in tree.find_data("exprlist"))
     return longest if any(tree.find_data("ident")) else written
 

@@ -23,7 +23,7 @@ MACHINE_DEVICE = "cpudevmachine"
 MAX_DEVICES = 128
 """The most devices of one slice (resource/v1, ResourceSliceMaxDevices)."""
 MAX_ADVANCED_DEVICES = 64
-"""The most where one has an attribute with a list, which PCIe roots are."""
+"""The most devices if one of them has an attribute with a list, as PCIe roots are."""
 FIRST_GENERATION = 1
 
 
@@ -66,7 +66,7 @@ def _groups(machine: DriverMachine, settings: DriverSettings) -> Iterator[Driver
         case GroupBy.NUMA_NODE:
             for node, cpus in machine.numa_nodes.items():
                 if left := cpus - reserved:
-                    # Of any CPU, as the driver has it: where nodes reach across sockets, that is chance.
+                    # Of any CPU, as the driver has it: if nodes reach across sockets, that is chance.
                     socket = machine.cpus[left.lowest].socket
                     yield DriverDevice(f"cpudevnuma{node:03d}", left, numa_node=node, socket=socket)
         case GroupBy.SOCKET:

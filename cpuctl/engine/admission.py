@@ -32,7 +32,7 @@ class Admission(Record):
     """One decision: the verdict, the requested hints, and what each container got until then.
 
     ``pod_cpus`` are the CPUs (a mask) that the pod holds as a whole (KEP-5526), 0 for most. ``readmission``
-    is set where it held something before and the kubelet went on as if it did not. ``taken_from_others`` are
+    is set if it held something before and the kubelet went on as if it did not. ``taken_from_others`` are
     CPUs (a mask) that it got though they are reserved or another pod's. ``evicted`` are the pods that had
     to go for it, which only a policy does that no kubelet has.
     """
@@ -104,7 +104,7 @@ class ScopedAdmission:
         return Admitted()
 
     def ask(self, container: Container | None) -> HintRound:
-        """Collect hints for a container, or for the pod where that is None, and merge them."""
+        """Collect hints for a container, or for the pod if that is None, and merge them."""
         answers: dict[ProviderName, Answer] = {}
         if self.manager.fault is not None:
             return HintRound(container=container, answers=answers, merged=self.manager.fault)
@@ -118,7 +118,7 @@ class ScopedAdmission:
         )
 
     def _align(self, container: Container | None) -> Hint | Refusal:
-        """Ask where to allocate for a container, or for the pod where that is None."""
+        """Ask where to allocate for a container, or for the pod if that is None."""
         self.hint_rounds.append(self.ask(container))
         merged = self.hint_rounds[-1].merged
         if not isinstance(merged, Merged):

@@ -1,4 +1,4 @@
-"""Sets as integers: bit *n* of a mask is set where CPU, or NUMA node, *n* is a member.
+"""Sets as integers: bit *n* of a mask is set if CPU, or NUMA node, *n* is a member.
 
 To a running program both are plain integers. To the type checker they are types of their own, whose
 operations keep the type: CPUs are no NUMA nodes, and numbers are neither.

@@ -241,7 +241,7 @@ class Node(Copied):
         """Decide on the new resources of a running pod; they count from then on if they are admitted.
 
         *semantics* is the KEP's reading if none is named. *status* are the CPUs that the pod's status says
-        its containers have, where that is not what it runs with. Raise KeyError for a pod that does not run.
+        its containers have, if that is not what it runs with. Raise KeyError for a pod that does not run.
         A preview: no release has the allocator (KEP-5554).
         """
         from cpuctl.engine.cpu.resizing.kep import resize_by_kep
@@ -276,7 +276,7 @@ class Node(Copied):
         return resized
 
     def ask(self, pod: StoredPod, container: Container | None) -> HintRound:
-        """Ask for hints for a container, or for the pod where that is None, without admitting anything."""
+        """Ask for hints for a container, or for the pod if that is None, without admitting anything."""
         return self._admission_of(self.pod_rules.known(pod)).ask(container)
 
     def why_shared(self, pod: StoredPod, container: Container) -> str:

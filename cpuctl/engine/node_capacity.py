@@ -35,7 +35,7 @@ class Stages(Protocol):
 
 
 def node_capacity(info: MachineInfo) -> dict[str, Quantity]:
-    """Return CPUs, memory and, where it is known, storage by resource name."""
+    """Return CPUs, memory and, if it is known, storage by resource name."""
     capacity = {
         "cpu": Quantity.from_milli(info.num_cpus * 1000),
         "memory": Quantity.from_value(info.memory_bytes, Format.BINARY_SI),
@@ -52,7 +52,7 @@ def _at_once(_stage: str, check: Callable[[], T]) -> T:
 def node_reservations(
     info: MachineInfo, config: KubeletConfiguration, run: Stages = _at_once
 ) -> Reservations:
-    """Work out what is kept from pods, in the kubelet's order; *run* is told the stage of every check.
+    """Work out what is kept from pods, in the kubelet's order; *run* is called with the stage of every check.
 
     Raise GoError with the kubelet's text, or saying that what it would use is not recorded.
     """

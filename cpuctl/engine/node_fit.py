@@ -4,8 +4,8 @@ Rule: kubelet v1.36 ``pkg/kubelet/lifecycle/predicate.go`` on the scheduler's re
 kubelet makes after its resource managers. CPU counts in milli, everything else in its own unit; of several
 shortages the first one is reported.
 
-The sums go with the pods: a pod that comes is counted when somebody next asks, once, and what it was counted
-with is taken off again as soon as it goes or is replaced.
+The sums go with the pods: a new pod is counted at the next query, once, and subtracted again
+as soon as it goes or is replaced.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class ReservationSummary(Record):
     """The resources, the memory limit of all pods together, and what ``reservedMemory`` says by NUMA node.
 
     ``pods_memory`` is the limit of the kubepods cgroup: hard eviction is not taken off there. It is None
-    where the machine's memory is not known.
+    if the machine's memory is not known.
     """
 
     lines: tuple[ResourceLine, ...]

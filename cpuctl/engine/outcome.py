@@ -1,7 +1,7 @@
 """What a decision can be: values, never exceptions. Of unlike kinds none are equal, whatever they hold.
 
-A kubelet's "no" is ``Rejected``; where the real kubelet would loop for ever or crash the answer is a
-``KubeletFault``; where the input lacks what the answer depends on it is ``Undetermined``.
+A kubelet's "no" is ``Rejected``; if the real kubelet would loop for ever or crash the answer is a
+``KubeletFault``; if the input lacks what the answer depends on it is ``Undetermined``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class KubeletFault(Record):
 class Undetermined(Record):
     """The input lacks what the answer depends on, or no kubelet's answer to it is known: why.
 
-    ``variants`` are the answers of which one is right, where only chance decides: the order of a map, say.
+    ``variants`` are the answers of which one is right, if only chance decides: the order of a map, say.
     """
 
     why: str
@@ -90,15 +90,15 @@ class RejectionReason(StrEnum):
 FAILED_IN_POD_SCOPE = (
     "Pod Scope pod with pod-level resources failed admission under pod-scope topology manager"
 )
-"""The kubelet's words where hints for a pod that is divided come to nothing (KEP-5526)."""
+"""The kubelet's words if hints for a pod that is divided come to nothing (KEP-5526)."""
 
 
 class Rejected(Record):
     """The kubelet refuses the pod, with its reason and message; what was allocated before stays taken.
 
-    ``reason`` is a ``RejectionReason``, a ``ResizeReason``, ``PodLevelResourcesNotSupported`` or, where the
+    ``reason`` is a ``RejectionReason``, a ``ResizeReason``, ``PodLevelResourcesNotSupported`` or, if the
     node is too small, ``OutOf`` and the resource's name. ``container`` is empty if the pod as a whole is
-    refused. ``details`` are the amounts behind the message: CPUs, bytes or devices, and CPU in milli where
+    refused. ``details`` are the amounts behind the message: CPUs, bytes or devices, and CPU in milli if
     the node is too small.
     """
 

@@ -102,7 +102,7 @@ class Placement(Record):
 
 
 class PoolWarning(StrEnum):
-    """What a pod's admission leaves of the shared pool, where that is worth a warning."""
+    """What a pod's admission leaves of the shared pool, if that is worth a warning."""
 
     EMPTY = "empty"
     ONLY_RESERVED = "only reserved CPUs"

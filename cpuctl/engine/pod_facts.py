@@ -45,7 +45,7 @@ _NO_V1 = (
 class NodeOfPods(NamedTuple):
     """The node and the rules that pods are looked at by; ``static`` names managers with a static policy.
 
-    ``scope`` and ``policy`` are the Topology Manager's, ``none`` where it does nothing.
+    ``scope`` and ``policy`` are the Topology Manager's, ``none`` if it does nothing.
     ``memory`` in bytes and ``allocatable`` by resource are None if the node is not known.
     """
 

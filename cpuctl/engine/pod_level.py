@@ -30,7 +30,7 @@ def guaranteed_equivalent(container: Container) -> bool:
 
 
 def pod_level_cpus(pod: StoredPod, qos: "Qos") -> int:
-    """Count the exclusive CPUs that a pod is due as a whole; 0 where its request is no whole number."""
+    """Count the exclusive CPUs that a pod is due as a whole; 0 if its request is no whole number."""
     if qos.qos_class is not QosClass.GUARANTEED or pod.resources is None:
         return 0
     request = pod.resources.requests.get("cpu", _NOTHING)
@@ -40,7 +40,7 @@ def pod_level_cpus(pod: StoredPod, qos: "Qos") -> int:
 def unaligned_managers(pod: StoredPod, qos: "Qos") -> Iterator[tuple[str, str]]:
     """Yield the managers that ignore a Guaranteed pod with pod-level resources, and what that is called.
 
-    It holds without the gate PodLevelResourceManagers. The CPU Manager is named where the pod or one of its
+    It holds without the gate PodLevelResourceManagers. The CPU Manager is named if the pod or one of its
     containers asks for whole CPUs.
     """
     if qos.qos_class is not QosClass.GUARANTEED or pod.resources is None:
@@ -61,7 +61,7 @@ class PodLevelRules(Record):
     """Whether the gate PodLevelResourceManagers is on, and which managers keep what a pod has.
 
     Without ``restores_cpus`` and ``restores_memory`` a running pod is allocated again after a restart, and
-    what it had belongs to nobody: kubernetes issues 140989 and 140906. Without ``hints_at_held_memory`` what
+    what it had belongs to no pod: kubernetes issues 140989 and 140906. Without ``hints_at_held_memory`` what
     it has is no hint for it then, in pod scope. Without ``passes_over`` a pod with resources of its own is
     aligned like any other, by what its containers ask for.
     """

@@ -1,4 +1,4 @@
-"""What there is to remark on a pod for the kubelet that gets it, and what it says to each alone.
+"""Findings about a pod for the kubelet that gets it, and what the kubelet says to each alone.
 
 Of pod-level resources: KEP-2837 (managers do not look at ``spec.resources``), KEP-5526 (gate
 PodLevelResourceManagers), kubelet v1.36. Of amounts that the Memory Manager cannot count, because of how they
@@ -289,7 +289,7 @@ def _lint_shared_pool(subject: PodLintSubject) -> Iterator[Finding]:
 
 
 def _pod_cpus(pod: StoredPod) -> int:
-    """Count the whole CPUs of the pod level; 0 where they are no whole number."""
+    """Count the whole CPUs of the pod level; 0 if they are no whole number."""
     request = pod.resources.requests.get("cpu", _ZERO) if pod.resources else _ZERO
     return max(request.value, 0) if request.is_integral_cpu else 0
 

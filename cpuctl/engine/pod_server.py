@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Creation(Record):
-    """What becomes of a new pod: it is stored where there are no ``refusals``, and charged to quotas.
+    """What the API server does with a new pod: without ``refusals`` it is stored, and charged to quotas.
 
     The refusals are separate by their source: validation, LimitRanges, ResourceQuotas.
     """

@@ -38,7 +38,7 @@ class Provider(Protocol):
         """What to call it in a trace."""
 
     def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
-        """Answer the Topology Manager for a container, or for the pod where that is None."""
+        """Answer the Topology Manager for a container, or for the pod if that is None."""
 
     def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Refusal:
         """Allocate for the container that is *placed*, near the hint; add to the placement what it gets."""

@@ -207,7 +207,7 @@ _BYTE = 10**9
 
 
 class MemoryReserve(NamedTuple):
-    """How to lay memory out; *node* names the node where one gives all."""
+    """How to lay memory out; *node* names the node if one gives all."""
 
     spread: Spread = Spread.EVEN
     node: int | None = None

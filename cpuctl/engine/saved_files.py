@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class SavedFiles(Record):
     """What a kubelet makes of the files that it finds; ``unreadable`` are others that it cannot load.
 
-    ``by_others`` is what other releases, by their minors, make of the same files, where nobody says which
-    release it is that finds them.
+    ``by_others`` is what other releases, by their minors, make of the same files, if the input
+    names no release.
     """
 
     cpu: SavedCPUState = None

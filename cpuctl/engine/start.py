@@ -157,7 +157,7 @@ def check_start(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
 
 
 def doubted(outcome: T, kubelet: Kubelet) -> T | Undetermined:
-    """Take back a refusal over what a flag sets where the kubelet's flags are not all known."""
+    """Take back a refusal over what a flag sets if the kubelet's flags are not all known."""
     if not kubelet.flags_gap or not isinstance(outcome, StartRefused):
         return outcome
 
@@ -190,7 +190,7 @@ def last_checks(started: Started) -> Started | NotStarted:
 def start_managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
     """Do what a kubelet does up to the point where its managers have written their state files.
 
-    Where nobody says which release the kubelet is, and the one that is assumed does not come so far, others
+    If the input names no release of the kubelet, and the assumed one does not get so far, others
     are asked: a refusal is one of all releases that would take the configuration.
     """
     outcome = doubted(_managers(info, kubelet), kubelet)

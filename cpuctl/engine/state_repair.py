@@ -155,7 +155,7 @@ class _Search:
         return _first(chain(free & nodes, free - nodes), count)
 
     def _near(self, held: CPUHolder, lost: CPUSet) -> NodeMask | None:
-        """Return the NUMA nodes of what a holder keeps or, where it keeps nothing, of what it had."""
+        """Return the NUMA nodes of what a holder keeps or, if it keeps nothing, of what it had."""
         nodes = self.policy.topology.numa_nodes
         for cpus in (held.cpus - lost, lost):
             if near := sum(1 << node for node, mask in nodes.items() if mask & cpus.mask):
@@ -189,7 +189,7 @@ class CPURules(NamedTuple):
 def repair_cpu_state(
     state: CPUStateFile, rules: CPURules, owners: Owners
 ) -> Repaired[CPUStateFile] | NotRepaired:
-    """Make a state fit the machine and the configuration; where *owners* are known, drop others' entries."""
+    """Make a state fit the machine and the configuration; if *owners* are known, drop others' entries."""
     work = _Work(state, rules, owners)
     if rules.policy is None:
         work.give_up()
@@ -404,7 +404,7 @@ class MemoryRules(NamedTuple):
 def repair_memory_state(
     state: MemoryStateFile, rules: MemoryRules, owners: Owners
 ) -> Repaired[MemoryStateFile] | NotRepaired:
-    """Make a state fit the machine and the configuration; where *owners* are known, drop others' entries."""
+    """Make a state fit the machine and the configuration; if *owners* are known, drop others' entries."""
     if rules.fresh is None:
         return _given_up(state)
     if state.policy_name != "Static":

@@ -49,8 +49,8 @@ def start_on(
 ) -> StateStart:
     """Start a kubelet on a machine with these files: its configuration is checked first, then every file.
 
-    Where nobody says which release the kubelet is, it is the one that is assumed that is told to start or
-    not: where another one would come to another end on the same files, nothing is. *fit* makes pods fit into
+    If the input names no release of the kubelet, the assumed one is reported to start or
+    not: if another one would come to another end on the same files, nothing is. *fit* makes pods fit into
     the node, *devices* are those that device plugins have registered, None if that is not known.
     """
     managers = start_managers(info, kubelet)

@@ -56,7 +56,7 @@ class Question(Protocol):
         """Files and directories that it reads in addition to recordings."""
 
     def reading(self, places: Mapping[str, str]) -> Self:
-        """Return the question with other names for these files, where they are elsewhere."""
+        """Return the question with other names for these files, if they are elsewhere."""
 
     def __call__(self, recording: Recording) -> Row:
         """Ask one node; raise CpuctlError if it cannot be read."""
@@ -172,7 +172,7 @@ def contents(name: str) -> dict[str, bytes]:
 
 
 def answer_key(question: Question, recording: Recording, beside: str) -> str:
-    """Return a text that is equal for equal content and question, with the same files *beside*."""
+    """Return a text that is equal for equal content and question, with the same files *beside* it."""
     content = recording.digest or recording.source
     asked = f"{__version__}\n{question.asks(recording.name)}\n{beside}\n{content}"
     return sha256(asked.encode(errors="surrogateescape")).hexdigest()

@@ -78,7 +78,7 @@ def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName,
 
 
 class _Checked(NamedTuple):
-    """What one check says: whether the kubelet starts, where it tells, and what it could not look at."""
+    """What one check says: whether the kubelet starts, if it tells, and what it could not look at."""
 
     findings: Sequence[NodeFinding] = ()
     unchecked: Sequence[UncheckedPart] = ()
@@ -182,7 +182,7 @@ def _unchecked(check: FleetCheckName, missing: Iterable[str]) -> list[UncheckedP
 
 
 def _of_state(inputs: CheckpointInputs, machine: MachineSource, configured: _Checked | None) -> _Checked:
-    """Check state files; a start that the configuration keeps from coming to them is told by that already."""
+    """Check state files; a start that the configuration stops before them is reported there already."""
     sources = Sources()
     try:
         document = verify_state(inputs, sources, machine)
@@ -269,8 +269,8 @@ def _without_source(text: str, source: str) -> str:
 
 # The answer of ``cpuctl fleet check``: what is found on many nodes, reported once.
 #
-# Findings are the same where their code is, and their text but for names and numbers: those of one node are
-# nobody else's. What differs between the nodes is left out of the text.
+# Findings are the same if their codes are equal, and their texts apart from names and numbers, on different
+# nodes. What differs between the nodes is left out of the text.
 
 Node: TypeAlias = "CheckedNode | UnreadableNode"
 
@@ -367,7 +367,7 @@ def _together(members: Sequence[tuple[str, NodeFinding]]) -> FleetFinding:
 
 
 def skeleton(text: str) -> str:
-    """Return what is equal for texts that differ in names and numbers only, one thing or many alike."""
+    """Return what is equal for texts that differ in names and numbers only, one thing or several."""
     one = _VERB.sub(lambda verb: _VERBS[verb[0]], _PLURAL.sub(r"\1", _NAMES.sub(VARIES, text)))
     return _LISTED.sub(VARIES, one)
 

@@ -1,6 +1,6 @@
 """Which recordings make a fleet: those that are named, in directories, by patterns, and in lists.
 
-What a directory holds is known by content. A file that is named itself is always one of the fleet: where it
+What a directory holds is known by content. A file that is named itself is always one of the fleet: if it
 cannot be read, that is its answer.
 """
 
@@ -33,7 +33,7 @@ _MEMBERS_OF_MACHINES = (b'"cpus"', b'"topology"', b'"nodes"', b'"num_cores"')
 class Recording(NamedTuple):
     """One node of a fleet: its name there, and the source that ``-m`` would name.
 
-    ``digest`` is the SHA-256 of its content where that is one file: of equal ones only the first is read.
+    ``digest`` is the SHA-256 of its content if that is one file: of equal ones only the first is read.
     """
 
     name: str
@@ -182,7 +182,7 @@ def _is_must_gather(path: Path) -> bool:
 def _named(sources: Sequence[str]) -> Iterator[Recording]:
     """Call every node as its file.
 
-    Of files of one name, each goes by its directory where it is the only recording there, as in
+    Of files of one name, each goes by its directory if it is the only recording there, as in
     ``node7/capture.tar.xz``, else by its whole path.
     """
     alone = Counter(map(os.path.dirname, sources))

@@ -113,7 +113,7 @@ def alike_amounts(one: str, other: str) -> bool:
 
 
 class _Content(Pickler):
-    """Writes equal values as equal bytes in every process, where the order of sets is chance."""
+    """Writes equal values as equal bytes in every process, although the order of sets is random."""
 
     def persistent_id(self, value: object) -> object:
         return sorted(map(repr, value)) if isinstance(value, set | frozenset) else None

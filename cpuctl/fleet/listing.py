@@ -201,7 +201,7 @@ def fleet_document(
 ) -> FleetList:
     """Put nodes and their groups into one document; the pods *given* are tried on each group.
 
-    *releases* are those of kubelets by the names of their nodes, where recordings do not tell theirs.
+    *releases* are those of kubelets by the names of their nodes, if recordings do not tell theirs.
     """
     groups = groups_of(nodes)
     answers = list(group_answers(groups))

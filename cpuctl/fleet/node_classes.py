@@ -30,7 +30,7 @@ class NodeClass:
 
     ``members`` is a heap. ``starts`` tells whether their kubelets run, ``alone`` that nothing is known of
     them. ``siblings`` are the replicas on each of them, by whose they are. ``topology`` is the object that
-    the scheduler's plugin goes by, once ``published``; ``given`` the one that somebody had of them first.
+    the scheduler's plugin goes by, once ``published``; ``given`` the first one that the input had for them.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ def best(classes: Sequence[NodeClass], found: Sequence[int]) -> NodeClass:
 
 
 def newcomer(pod: StoredPod, kubelet: Node) -> StoredPod:
-    """Give a pod another UID where its manifest was read from one that is there: who comes is new."""
+    """Give a pod another UID if its manifest was read from one that is there: who comes is new."""
     known = known_uids(kubelet)
     return with_uids([pod._replace(uid="")], known)[0] if pod.uid in known else pod
 
@@ -104,7 +104,7 @@ def load_of(load: Mapping[str, int]) -> Load:
 
 # NodeResourceTopologies of classes: which object the scheduler's plugin goes by, and what it makes of pods.
 #
-# That is the object that somebody gave of a node, one that an exporter publishes anew after every pod, or
+# That is the object that the input has for a node, one that an exporter publishes again after every pod, or
 # what the plugin's reserve cache has left of either.
 
 _EXPORTER = Publisher()

@@ -45,7 +45,7 @@ _Answers = list["list[Row] | None"]
 
 
 class _Task(NamedTuple):
-    """Some recordings, and what is in them where that is sent."""
+    """Some recordings, and what is in them if that is sent."""
 
     recordings: tuple[Recording, ...]
     contents: tuple[bytes | None, ...]
@@ -62,7 +62,7 @@ class _Waiting(NamedTuple):
 def on_dask(address: str, jobs: int) -> Mapper:
     """Ask on the workers of the scheduler at *address*; ``local`` starts so many on this machine.
 
-    A task whose worker dies is given to another. Raise UsageError where Dask is not installed,
+    A task whose worker dies is given to another. Raise UsageError if Dask is not installed,
     NodeAccessError for a scheduler that cannot be reached, has no workers, or has some of another version.
     """
     try:

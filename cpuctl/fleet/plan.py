@@ -63,7 +63,7 @@ class Fitting(NamedTuple):
 class Placed(NamedTuple):
     """The outcome for a pod; if no kubelet decides on it, the message says why.
 
-    There is no message where it is sent to a node of which no kubelet is known. ``plugin`` is None if the
+    There is no message if it is sent to a node of which no kubelet is known. ``plugin`` is None if the
     scheduler has none.
     """
 
@@ -294,7 +294,7 @@ class FleetPlanner:
         return {each: self._claim_fit(each, pod, shape) for each in classes}
 
     def _claim_fit(self, node_class: NodeClass, pod: StoredPod, shape: Hashable) -> ClaimFit:
-        """Return what comes of a pod's claims on nodes of a class; unknown where some have no kubelet."""
+        """Return what comes of a pod's claims on nodes of a class; unknown if some have no kubelet."""
         if self._claims is None or not pod.resource_claims or not node_class.starts or node_class.alone:
             return _NO_CLAIMS
         if shape not in node_class.claimed:
@@ -357,7 +357,7 @@ class FleetPlanner:
     ) -> tuple[Admission | None, NodeClass | None]:
         """Ask the kubelet of a class, and return the class that a node comes to which admits the pod.
 
-        Where no kubelet runs, a pod is bound, and waits.
+        If no kubelet runs, a pod is bound, and waits.
         """
         shape, siblings = self._shape(pod), siblings_of(pod)
         if (shape, siblings) not in node_class.next:
@@ -372,7 +372,7 @@ class FleetPlanner:
         return node_class.next[shape, siblings]
 
     def _shape(self, pod: StoredPod) -> Hashable:
-        """Return what decides what becomes of a pod on a node: names, too, where a policy sees them."""
+        """Return what decides what becomes of a pod on a node: names, too, if a policy sees them."""
         claims = self._claims.shape(pod) if self._claims is not None else None
         shape = (shape_of(pod), pod.restart_policy, claims)
         if self._policy is None:

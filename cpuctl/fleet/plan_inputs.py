@@ -82,7 +82,7 @@ class Cluster(NamedTuple):
     topologies: Mapping[str, NodeTopology] | None = None
 
     def fleet_inputs(self, inputs: FleetPlanInputs, coming: Iterable[Pod] = ()) -> FleetInputs:
-        """Return what nodes are asked with, where these pods come."""
+        """Return the inputs that nodes are evaluated with when these pods arrive."""
         moved = (pod for name in inputs.drained for pod in (self.running or {}).get(name, ()))
         claims = any(pod.resource_claims for pod in (*coming, *moved))
         objects = self.objects or {}
@@ -117,7 +117,7 @@ def load_published(topologies: str, pods: str, sources: Sources) -> PublishedNod
 
 
 def load_releases(name: str) -> Mapping[str, str]:
-    """Read Nodes from a file, and return the releases of their kubelets, where they tell one, by name.
+    """Read Nodes from a file, and return the releases of their kubelets, if they tell one, by name.
 
     Raise InputError for what contains no Nodes.
     """

@@ -43,9 +43,9 @@ _FEW_KEPT = 8
 class FleetInputs(NamedTuple):
     """The settings of all kubelets, their devices, and by node the running pods: None if unknown.
 
-    ``driver`` are the flags of the driver for CPUs where pods have resource claims, None if none has.
+    ``driver`` are the flags of the driver for CPUs if pods have resource claims, None if none has.
     ``releases`` are those that Nodes tell, by their names, for recordings that do not tell theirs. With
-    ``by_name``, nodes differ where names and UIDs of their pods do: kubelets do not go by these, fingerprints
+    ``by_name``, nodes differ if names and UIDs of their pods do: kubelets do not go by these, fingerprints
     and lists of devices in use do.
     """
 
@@ -93,7 +93,7 @@ class NodeReader:
             if self._inputs.driver is None:  # which reads files, too
                 planning = replace(planning, source=replace(planning.source, files=None))  # the most of it
         if recording.digest:
-            self._read[key] = planning  # as the last one: those that nobody asked for go first
+            self._read[key] = planning  # as the last one: those that were not asked for go first
             if len(self._read) > (_MOST_KEPT if self._inputs.driver is None else _FEW_KEPT):
                 del self._read[next(iter(self._read))]
         return planning
@@ -187,7 +187,7 @@ def state_digest(planning: Planning, *, by_name: bool) -> str:
     """Return a text that is equal for nodes on which a kubelet decides the same, whatever its pods' names.
 
     A kubelet uses what pods request and hold. Names and UIDs matter if nodes are distinguished *by name*,
-    and where a state file cannot be read, by its release or one that it may be: the error may name them.
+    and if a state file cannot be read, by its release or one that it may be: the error may name them.
     """
     info, kubelet, initial = planning.source.info, planning.kubelet, planning.initial
     cpu, memory = initial.files.cpu, initial.files.memory
@@ -252,7 +252,7 @@ def allocatable_of(node: Node) -> dict[str, int]:
 
 
 def _bound(planning: Planning, node: Node) -> Load:
-    """Sum up who runs; where nobody said, what state files tell that somebody holds."""
+    """Sum up the running pods; if the input names none, what state files say is held."""
     load = Load()
     if planning.initial.known:
         for pod in planning.initial.running:

@@ -58,8 +58,8 @@ def publisher_of(topology: NodeTopology) -> Publisher:
 def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
     """Say what of a published object is no longer, or never was, true of its node.
 
-    *now* is what an exporter would publish. Fingerprints are compared where both have one of one method;
-    devices where anything is known of them.
+    *now* is what an exporter would publish. Fingerprints are compared if both have one of one method;
+    devices if anything is known of them.
     """
     before, after = topology_settings(published), topology_settings(now)
     for name, said, real in (
@@ -105,7 +105,7 @@ def _repeated_zones(published: NodeTopology) -> Iterator[Untrue]:
 
 
 def _of_numa_limit(published: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue]:
-    """Compare how many NUMA nodes the kubelet allows, where the object tells it: scores go by that."""
+    """Compare how many NUMA nodes the kubelet allows, if the object tells it: scores go by that."""
     config, place = kubelet.config, MOST_NUMA_NODES_ATTRIBUTE
     if published.attribute(place) is None or config.topology_manager_policy == "none":
         return

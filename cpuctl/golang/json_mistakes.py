@@ -126,7 +126,7 @@ class JSONDecoder(Record):
             yield _mismatch(problem, base, place)
 
     def _scalar_problem(self, value: Value, base: str, path: Path) -> str:
-        """Name what the value is where it does not fit, nothing if it does."""
+        """Name what the value is if it does not fit, nothing if it does."""
         if base in _INTEGERS and isinstance(value, int | float) and not isinstance(value, bool):
             whole = isinstance(value, int) or (self.written is None and value.is_integer())
             low, high = _INTEGERS[base]

@@ -156,7 +156,7 @@ _LONG_S = "\u017f"
 
 
 class MapOf(Record):
-    """A map with text keys, or with numbers where ``numbered``; ``pointers``: its values are pointers.
+    """A map with text keys, or with numbers if ``numbered``; ``pointers``: its values are pointers.
 
     ``key_type`` is what Go calls a key that is a number.
     """
@@ -249,7 +249,7 @@ class ListOf(Record):
 
 
 class Field(Record):
-    """A field of a struct: its name in JSON and in Go; ``omit_empty``: not written where empty."""
+    """A field of a struct: its name in JSON and in Go; ``omit_empty``: not written if empty."""
 
     json_name: str
     go_name: str

@@ -204,7 +204,7 @@ def configuration_text(
 ) -> tuple[tuple[bytes | str, str] | None, str]:
     """Return the main file's text and name, and the directory that relative paths in it start from.
 
-    *data* is what is in the file of that *name* where it was read already. Raise CpuctlError if the node
+    *data* is what is in the file of that *name* if it was read already. Raise CpuctlError if the node
     has one that cannot be read.
     """
     from cpuctl.documents.files import STDIN, read_input, source_name

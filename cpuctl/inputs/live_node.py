@@ -154,7 +154,7 @@ class ObservedNode(NamedTuple):
 def observe_settled(node: LiveNode, progress: Progress) -> ObservedNode:
     """Observe a node until its state is the same before and after: the compared parts must belong together.
 
-    A pod that arrives in between has CPUs that nobody held when the state was read.
+    A pod that arrives in between has CPUs that no pod held when the state was read.
     """
     for _ in range(_ATTEMPTS):
         snapshot = observe(node, progress)

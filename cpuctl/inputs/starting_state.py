@@ -236,7 +236,7 @@ def _warn_of_unread_state(machine: MachineSource, sources: Sources, *, live: boo
 
     files = machine.files
     if live:
-        there = os.path.isdir(f"/{STATE_DIRECTORY}")  # noqa: PTH112  # says False where pathlib raises
+        there = os.path.isdir(f"/{STATE_DIRECTORY}")  # noqa: PTH112  # says False if pathlib raises
     else:
         paths = (f"{STATE_DIRECTORY}/{usual}" for usual in STATE_FILES.values())
         there = files is not None and any(files.read(path) is not None for path in paths)

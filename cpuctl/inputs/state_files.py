@@ -120,7 +120,7 @@ def is_recording(name: str) -> bool:
     path = Path(name)
     if name in ("", STDIN):
         return False
-    if os.path.isdir(path):  # noqa: PTH112  # says False where pathlib raises
+    if os.path.isdir(path):  # noqa: PTH112  # says False if pathlib raises
         return os.path.isdir(path / "sys")  # noqa: PTH112
     if not os.path.isfile(path):  # noqa: PTH113  # a pipe can be read only once
         return False

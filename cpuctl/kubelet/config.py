@@ -23,7 +23,7 @@ DEFAULT_EVICTION_HARD: Mapping[str, str] = {
     "imagefs.available": "15%",
     "imagefs.inodesFree": "5%",
 }
-"""The thresholds that a configuration file gets where it names none (Linux, 1.30 and later).
+"""The thresholds that a configuration file gets if it names none (Linux, 1.30 and later).
 
 Rule: ``pkg/kubelet/eviction/defaults_linux.go``.
 """
@@ -44,7 +44,7 @@ class KubeletConfiguration(Record):
 
     Without arguments it is a kubelet that runs without a configuration file, but for its read-only port:
     that is 10255 then (``cpuctl.kubelet.configuration.loading``). Durations are nanoseconds. Reserved amounts
-    and eviction thresholds stay text, since the kubelet reads them late, too. Where the default depends on
+    and eviction thresholds stay text, since the kubelet reads them late, too. If the default depends on
     the release, None stands for it. ``root_dir`` is the flag ``--root-dir``, and
     ``ignores_eviction_thresholds`` is ``--experimental-allocatable-ignore-eviction``. ``others`` holds what
     is set of the fields that no resource manager reads, under their own names.

@@ -13,8 +13,8 @@ class Kubelet(Record):
 
     ``gates_of_main_file`` are the gates before drop-ins were merged: a kubelet tries those, too.
     ``turned`` are differences between releases that are taken the other way (``behaviours``).
-    ``flags_gap`` says why flags of it may be missing here, and is empty if all are known. Where nobody
-    says which release it is, and one is assumed, ``released`` is False.
+    ``flags_gap`` says why flags of it may be missing here, and is empty if all are known. ``released``
+    is False if the input names no release, so that one is assumed.
     """
 
     version: KubeletVersion

@@ -3,7 +3,7 @@
 History per option: the enhancement documents KEP-2625, KEP-2902, KEP-3327, KEP-4176, KEP-4540, KEP-4800 and
 KEP-6122 for CPUs, KEP-3545 and KEP-4622 for the topology. Error texts and their order are the kubelet's
 (``policy_options.go`` of either manager), but for those of a bad ``scale-delay-time``, which no document
-tells. Where it walks a map in random order, they come by name here.
+tells. If it walks a map in random order, they come by name here.
 """
 
 from collections.abc import Mapping

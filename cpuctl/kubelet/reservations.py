@@ -3,7 +3,7 @@
 Rule: kubelet v1.36 ``cmd/kubelet/app/server.go``, ``cm/node_container_manager_linux.go``,
 ``pkg/kubelet/eviction/helpers.go`` and, for ``reservedMemory``, which the Memory Manager's static policy
 keeps from pods on each NUMA node, ``cm/memorymanager/memory_manager.go``, in its order. Errors are
-SettingErrors with the kubelet's text. Where it walks a map in random order, the order here is by name.
+SettingErrors with the kubelet's text. If it walks a map in random order, the order here is by name.
 
 A percentage of a threshold is kept in 32 bits: 10 % of the memory is ``trunc(float64(memory) *
 float64(float32(10) / float32(100)))``.
@@ -64,7 +64,7 @@ class Threshold(Record):
 
 
 def default_eviction_hard(minor: int) -> dict[str, str]:
-    """Return the thresholds that a configuration file of a release gets where it names none (Linux)."""
+    """Return the thresholds that a configuration file of a release gets if it names none (Linux)."""
     inodes = behaviours(minor).default_inode_threshold_of_images
     return {
         signal: threshold
@@ -140,7 +140,7 @@ class CPUReservation(Record):
 
 
 class Reservations(Record):
-    """Everything that is kept from pods, by resource; ``listed`` is ``reservedSystemCPUs`` where set."""
+    """Everything that is kept from pods, by resource; ``listed`` is ``reservedSystemCPUs`` if set."""
 
     kube: Mapping[str, Quantity] = {}
     system: Mapping[str, Quantity] = {}
@@ -269,7 +269,7 @@ def _negative_allocatable(resource: str, amount: Quantity, capacity: Quantity) -
 
 
 def require_cpu_reservation(reservation: CPUReservation) -> None:
-    """Raise with the static CPU policy's text where no CPU is reserved."""
+    """Raise with the static CPU policy's text if no CPU is reserved."""
     if not reservation.given:
         error = "[cpumanager] unable to determine reserved CPU resources for static policy"
         raise SettingError(error, "reservedSystemCPUs")
@@ -313,7 +313,7 @@ def _check_share(name: str, text: str) -> None:
 
 
 def _raw(amount: Quantity) -> str:
-    """Write a quantity as the kubelet prints it where it forgets to make it text.
+    """Write a quantity as the kubelet prints it if it forgets to make it text.
 
     The long form holds a pointer, whose number cannot be known.
     """

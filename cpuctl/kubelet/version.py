@@ -48,7 +48,7 @@ class KubeletVersion(NamedTuple):
 
 
 def effective_patch(minor: int, patch: int | None) -> int:
-    """Return the patch that is meant: the last one that is known where none is named."""
+    """Return the patch that is meant: the last one that is known if none is named."""
     return LAST_PATCHES.get(minor, 0) if patch is None else patch
 
 
@@ -59,4 +59,4 @@ def other_minors(minor: int) -> Iterator[int]:
 
 
 DEFAULT_VERSION = KubeletVersion(36)
-"""The release that is assumed where the input does not name one."""
+"""The release that is assumed if the input does not name one."""

@@ -49,7 +49,7 @@ class CounterFiles:
             return data
 
     def names(self, path: str) -> list[str]:
-        """Return the names in a directory, none where it cannot be listed."""
+        """Return the names in a directory, none if it cannot be listed."""
         try:
             return self.root.names(path) or []
         except (OSError, InputError):
@@ -182,7 +182,7 @@ def parse_pairs(text: bytes) -> dict[str, int]:
 
 
 class InterruptCounts:
-    """/proc/interrupts at one moment, taken apart only where something has changed since another.
+    """/proc/interrupts at one moment, taken apart only if something has changed since another.
 
     On a machine of hundreds of CPUs the file has megabytes, and most of its lines stay as they are.
     """

@@ -170,7 +170,7 @@ class Sampler:
         self._watched, self._holders = watched, watched.holders
 
     def take(self) -> Window | None:
-        """Read what is due; None the first time, and where there is no count of CPUs."""
+        """Read what is due; None the first time, and if there is no count of CPUs."""
         files, clock, watched = self._files, self._clock, self._watched
         stat = files.read("proc/stat")
         times = parse_cpu_times(stat or b"") or None

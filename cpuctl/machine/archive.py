@@ -208,7 +208,7 @@ class NoRecordingError(InputError):
 def read_archive(path: Path) -> MemoryTree:
     """Read an archive that has ``sys`` and ``proc`` at its top level or in one common directory.
 
-    Where the kubelet's files are links, what they lead to is kept, too, which takes reading it again. Raise
+    If the kubelet's files are links, what they lead to is kept, too, which takes reading it again. Raise
     InputError, with the archive's path, for one that is unreadable, corrupt, truncated, beyond the limits, or
     without ``sys``, or whose links lead out of it.
     """

@@ -21,7 +21,7 @@ from cpuctl.machine.model import (
 )
 from cpuctl.phrases import are, counted, have, named
 
-_MOST_NUMA_NODES = 8  # more than these a kubelet's Topology Manager refuses unless told otherwise
+_MOST_NUMA_NODES = 8  # more than these a kubelet's Topology Manager refuses by default
 
 
 def machine_findings(machine: Machine) -> tuple[MachineFinding, ...]:

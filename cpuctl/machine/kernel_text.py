@@ -33,7 +33,7 @@ _CPUINFO_LINE = re.compile(
 
 
 def shown(text: str) -> str:
-    """Quote *text* for a message, shortened where it is long."""
+    """Quote *text* for a message, shortened if it is long."""
     text = text.strip()
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 

@@ -48,9 +48,9 @@ class MachineInfo(Record):
     """The node entries and the three totals that cAdvisor counts separately.
 
     ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None if it is not known;
-    ``memory_bytes`` is 0 where it is not, and ``hugepages_known`` False if those of some node are not.
+    ``memory_bytes`` is 0 if it is not, and ``hugepages_known`` False if those of some node are not.
     ``caches_known`` is False if it is not known which CPUs share caches: none reported is not none there,
-    ``cores_known`` where of no CPU both core and package are.
+    ``cores_known`` if of no CPU both core and package are.
     """
 
     nodes: tuple[InfoNode, ...]

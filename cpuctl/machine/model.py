@@ -61,8 +61,8 @@ class CPU(NamedTuple):
 class Cache(NamedTuple):
     """One cache and the online CPUs that share it; ``size_bytes`` is None if not recorded.
 
-    Where no file says which CPUs share it, or the kernel's map is empty (``sharing_known`` is False), it is
-    only known who lists the cache. A ``level`` that was not recorded is None. ``complete`` is False where
+    If no file says which CPUs share it, or the kernel's map is empty (``sharing_known`` is False), it is
+    only known who lists the cache. A ``level`` that was not recorded is None. ``complete`` is False if
     files are missing that a kubelet reads of it.
     """
 
@@ -97,7 +97,7 @@ def distinct_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
 class CoreKinds(Record):
     """The CPUs of performance and of efficiency cores; both empty if all are equal or not distinguishable.
 
-    ``guessed`` where maximum frequencies tell, because the kernel names no kinds.
+    ``guessed`` if maximum frequencies tell, because the kernel names no kinds.
     """
 
     performance: CPUSet = CPUSet()

@@ -44,9 +44,9 @@ _CONFIGURATION = b"kubelet.config.k8s.io/"
 class MachineSource(Record):
     """A machine as its kernel describes it and as a kubelet sees it; ``origin`` names the source.
 
-    ``files`` is the tree it was read from, where it was one: a recording may hold more than the machine.
+    ``files`` is the tree it was read from, if it was one: a recording may hold more than the machine.
     ``gathered`` is what a support archive says in addition to its files, None if it is not one.
-    ``content`` says what another tool's output tells, where it was such.
+    ``content`` says what another tool's output tells, if it was such.
     """
 
     machine: Machine

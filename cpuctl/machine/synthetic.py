@@ -275,7 +275,7 @@ def _arrangements(machine: Machine) -> Iterator[Arrangement]:
 def _figures(machine: Machine) -> Iterator[tuple[Figures, bool]]:
     """Yield figures that may fit, and whether only the first CPU of each core runs.
 
-    They are plain CPUs, the machine's averages where these are whole, and its cores by kind.
+    They are plain CPUs, the machine's averages if these are whole, and its cores by kind.
     """
     cpus, nodes = len(_numbered(machine)), len(machine.numa_nodes)
     sockets, threads = max(len(machine.sockets), 1), max(map(len, machine.cores))

@@ -143,7 +143,7 @@ def default_distances(
 
 
 Run = tuple[CPUSet, ...]
-"""Cores of one kind that follow one another: those of a socket or, where cores are dealt, of the machine."""
+"""Cores of one kind that follow one another: those of a socket or, if cores are dealt, of the machine."""
 
 
 @lru_cache(maxsize=4)  # a search for a description tries the same ones repeatedly
@@ -175,7 +175,7 @@ def _far(threads: list[int]) -> list[CPUSet]:
 def _shares(
     runs: tuple[Run, ...], figures: Figures, number: int, what: str, *, dealt: bool
 ) -> tuple[CPUSet, ...]:
-    """Divide the cores into parts that are equal in number and, where cores differ, in kinds."""
+    """Divide the cores into parts that are equal in number and, if cores differ, in kinds."""
     if dealt or not number:
         return _cut(runs, number, what, dealt=dealt)
     if len(figures.kinds) == 1:
@@ -296,7 +296,7 @@ def write_row(values: Sequence[int | None], write: Callable[[int], str]) -> str:
 
 
 DEFAULT_MEMORY = (64 << 30,)
-"""The bytes of every NUMA node where a description says nothing."""
+"""The bytes of every NUMA node if a description says nothing."""
 CPU_OPTIONS = ("offline", "absent", "isolated", "nohz_full", "pcores", "ecores")
 GROUP_OPTIONS = ("cores", "sockets", "nodes", "l3")
 L3, HUGEPAGES = UNKNOWN_OPTIONS = ("l3", "hugepages")

@@ -62,7 +62,7 @@ class CPUStates(Record):
 def read_cpu_states(files: KernelFiles) -> CPUStates:
     """Read the CPU lists; without them, the CPU directories and their ``online`` switches tell.
 
-    Raise InputError for a file that makes no sense, and where no CPU is online.
+    Raise InputError for a file that makes no sense, and if no CPU is online.
     """
     directories = files.numbered(CPU_DIRECTORY, "cpu")
     online = files.cpu_list(f"{CPU_DIRECTORY}/online")
@@ -147,7 +147,7 @@ def _with_itself(number: int, cpus: CPUSet) -> CPUSet:
 
 
 def _with_siblings_by_ids(files: KernelFiles, cpus: Sequence[CPU]) -> tuple[CPU, ...]:
-    """Where the kernel names no siblings, make CPUs with equal ids siblings."""
+    """If the kernel names no siblings, make CPUs with equal ids siblings."""
     unnamed = [cpu for cpu in cpus if not cpu.siblings]
     cores: dict[Hashable, int] = {}
     for cpu in unnamed:
@@ -236,7 +236,7 @@ def _read_cache(files: KernelFiles, directory: str, cpu: int, online: CPUSet) ->
 def read_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
     """Read every node that has a directory; a CPU that several nodes list belongs to the lowest.
 
-    Where no node has one, links of the CPUs tell which nodes these are in, if there are any.
+    If no node has one, links of the CPUs tell which nodes these are in, if there are any.
     Raise InputError for a file that makes no sense, and for more than MAX_NUMA_NODES nodes.
     """
     nodes: list[NumaNode] = []
@@ -371,7 +371,7 @@ def read_machine_files(tree: Tree) -> Machine:
 
 
 def _tells_of_nodes(files: KernelFiles) -> bool:
-    """Return whether the kernel is known to have no NUMA nodes; note where it has some that are missing."""
+    """Return whether the kernel is known to have no NUMA nodes; note if it has some that are missing."""
     has_nodes = kernel_has_nodes(files.tree)
     if has_nodes:
         message = "other files show that the kernel has NUMA nodes, but they are missing from the recording"

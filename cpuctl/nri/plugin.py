@@ -306,7 +306,7 @@ class Plugin:
             self._journal.say(Level.ERROR, _internal(error))
 
     def _log_late_answer(self, future: Future[Answer]) -> None:
-        """Say what was to be noted of an answer that nobody waits for any more."""
+        """Log the notes of an answer that is not waited for any more."""
         self._log_failure(future)
         if not future.cancelled() and future.exception() is None:
             self._warn(future.result())
@@ -316,9 +316,9 @@ class Plugin:
             self._journal.say(Level.WARNING, note)
 
     def _settle(self, decide: Callable[[], Answer]) -> None:
-        """Decide without anybody waiting for it: what comes of it is sent when it is there.
+        """Decide in the background; send the result when it is ready.
 
-        It is not where another decision has been asked for meanwhile: that says all that is still to be told.
+        Nothing is sent if another decision was requested meanwhile: that one covers all that is unsent.
         """
         self._latest += 1
         number = self._latest

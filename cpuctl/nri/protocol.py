@@ -289,7 +289,7 @@ class Caller:
         if not data:
             raise EOFError
         for piece in self._pieces.feed(data):
-            # Numbers that nobody knows yet are passed over, as the runtime does.
+            # Unknown numbers are skipped, as the runtime does.
             reader = self._readers.get(piece.connection)
             for message in reader.feed(piece.payload) if reader else ():
                 found = self._read(piece.connection, message)

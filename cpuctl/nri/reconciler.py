@@ -1,7 +1,7 @@
 """Which containers exist, where each should run, and which updates the runtime still needs.
 
-What a container has been told counts once the runtime has it (``delivered``): what is lost on the way is
-found again as a difference, and told with the next answer or by itself (``behind``).
+An update of a container counts once the runtime has it (``delivered``): one that is lost on the way is
+found again as a difference, and sent with the next answer or alone (``behind``).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Reconciler:
         return Answer(container, adjust, place.own, tuple(self._differences()), tuple(notes))
 
     def update(self, container: RuntimeContainer, wanted: Setting) -> Answer:
-        """Say what becomes of a container for which somebody else wants other CPUs or memory nodes."""
+        """Decide on a container for which another client wants other CPUs or memory nodes."""
         known = self._containers.get(container.id)
         if known is None:
             return Answer()
@@ -96,7 +96,7 @@ class Reconciler:
     def confirmed(self, answer: Answer, failed: frozenset[str]) -> Answer:
         """Learn what the runtime has made of an answer that it did not ask for, and say what is behind again.
 
-        It may have carried that out after what it was told later, when it had asked. Those that it could not
+        It may have carried that out after a later update, one that it had asked for. Those that it could not
         update are not tried again at once.
         """
         self.delivered(answer, failed)
@@ -121,7 +121,7 @@ class Reconciler:
         return self._containers.pop(container, None)
 
     def _differences(self) -> Iterator[Update]:
-        """Yield what is not as it should be: what shrinks comes first, so that nobody overlaps meanwhile."""
+        """Yield the differences: what shrinks comes first, so that no containers overlap meanwhile."""
         changes = []
         for each in self._containers.values():
             if each.id in self._creating:
@@ -137,7 +137,7 @@ class Reconciler:
 def _uprooted(containers: Sequence[RuntimeContainer], updates: Sequence[Update]) -> Iterator[str]:
     """Name containers that lose CPUs which appear to be exclusive to them: a noticeable change.
 
-    Nobody else was given any of them, or there are as many as the container has shares for.
+    No other container was given any of them, or there are as many as the container has shares for.
     """
     once, twice = CPUSet(), CPUSet()
     for each in containers:

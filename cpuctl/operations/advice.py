@@ -76,7 +76,7 @@ class Proposed(NamedTuple):
 class Advice(NamedTuple):
     """What was found: the settings as they are (or why the kubelet does not start), and those to choose from.
 
-    Of ``possible`` settings, ``alike`` cannot differ from others, ``refused`` are such that the kubelet does
+    Of ``possible`` settings, ``alike`` are equivalent to others, ``refused`` are such that the kubelet does
     not start, ``undetermined`` such that this is unknown, ``failed`` such that it hangs or crashes.
     ``current_unbeaten``: nothing that was tried beats the settings as they are.
     """

@@ -1,9 +1,9 @@
 """The settings that a kubelet may have on a machine: which there are, and which of them come to the same.
 
 What is varied: policy and options of the CPU Manager, policy, scope and options of the Topology Manager,
-policy of the Memory Manager with the reservation that it needs, and the reserved CPUs; where that is wished
+policy of the Memory Manager with the reservation that it needs, and the reserved CPUs; if that is wished
 policies (plugins) that no kubelet has. Options that a release does not take, or not together, are left out
-by the rule by which the kubelet refuses them. Two settings come to the same where the engine's rules leave
+by the rule by which the kubelet refuses them. Two settings come to the same if the engine's rules leave
 no difference on this machine with these pods; every such rule stands in ``Equivalence``.
 """
 
@@ -243,7 +243,7 @@ class Space:
             yield _Topology(policy, scope, closest)
 
     def _memories(self) -> Iterator[_Memory]:
-        """Leave out, or take over, what is reserved now; where it must be chosen, ``config reserve`` does."""
+        """Leave out, or take over, what is reserved now; if it must be chosen, ``config reserve`` does."""
         now = self._now
         yield _Memory("None", now.reserved_memory)
         if now.memory_manager_policy == "Static":
@@ -305,14 +305,14 @@ class Equivalence:
 
     The one more is a Guaranteed pod of one container (``exclusive_pod``). Rules, by what does not count:
 
-    - distances (``prefer-closest-numa-nodes``) where one NUMA node is as far as another, and for
+    - distances (``prefer-closest-numa-nodes``) if one NUMA node is as far as another, and for
       ``single-numa-node``, which knows no sets of them;
-    - the scope where every pod is a single container without resources of the pod's own;
+    - the scope if every pod is a single container without resources of the pod's own;
     - all of the Topology Manager if no manager gives hints: none manages CPUs, memory or devices;
     - ``distribute-cpus-across-numa`` with one NUMA node;
     - ``align-by-socket`` if no hints are requested, or NUMA nodes and sockets are the same, unless CPUs are
       distributed, which has its own rule about sockets;
-    - ``full-pcpus-only`` where every core is one CPU, and no init container leaves its CPUs to others.
+    - ``full-pcpus-only`` if every core is one CPU, and no init container leaves its CPUs to others.
     """
 
     def __init__(self, info: MachineInfo, topology: CPUTopology, pods: Iterable[StoredPod]) -> None:

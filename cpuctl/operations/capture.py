@@ -65,7 +65,7 @@ READING = "topology.json"
 def with_reading(collected: Collected, describe: Callable[[MachineSource], str]) -> Collected:
     """Read the machine out of what was recorded, and add its description to the topology.
 
-    Where it cannot be read, the area's notes say why.
+    If it cannot be read, the area's notes say why.
     """
     try:
         source = read_machine_tree(_tree(collected), "capture")

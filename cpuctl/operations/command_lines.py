@@ -1,7 +1,7 @@
 """Command lines to run next: they name what the one before named, and more.
 
 What was read from standard input is ``FILE`` in them, to be replaced as other words in capitals: ``VERSION``
-stands for a kubelet's version that nothing tells, where a command does not work without.
+stands for a kubelet's version that nothing tells, if a command does not work without.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PROPOSED = (
     r"(?P<whose> --pods FILE)?"
 )
 CONFIG_CHECK = "cpuctl config check"
-"""What is proposed where settings keep a kubelet from starting; the options that were given are added."""
+"""What is proposed if settings keep a kubelet from starting; the options that were given are added."""
 _OF_KUBELET = f"{CONFIG_CHECK}|cpuctl config reserve(?: --cpu-count [0-9]+)?"
 
 
@@ -58,7 +58,7 @@ def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequenc
 def assuming_command(planning: Planning, node: Node, verb: Sequence[str]) -> str:
     """Write the command line that asks again as if there were enough of the undescribed devices.
 
-    Nothing where all that pods ask for is described.
+    Nothing if all that pods ask for is described.
     """
     inputs = planning.inputs
     served = node.claims is not None
@@ -77,7 +77,7 @@ def advise_command(planning: Planning) -> str:
 
 
 def explain_command(planner: Planner, plan: Plan, inputs: PlanningInputs, flags: Sequence[str] = ()) -> str:
-    """Write the command line that explains the first pod that is rejected, where it would see the same."""
+    """Write the command line that explains the first pod that is rejected, if it would see the same."""
     from cpuctl.engine.ordering import PodOrder
 
     refused = plan.refused
@@ -130,7 +130,7 @@ def _words(options: Mapping[str, str | None]) -> Iterator[str]:
 
 
 def _machine(name: str) -> str:
-    """Name a machine, but for this host where a command without one looks at it."""
+    """Name a machine, but for this host if a command without one looks at it."""
     from cpuctl.inputs.user_defaults import user_default
 
     return "" if name == LIVE_MACHINE and user_default("machine") is None else name
@@ -174,7 +174,7 @@ def _from_file(arguments: str) -> str:
 
 
 def audit_command(inputs: NodeInputs) -> str:
-    """Write the command line that audits the same node, which needs root where that is this host."""
+    """Write the command line that audits the same node, which needs root if that is this host."""
     from cpuctl.inputs.state_files import CheckpointInputs
 
     here = inputs.machine == LIVE_MACHINE and inputs.root in ("", "/")

@@ -75,7 +75,7 @@ def compare_unloaded(
     *,
     pods_needed: bool,
 ) -> tuple[tuple[Side, Planner | None], ...]:
-    """Ask of both settings what they come to, where no kubelet can load the configuration that is given.
+    """Ask of both settings what they come to, if no kubelet can load the configuration that is given.
 
     What cannot be decoded stays so whatever is set on top of it: another file or release alone may help. A
     side with one is planned by itself, by the planner that is given with it.
@@ -148,7 +148,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(text: str) -> _Asked:
-    """Take what comes first for a file where it is called like one: settings are not.
+    """Take what comes first for a file if it is called like one: settings are not.
 
     What is no setting may be a policy, and is one behind ``policy=``.
     """

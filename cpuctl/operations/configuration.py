@@ -67,7 +67,7 @@ def check_kubelet(
 def driver_lints(
     source: MachineSource, loaded: LoadedKubelet, arguments: str, sources: Sources
 ) -> Iterator[Lint]:
-    """Remark on what does not go with the driver for CPUs: it runs on the node, or is to, with *arguments*.
+    """Report what is incompatible with the driver for CPUs: it runs on the node, or is to, with *arguments*.
 
     Of a driver that only its files tell of, flags are not known.
     """
@@ -96,7 +96,7 @@ def states_of_node(
 ) -> tuple[tuple[StateInput, ...], str]:
     """Read the state files that *name* names, else the machine's.
 
-    Where they are not looked at, the text says so and which command does; where they are, it is empty.
+    If they are not looked at, the text says so and which command does; if they are, it is empty.
     """
     from cpuctl.inputs.state_files import StatePlace, read_states
 
@@ -134,14 +134,14 @@ def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInpu
 
 
 def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
-    """Start without a memory manager: what there is to remark on CPUs does not depend on it."""
+    """Start without a memory manager: findings about CPUs do not depend on it."""
     config = replace(kubelet.config, memory_manager_policy="None")
     outcome = check_start(info, replace(kubelet, config=config))
     return outcome if isinstance(outcome, Started) else None
 
 
 def _of_groups(source: MachineSource, cgroup_root: str) -> dict[str, Any]:
-    """Look at the control groups above the pods, where the machine comes with its groups."""
+    """Look at the control groups above the pods, if the machine comes with its groups."""
     if source.files is None:
         return {}
     from cpuctl.cgroups.ceilings import ceilings, partitioned_cpus

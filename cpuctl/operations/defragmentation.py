@@ -46,10 +46,10 @@ def defragment(
     progress: Progress,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Defragmentation | NotStarted:
-    """Search on the node as its kubelet left it; return why the kubelet does not start where it does not.
+    """Search on the node as its kubelet left it; return why the kubelet does not start if it does not.
 
-    Raise UsageError if nothing is known of the node's pods, for several pods, and where no pod is given
-    though no CPUs are anybody's own.
+    Raise UsageError if nothing is known of the node's pods, for several pods, and if no pod is given
+    although no pod has CPUs of its own.
     """
     if len(planning.incoming) > 1:
         hint = "use a single pod, or none"

@@ -52,7 +52,7 @@ class Explained(Record):
 
 
 def choose_explained(planning: Planning, text: str = "") -> PodChoice | None:
-    """Find the pod that *text* names, without one the pod that was rejected last, where events are given.
+    """Find the pod that *text* names, without one the pod that was rejected last, if events are given.
 
     None if neither is said. Raise UsageError if there is no such pod, or more than one.
     """
@@ -188,7 +188,7 @@ def _with_memory_anew(planning: Planning, kubelet: Kubelet) -> StartResult:
 
 
 def _unmistakable(pod: StoredPod, pods: Iterable[StoredPod]) -> str:
-    """Name a pod so that it is found again: by its UID where others have its name."""
+    """Name a pod so that it is found again: by its UID if others have its name."""
     same = {each.uid for each in pods if each.full_name == pod.full_name}
     return pod.full_name if len(same) == 1 else pod.uid
 

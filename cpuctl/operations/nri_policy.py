@@ -81,7 +81,7 @@ class StateFile:
         return lock
 
     def read(self) -> tuple[dict[StateFileName, str], dict[ContainerKey, str]]:
-        """Return the texts of the kubelet's files, and who holds what; nothing if there is no file yet.
+        """Return the texts of the kubelet's files, and the holders in them; nothing if there is no file yet.
 
         Raise InputError for a file that is none of ours, UsageError for what cannot be replaced as a whole.
         """

@@ -112,7 +112,7 @@ class Planner(Record):
 
 
 def warn_of_order(planning: Planning, order: PodOrder) -> None:
-    """Say of which pods the priority is not known, where that decides."""
+    """Say of which pods the priority is not known, if that decides."""
     from cpuctl.engine.ordering import unknown_priority_classes
 
     if order is PodOrder.PRIORITY and (names := unknown_priority_classes(planning.incoming)):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class NodeOptions(Record):
     """What a command line says of the node: its devices, the flags of the driver for CPUs, and a policy.
 
-    *devices* is a file; where devices are assumed, there are enough of all others. The policy is one that no
+    *devices* is a file; if devices are assumed, there are enough of all others. The policy is one that no
     kubelet has, to see what would come of it.
     """
 
@@ -161,7 +161,7 @@ def _goes_by_unknown_caches(node: Node) -> bool:
 def read_planning(inputs: PlanningInputs, *, pods_needed: bool, sources: Sources | None = None) -> Planning:
     """Read everything.
 
-    Where it is all from goes to *sources*, which tell it also where the kubelet cannot load its configuration
+    The sources of all inputs go to *sources*, which record it even if the kubelet cannot load its configuration
     (ConfigRefusedError). Raise UsageError if no pods are named although they are needed.
     """
     refuse_stdin_twice(
@@ -233,7 +233,7 @@ def node_planning(
 
 
 def _claims(planning: Planning, given: GivenPods) -> NodeClaims | None:
-    """Read what decides on claims, where pods have any; most have none, and wait for nothing here."""
+    """Read what decides on claims, if pods have any; most have none, and wait for nothing here."""
     inputs, sources, running = planning.inputs, planning.sources, planning.initial.running
     if not any(pod.resource_claims for pod in (*planning.incoming, *running)):
         if any(pod.resource_claims for pod in given.pods):

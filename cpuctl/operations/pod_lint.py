@@ -123,7 +123,7 @@ def _trial(
     devices: DeviceInventory | None = None,
     inputs: LintInputs | None = None,
 ) -> TrialNode | None:
-    """Start an empty node; where its kubelet does not come up, nothing can be tried on it."""
+    """Start an empty node; if its kubelet does not come up, nothing can be tried on it."""
     from cpuctl.engine.node import Node
     from cpuctl.engine.outcome import KubeletFault, StartRefused
     from cpuctl.engine.pod_lints import TrialNode

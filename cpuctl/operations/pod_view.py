@@ -148,7 +148,7 @@ def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sourc
 def allocatable_of_node(
     machine: MachineSource, config: KubeletConfiguration, sources: Sources
 ) -> dict[str, Quantity] | None:
-    """Work out what a configuration leaves of a machine to pods; None, and a warning, where that fails."""
+    """Work out what a configuration leaves of a machine to pods; None, and a warning, if that fails."""
     from cpuctl.engine.node_resources import reservations_of_node
     from cpuctl.golang.text import GoError
 

@@ -24,7 +24,7 @@ class TimelineInputs(Record):
     """The timeline's file, another machine than its own, when it ends (nanoseconds), who is not asked.
 
     A kubelet's log is given with pods and a kubelet: ``filenames`` are manifests. ``driver_arguments`` are
-    the flags of the driver for CPUs, where pods have resource claims. ``policy`` names one that decides in
+    the flags of the driver for CPUs, if pods have resource claims. ``policy`` names one that decides in
     the kubelet's place.
     """
 

@@ -46,7 +46,7 @@ class RunningNode(Record):
     """A node and the pods that run on it, with the release's gates.
 
     ``never_stored``: what the API server says of pods that it does not store, by UID. ``server`` has
-    taken the others; None if nobody asks it. ``outside``: of pods that the kubelet does not admit or of
+    taken the others; None if it is not asked. ``outside``: of pods that the kubelet does not admit or of
     which that cannot be said, by UID, a sentence.
     """
 
@@ -88,7 +88,7 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
 
 
 def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
-    """Add what the kubelet's files about granted resources say, where the state's directory has them."""
+    """Add what the kubelet's files about granted resources say, if the state's directory has them."""
     if planning.initial.texts.keys().isdisjoint(_IN_ANSWERS):
         return pods
     from cpuctl.engine.resize.running import with_checkpoints
@@ -261,7 +261,7 @@ def edited(spec: Pod, wanted: Pod) -> Pod:
 class NewAmounts(Record):
     """One ``--set``: the pod's (and container's) name, and amounts by resource as (request, limit).
 
-    An amount is None if nothing is said of that side, and both are the same where one is given for both.
+    An amount is None if nothing is said of that side, and both are the same if one is given for both.
     """
 
     name: str
@@ -325,7 +325,7 @@ def _quantity(text: str) -> Quantity | None:
 def target(amounts: NewAmounts, pods: Sequence[StoredPod]) -> tuple[int, str]:
     """Find the pod by its place, and what of it is meant: a container, or (nothing) its own resources.
 
-    Without a container it is the pod's own resources where it has some, else its only container.
+    Without a container it is the pod's own resources if it has some, else its only container.
     Raise UsageError for a pod that is not there, and for several containers to choose from.
     """
     from cpuctl.inputs.pods import choose_pod
@@ -347,7 +347,7 @@ def target(amounts: NewAmounts, pods: Sequence[StoredPod]) -> tuple[int, str]:
 
 
 def _full_name(text: str, pods: Sequence[StoredPod]) -> str:
-    """Put the namespace before ``POD/CONTAINER``, where no pod is called that as NAMESPACE/POD."""
+    """Put the namespace before ``POD/CONTAINER``, if no pod is called that as NAMESPACE/POD."""
     name, _, container = text.partition("/")
     found = [pod for pod in pods if pod.name == name]
     if not container or "/" in container or len(found) != 1 or any(pod.full_name == text for pod in pods):

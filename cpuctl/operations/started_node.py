@@ -103,7 +103,7 @@ class StartedNode(Copied):
     def restart(self, loaded: LoadedKubelet | None = None) -> tuple[Admission, ...] | NotStarted:
         """Restart the kubelet, perhaps with another configuration: it admits again what runs.
 
-        Where it does not come up, nothing has changed.
+        If it does not come up, nothing has changed.
         """
         running, loaded = self.running, loaded or self.planning.loaded
         again = start_planned(replace(self._as_it_is(), loaded=loaded))

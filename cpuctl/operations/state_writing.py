@@ -60,7 +60,7 @@ def save_states(
 ) -> Mapping[Path, Path | None]:
     """Write state files, by their name, into a directory; *force* permits to replace what is there.
 
-    Return what was written, each with the backup of what it replaced. Where one cannot be written all is as
+    Return what was written, each with the backup of what it replaced. If one cannot be written all is as
     before; raise NotRestoredError if that cannot be said, UsageError for what is no directory.
     """
     from cpuctl.capture.saving import check_target, save

@@ -141,7 +141,7 @@ class RunningNode:
         from cpuctl.audit.reading import take_group_snapshot
 
         known = self._node.known
-        # Where a driver gives CPUs to claims, any pod may have some.
+        # If a driver gives CPUs to claims, any pod may have some.
         claimed = known.state.claims is not None and bool(known.state.claims.claims)
         pods = None if claimed else frozenset(known.state.entries)
         snapshot = take_group_snapshot(self._node.files, known, no_progress, pods)

@@ -1,6 +1,6 @@
 """What ``cpuctl top`` has shown, kept in a file and played again: an answer a line, as JSON.
 
-A file is compressed where its name ends in ``.gz``, and is whole to its last line whenever its writer ends.
+A file is compressed if its name ends in ``.gz``, and is whole to its last line whenever its writer ends.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COMPRESSED = b"\x1f\x8b"
 _GZIP = 31
 """What zlib calls this format, with the largest window."""
 _FLUSHED = b"\0\0\xff\xff"
-"""How compressed data ends where its writer has written all that it had, but not its end."""
+"""How compressed data ends if its writer has written all that it had, but not its end."""
 _EXPECTED = "expected a file written by cpuctl top --record or the output of top -o jsonl"
 
 
@@ -77,7 +77,7 @@ class Recorder:
     def close(self) -> None:
         """End the file; raise NodeAccessError if the system refuses even that.
 
-        Where it has refused to take a moment, the file stays as it is: one with an end looks whole.
+        If it has refused to take a moment, the file stays as it is: one with an end looks whole.
         """
         if self._handle < 0:
             return
@@ -213,14 +213,14 @@ def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]
 
 
 class _ReadLine(NamedTuple):
-    """A line and its length; without its text where that is too long."""
+    """A line and its length; without its text if that is too long."""
 
     text: bytes
     length: int
 
 
 class _Text:
-    """The text of a file, unpacked where it is compressed; ``flaw`` says what is wrong with its end."""
+    """The text of a file, unpacked if it is compressed; ``flaw`` says what is wrong with its end."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

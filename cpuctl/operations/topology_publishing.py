@@ -2,8 +2,8 @@
 
 Rules: ``pkg/resourcemonitor`` and ``pkg/nrtupdater`` of resource-topology-exporter ef567ef, and of
 node-feature-discovery 76e6cc8 ``pkg/resourcemonitor`` and ``pkg/nfd-topology-updater``. Both ask the kubelet
-(``List``, ``GetAllocatableResources``) and count by NUMA node, with mistakes that are theirs: they are
-reproduced, and told.
+(``List``, ``GetAllocatableResources``) and count by NUMA node, with mistakes of their own, which are
+reproduced and reported.
 """
 
 from __future__ import annotations
@@ -314,7 +314,7 @@ class _Writer:
         return attributes, annotations
 
     def _left_out(self) -> str:
-        """Say why there is no fingerprint where there should be one."""
+        """Say why there is no fingerprint if there should be one."""
         if self.publisher.method is None:
             return ""
         if self.unnamed:

@@ -79,7 +79,7 @@ class Look(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """What is to be reported now: changes, a look where there was one, or why there was none, and remarks.
+    """What is to be reported now: changes, a look if there was one, or why there was none, and remarks.
 
     ``failure`` is why the node could not be looked at, empty if that was reported already.
     """

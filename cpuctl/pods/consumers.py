@@ -23,13 +23,13 @@ _POD_LEVEL_IN_AUTOSCALER = 33
 _SIDECARS_IN_HPA = 29
 _ZERO = Quantity()
 _MINIMUM = {"cpu": Quantity.parse("100m"), "memory": Quantity.parse("200Mi")}
-"""What a container without a request counts for where the scheduler compares nodes, not whether one fits."""
+"""What a container without a request counts for when the scheduler compares nodes, not whether one fits."""
 
 
 class ConsumedAmount(NamedTuple):
-    """One amount that a reader takes from a pod; ``error`` is what it says where it finds none.
+    """One amount that a reader takes from a pod; ``error`` is what it says if it finds none.
 
-    ``amount`` is None with an error, and where it is the node's allocatable that is not known. ``container``
+    ``amount`` is None with an error, and if it is the node's allocatable that is not known. ``container``
     is empty if the pod as a whole is meant; ``text`` is how the downward API writes it (divisor 1).
     """
 
@@ -56,7 +56,7 @@ def consumed_amounts(
 
 
 def _scheduler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
-    """Report what must fit into a node, and what nodes are compared by where a minimum adds to that."""
+    """Report what must fit into a node, and what nodes are compared by when a minimum adds to that."""
     effective = pod if rules.pod_level else pod._replace(resources=None)
     asked, compared = pod_requests(effective), pod_requests(_with_minimum(effective))
     for resource, minimum in _MINIMUM.items():
@@ -175,7 +175,7 @@ def _downward_api(pod: Pod, context: DownwardContext) -> Iterator[ConsumedAmount
 
 
 def _exposed(pod: Pod) -> tuple[str, ...]:
-    """Name what the downward API can tell of a container: the rest only where a container speaks of it."""
+    """Name what the downward API can tell of a container: the rest only if a container speaks of it."""
     named = {
         name
         for each in pod.all_containers

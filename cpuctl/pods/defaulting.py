@@ -89,7 +89,7 @@ def _hugepage_limits(pod: Pod, resources: ResourceRequirements) -> ResourceRequi
 
 
 def _limits_of_containers(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
-    """Set a limit where every container has one: a sum of only some is no bound."""
+    """Set a limit if every container has one: a sum of only some is no bound."""
     summed = {
         name: amount
         for name, amount in container_limits(pod).items()

@@ -183,7 +183,7 @@ def _request_memory(machine: VirtualMachine, requests: Amounts, limits: Mapping[
 def _pin(guest: Guest, requests: Amounts, limits: Amounts) -> None:
     """Ask for whole CPUs: one for each vCPU and I/O thread, and one or two for the emulator.
 
-    Two make the number even where the annotation wants that. I/O threads of a supplemental pool are counted
+    Two make the number even if the annotation wants that. I/O threads of a supplemental pool are counted
     twice for it, as KubeVirt does: an odd number of them leaves the sum odd.
     """
     threads = guest.io_threads or 0
@@ -372,7 +372,7 @@ def _binary(machine: VirtualMachine) -> ResourceRequirements:
 
 
 def _console_log(machine: VirtualMachine) -> Iterable[Container]:
-    """Return the sidecar that logs the serial console, where that is wanted: it is by default."""
+    """Return the sidecar that logs the serial console, if that is wanted: it is by default."""
     guest, cluster = machine.guest, machine.cluster
     logged = not cluster.console_log_disabled if guest.logs_console is None else guest.logs_console
     if not logged or not guest.autoattach.get("SerialConsole", True):

@@ -70,7 +70,7 @@ class Container(Record):
 class ResourceFieldRef(Record):
     """One ``resourceFieldRef``: a ``resource`` of a ``container``, in units of ``divisor`` (0 stands for 1).
 
-    A variable is called ``name`` and is its ``reader``'s, which is also meant where ``container`` is empty. A
+    A variable is called ``name`` and is its ``reader``'s, which is also meant if ``container`` is empty. A
     file has no reader: ``name`` is its path in ``volume``, which may be a ``projected`` one.
     """
 
@@ -122,7 +122,7 @@ class Pod(NamedTuple):
     there is one; ``generation`` counts the changes of the spec.
     ``uid`` is empty until one is given or derived (``cpuctl.pods.identity``). ``str(origin)`` says for
     people where the pod was read, ``owner`` which workload it is a replica of (``Deployment/web``).
-    ``has_deadline`` is set where the manifest limits its running time, ``crosses_namespaces`` where its
+    ``has_deadline`` is set if the manifest limits its running time, ``crosses_namespaces`` if its
     affinity looks at pods of other namespaces: quotas ask for both. ``scale_down_grace`` is
     scaleDownGracePeriodSeconds, announced in place of the kubelet's scale-delay-time (KEP-6122).
     ``field_refs`` are what its containers read of resources. ``virtual_machine`` is what KubeVirt runs in it.
@@ -177,7 +177,7 @@ class Pod(NamedTuple):
     def terminal(self) -> bool:
         """Whether the pod has ended, so that it holds nothing on its node.
 
-        Its phase says so or, where that comes late, the state of its containers: all have ended, and none
+        Its phase says so or, if that comes late, the state of its containers: all have ended, and none
         may restart.
         """
         if self.phase in _TERMINAL_PHASES or not self.statuses:
@@ -229,7 +229,7 @@ class Pod(NamedTuple):
 StoredPod = NewType("StoredPod", Pod)
 """A pod as its kubelet gets it, with all defaults: ``pods.stored.stored_pod`` makes it, and nothing else.
 
-A manifest that only has limits requests nothing yet: no decision may rest on it.
+A manifest that only has limits requests nothing yet: no decision may depend on it.
 """
 
 

@@ -1,7 +1,7 @@
 """What limits the pods of a namespace: LimitRange and ResourceQuota, as the API server admits by them.
 
 Rules: ``plugin/pkg/admission/limitranger``, which looks at pods that are created, and at resizes by the
-subresource; ``pkg/quota/v1/evaluator/core/pods.go`` and its plugin. Texts are the API server's. Where it
+subresource; ``pkg/quota/v1/evaluator/core/pods.go`` and its plugin. Texts are the API server's. If it
 walks a map in random order, or names any one of several exceeded quotas, all are reported here, by name. For
 objects: ``pkg/apis/core/v1/defaults.go`` and ``pkg/apis/core/validation``.
 """
@@ -357,7 +357,7 @@ class QuotaLedger:
                 self._change(place, {}, found.usage)
 
     def create(self, pod: Pod, qos_class: QosClass, *, valid: bool = True) -> tuple[QuotaCharge, ...]:
-        """Return what quotas make of a new pod; charge it to them where it is *valid* and none refuses it.
+        """Return what quotas make of a new pod; charge it to them if it is *valid* and none refuses it.
 
         A static pod is charged to none, and one that is counted is not charged again.
         """

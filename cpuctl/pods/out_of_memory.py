@@ -1,8 +1,8 @@
-"""Who goes first where memory runs out: the kernel's ``oom_score_adj``, and a kubelet's order of eviction.
+"""Who goes first when memory runs out: the kernel's ``oom_score_adj``, and a kubelet's order of eviction.
 
 Rule: kubelet v1.36 ``pkg/kubelet/qos/policy.go``, KEP-2837 and KEP-5517 (1.37) for the score,
 ``pkg/kubelet/eviction/helpers.go`` for the order. Eviction's idea of a pod's request is not the scheduler's:
-pod-level resources, where there are any, hide what the containers request (KEP-2837). Pods are given as
+pod-level resources, if there are any, hide what the containers request (KEP-2837). Pods are given as
 their kubelet sees them (``NodeRules.view``).
 """
 
@@ -130,9 +130,9 @@ def eviction_order(pods: Iterable[tuple[Pod, int | None]]) -> list[Ranked]:
 
 
 def eviction_request(pod: Pod) -> int:
-    """Return the bytes that eviction takes *pod* to request, by pod-level resources alone where it has any.
+    """Return the bytes that eviction takes *pod* to request, by pod-level resources alone if it has any.
 
-    Where what counts requests no memory it is 0, whatever the pod's overhead.
+    If what counts requests no memory it is 0, whatever the pod's overhead.
     """
     if pod.resources is not None and pod.has_pod_level_resources:
         request = pod.resources.requests.get("memory", _ZERO)

@@ -24,7 +24,7 @@ class Qos(Record):
 def pod_qos(pod: Pod, *, pod_level: bool = True) -> Qos:
     """Return the class that the node uses: the one in the pod's status, else the computed one.
 
-    *pod_level* is the gate PodLevelResources. With it, pod-level resources decide alone where they are
+    *pod_level* is the gate PodLevelResources. With it, pod-level resources decide alone if they are
     present, even empty ones (up to 1.36); else the sums over app, init and sidecar containers do.
     """
     if pod.qos_class is not None:

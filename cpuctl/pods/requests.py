@@ -40,7 +40,7 @@ def hugepages_requested(pod: Pod) -> list[str]:
 def pod_limits(pod: Pod, *, pod_level: bool = True, overhead: bool = True) -> Amounts:
     """Sum up the limits of *pod*; containers without a limit add nothing, so the sum is not always a bound.
 
-    Overhead is added only where there is a limit other than zero.
+    Overhead is added only if there is a limit other than zero.
     """
     total = _effective(pod, _limits, pod_level=pod_level)
     limited = {name for name, amount in total.items() if amount.sign}
@@ -98,7 +98,7 @@ def _effective(pod: Pod, side: _Side, *, pod_level: bool) -> Amounts:
 def _with_claims(pod: Pod, side: _Side) -> Amounts:
     """Add up what containers and claims need, the latter once each, however many containers name them.
 
-    Where no container has a limit, a claim makes none, but for huge pages.
+    If no container has a limit, a claim makes none, but for huge pages.
     """
     fixed, more = _claimed(pod, [each.name for each in pod.all_containers])
     if side is _limits:

@@ -139,7 +139,7 @@ class NodeRules(Record):
         return self._as_allocated(pod) if self.reads_allocated and pod.statuses else pod
 
     def _as_allocated(self, pod: _Pod) -> _Pod:
-        """Return a pod that runs with the requests that its status has, none where the status has none.
+        """Return a pod that runs with the requests that its status has, none if the status has none.
 
         Rule: ``policy_static.go`` of CPU and Memory Manager, 1.27 to 1.34.
         """

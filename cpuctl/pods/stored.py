@@ -73,7 +73,7 @@ def stored_pod(
     try:
         return StoredPod(as_sent(stored))
     except ValueError:
-        return StoredPod(stored)  # a sum that has grown beyond what anybody reads
+        return StoredPod(stored)  # a sum that has grown beyond any readable number
 
 
 def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"] = ()) -> Provenance:
@@ -184,7 +184,7 @@ def _steps(
 def admission_steps(
     pod: Pod, server: ServerRules, limit_ranges: Sequence["LimitRange"], before: Pod | None
 ) -> Iterator[Step]:
-    """Yield what happens to a pod on its way into storage, where it may take the place of *before*."""
+    """Yield what happens to a pod on its way into storage, if it may take the place of *before*."""
     yield from creation_steps(server) if before is None else update_steps(server, before)
     yield from decoding_steps(server)
     if limit_ranges:

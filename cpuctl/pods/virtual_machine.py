@@ -45,7 +45,7 @@ class Interface(NamedTuple):
 
 
 class Volume(Record):
-    """A volume by the member of the manifest that says what it is; ``hotplug`` where it comes later."""
+    """A volume by the member of the manifest that says what it is; ``hotplug`` if it comes later."""
 
     name: str
     source: str
@@ -61,7 +61,7 @@ class Network(Record):
 
 
 class Topology(NamedTuple):
-    """The guest's processors; 0 where nothing is said."""
+    """The guest's processors; 0 if nothing is said."""
 
     cores: int = 0
     sockets: int = 0
@@ -80,9 +80,9 @@ class Guest(NamedTuple):
     """The spec of a VirtualMachineInstance.
 
     ``requests`` and ``limits`` are ``spec.domain.resources``, ``memory`` is ``spec.domain.memory.guest``,
-    ``page_size`` as it is written, empty without huge pages. ``autoattach`` has what is told by the word
-    behind it (``GraphicsDevice``), ``hooks`` counts the sidecars of an annotation. ``defaulted`` says whether
-    nobody wrote the ``topology`` or the ``memory``.
+    ``page_size`` as it is written, empty without huge pages. ``autoattach`` has what is set by the word
+    after it (``GraphicsDevice``), ``hooks`` counts the sidecars of an annotation. ``defaulted`` says whether
+    the ``topology`` or the ``memory`` was left out.
     """
 
     topology: Topology = Topology()

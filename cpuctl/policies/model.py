@@ -177,7 +177,7 @@ class Usage(NamedTuple):
 class View(NamedTuple):
     """What a policy can see; nothing in it can be changed.
 
-    ``need`` CPUs are wanted of those in ``free``, for ``container`` (None for the pod as a whole, and where
+    ``need`` CPUs are wanted of those in ``free``, for ``container`` (None for the pod as a whole, and if
     no container is asked for). ``shared`` is the whole shared pool, ``reserved`` never becomes exclusive.
     ``nodes`` are the NUMA nodes that the CPUs are to be on (None: any). ``kubelet`` is what the kubelet
     itself would take of ``free``. ``usage`` is by NUMA node and resource, ``settings`` are the options of the

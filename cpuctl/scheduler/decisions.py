@@ -199,7 +199,7 @@ def totals(
 ) -> list[int]:
     """Sum up the scores of all nodes that have passed the filter, in their order; more is better.
 
-    *spread* is how well siblings of the pod are spread by each, where it has any, *claims* how much it is
+    *spread* is how well siblings of the pod are spread by each, if it has any, *claims* how much it is
     preferred for what a pod's claims get there.
     """
     most_taints = max((each.untolerated for each in scores), default=0)

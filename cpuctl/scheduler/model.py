@@ -57,7 +57,7 @@ def amount_of(name: str, quantity: Quantity) -> int:
     return quantity.milli_value if name == "cpu" else quantity.value
 
 
-# How the default scheduler spreads the replicas of a controller over nodes and zones where no pod says how.
+# How the default scheduler spreads the replicas of a controller over nodes and zones if no pod says how.
 #
 # Rule: ``PodTopologySpread`` with its default constraints (at most 3 more on a node than on another, at most
 # 5 more in a zone, both only wished for), ``pkg/scheduler/framework/plugins/podtopologyspread`` of 1.36.

@@ -21,7 +21,7 @@ def read_nodes(data: bytes, where: str) -> tuple[NodeObject, ...]:
     """Read Nodes, alone or in lists; other objects do not count.
 
     Raise InputError with file, line and path for one that an API server could not have, for two of one name,
-    and where there is none.
+    and if there is none.
     """
     found: dict[str, NodeObject] = {}
     for document in load_documents(data, where):
@@ -39,7 +39,7 @@ def read_node_topologies(data: bytes, where: str) -> tuple[NodeTopology, ...]:
     """Read NodeResourceTopologies, alone or in lists; other objects do not count.
 
     Raise InputError with file, line and path for one that an API server could not have, for two of one name,
-    and where there is none.
+    and if there is none.
     """
     found: dict[str, NodeTopology] = {}
     for document in load_documents(data, where):

@@ -1,7 +1,7 @@
 """Filter and score of the scheduler plugin NodeResourceTopologyMatch.
 
 Rule: ``pkg/noderesourcetopology`` of kubernetes-sigs/scheduler-plugins 903da7d. The plugin reads of an
-object what is *available* in zones of type Node, and decides by that alone. Where it would crash, or return
+object what is *available* in zones of type Node, and decides by that alone. If it would crash, or return
 a score that the scheduler refuses, the answer says so.
 """
 
@@ -63,7 +63,7 @@ class Part(NamedTuple):
 
 
 class TopologyRequest(NamedTuple):
-    """What the plugin looks at of a pod; ``whole`` is what it asks for where the scope is the pod."""
+    """What the plugin looks at of a pod; ``whole`` is what it asks for if the scope is the pod."""
 
     qos: QosClass
     parts: tuple[Part, ...]
@@ -347,7 +347,7 @@ def _refuse_too_many(zones: int, count: int) -> None:
 
 
 def _lower_bound(requests: Nanos, zones: Sequence[NumaZone]) -> int:
-    """Return how many zones hold the request at the least; more than there are where all of them do not."""
+    """Return how many zones hold the request at the least; more than there are if all of them do not."""
     bound = 1
     for name, amount in requests.items():
         held, count = 0, 0

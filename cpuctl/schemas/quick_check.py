@@ -1,7 +1,7 @@
 """A schema of ours as a function that says yes or no, some thirty times as fast as one that explains itself.
 
 It takes nothing that the schema refuses. Of numbers it takes only what code can go on with: none that is no
-number or endless, none so large that it is exact no more, and whole ones where whole ones are wanted (a
+number or endless, none so large that it is exact no more, and whole ones if whole ones are wanted (a
 schema takes 1.0 for an integer).
 """
 

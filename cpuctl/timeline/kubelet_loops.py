@@ -50,7 +50,7 @@ def _release(world: World, kubelet: KubeletProcess) -> None:
         if released and life is not None:
             written = own_or_shared(kubelet, key) == kubelet.last_update.get(key, 0)
             if written or not life.containers[key[1]].runs:
-                # Nobody is told to write anything, so nobody else asks for this.
+                # No file is to be written, so nothing else asks for this.
                 kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
             world.record(
                 EntryKind.DELAY_PASSED,

@@ -205,7 +205,7 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 
 
 def _as_held(kubelet: KubeletProcess, pod: StoredPod) -> StoredPod:
-    """Return the pod with as many CPUs for each container as it has, where it is due another number."""
+    """Return the pod with as many CPUs for each container as it has, if it is due another number."""
     held, rules = kubelet.node.state.assignments.get(pod.uid, {}), kubelet.node.pod_rules
     if not held or kubelet.node.cpu.rules.divides(pod):
         return pod

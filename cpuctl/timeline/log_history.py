@@ -271,7 +271,7 @@ class _Reading:
             self._happen(event, Remove(name))
 
     def _settle(self) -> None:
-        """End what is open: pods that nobody spoke of were admitted when they came, in this order."""
+        """End what is open: pods that no line mentions were admitted when they came, in this order."""
         self._close()
         for name, event in list(self.waiting.items()):
             self.waiting.pop(name)

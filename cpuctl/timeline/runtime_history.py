@@ -325,7 +325,7 @@ class _HistoryWriter:
         self.moments.append(Moment(request.at - self.begin, event, expected, self._place(request)))
 
     def _resize(self, request: RuntimeRequest, pod: _LoggedPod, name: str) -> None:
-        """Resize a pod in place where a container gets other amounts: most updates are of CPU sets alone."""
+        """Resize a pod in place if a container gets other amounts: most updates are of CPU sets alone."""
         found = self.reading.objects.of(request, "resources")
         if (number_of(member(found, "cpu", "shares")) or 0) < _LEAST_SHARES:
             return

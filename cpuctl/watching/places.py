@@ -148,7 +148,7 @@ def _directories(path: str) -> Iterator[str]:
 
 # Changes in directories as the kernel reports them (*inotify(7)*); Python's library has no binding.
 #
-# It reports those of control groups, too: what somebody makes, removes or writes there by a system call, but
+# It reports those of control groups, too: what a process makes, removes or writes there by a system call, but
 # not what the kernel changes itself.
 
 _MODIFY, _MOVED, _CREATE, _DELETE = 0x002, 0x040 | 0x080, 0x100, 0x200

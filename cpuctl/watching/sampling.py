@@ -76,7 +76,7 @@ def is_above_containers(path: str) -> bool:
 
 
 class Interest(NamedTuple):
-    """What a sample looks at: exclusive CPUs, files, and the kubelet's topmost groups where they are sampled.
+    """What a sample looks at: exclusive CPUs, files, and the kubelet's topmost groups if they are sampled.
 
     Without these, nothing is read of groups.
     """

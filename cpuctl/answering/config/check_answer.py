@@ -50,7 +50,7 @@ def check_document(
     unseen: str = "",
     in_states: Sequence[ConfigRemark] = (),
 ) -> answers.ConfigCheck:
-    """Say whether the kubelet would start, and what else there is to remark, *in_states* among it.
+    """Say whether the kubelet would start, and all other findings, with those *in_states*.
 
     An error in a state file takes the place of the start that fails for it. *unseen* says which of the
     node's files were not looked at, with the command that does.
@@ -74,9 +74,9 @@ def check_document(
 def _refusal(
     loaded: LoadedConfiguration, outcome: StartOutcome, remarks: Iterable[ConfigRemark]
 ) -> Iterator[ConfigRemark]:
-    """Make a start that fails an error among the findings, with the way out, unless a remark tells the same.
+    """Make a start that fails an error among the findings, with the way out, unless a finding says the same.
 
-    One that cannot be told is no error.
+    A start whose outcome is unknown is not an error.
     """
     if isinstance(outcome, Started):
         return
@@ -98,7 +98,7 @@ def _refusal(
 def _blamed(
     refusal: Sequence[ConfigRemark], warnings: Sequence[ConfigRemark]
 ) -> tuple[Sequence[ConfigRemark], Sequence[ConfigRemark]]:
-    """Let a misspelt setting be the error where the kubelet does not start without it: one mistake."""
+    """Report a misspelt setting as the error if the kubelet does not start without it: one mistake."""
     for missing in refusal:
         for each in warnings:
             if each.code == "unknown-field" and each.expected == missing.place.setting:
@@ -108,7 +108,7 @@ def _blamed(
 
 
 def _tells(remark: ConfigRemark, names: Sequence[str]) -> bool:
-    """Return whether a remark is an error of one of these settings; without names any error will do."""
+    """Return whether a finding is an error about one of these settings; without names, any error."""
     setting = remark.place.setting
     about = not names or any(_within(setting, name) or _within(name, setting) for name in names)
     return remark.severity is Severity.ERROR and about
@@ -175,12 +175,12 @@ def _node(started: Started) -> answers.PooledNode | answers.UnpooledNode:
 
 
 def remark_on(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
-    """Say where the setting stands that a remark is about."""
+    """Return where the setting is set that a finding is about."""
     return lint.at(SettingPlace(path_name(lint.place), place_of(loaded, lint.place) or ""))
 
 
 def remark_answer(remark: ConfigRemark, *, unwritten: bool = False) -> answers.ConfigFinding:
-    """Describe a remark, and where its setting stands; nowhere yet where it is *unwritten*."""
+    """Describe a finding, and where its setting is set; no place if it is *unwritten*."""
     place = remark.place
     where = None if unwritten else place.where or None
     return {**graded(remark), "setting": place.setting or None, "where": where, **found(remark)}
@@ -192,7 +192,7 @@ _PICKING = "CPU Manager, "
 _SURELY_MASK = 8
 _GROUPS = ("kubeReservedCgroup", "systemReservedCgroup")
 _KEPT = (*_GROUPS, "failCgroupV1")
-"""What a kubelet refuses when it is left out, too: where it must be, or by its default."""
+"""Settings that a kubelet also rejects if they are omitted: as required ones, or by their default."""
 _NO_CPU = "unable to determine reserved CPU resources for static policy"
 _MANY_NODES = "unsupported on machines with more than"
 

@@ -121,7 +121,7 @@ def _numa_node(number: int, table: MemoryTable, *, pages_known: bool) -> answers
 
 
 def _settings(before: KubeletConfiguration, proposal: Proposal) -> answers.ProposedSettings:
-    """Name the settings as a KubeletConfiguration has them, where they were chosen or have to change."""
+    """Name the settings as a KubeletConfiguration has them, if they were chosen or have to change."""
     config = proposal.config
     settings: answers.ProposedSettings = {}
     if config.memory_manager_policy != before.memory_manager_policy:

@@ -45,9 +45,9 @@ def show_document(
     header: answers.Header,
     pools: answers.Pools | None,
 ) -> answers.ConfigInForce:
-    """Describe an effective configuration; *reservation* is a text where the kubelet refuses it.
+    """Describe an effective configuration; *reservation* is a text if the kubelet refuses it.
 
-    *pools* says which CPUs are for whom, where the kubelet would start and hands out CPUs.
+    *pools* says which CPUs are for whom, if the kubelet would start and hands out CPUs.
     """
     node: answers.ShownPools = {} if pools is None else {"node": pools}
     return {

@@ -1,4 +1,4 @@
-"""Whether a kubelet starts, as answers tell it, and which settings have to change where it does not."""
+"""Whether a kubelet starts, as answers tell it, and which settings have to change if it does not."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def explanation_document(
 
 
 def _claim_devices(replay: Replay, decision: Decision) -> ClaimDevicesPart:
-    """Describe the devices of the node where the scheduler finds none for a claim."""
+    """Describe the devices of the node if the scheduler finds none for a claim."""
     claims = claims_of(replay.before)
     if claims is None or decision.rule is not Rule.CLAIMS:
         return {}
@@ -209,7 +209,7 @@ def not_started_document(
 
 
 def _shared_pool(node: Node) -> answers.SharedPoolPart:
-    """Say which CPUs containers without exclusive ones run on, where there are exclusive ones."""
+    """Say which CPUs containers without exclusive ones run on, if there are exclusive ones."""
     return {"sharedPool": cpu_list(node.state.default)} if node.policy else {}
 
 

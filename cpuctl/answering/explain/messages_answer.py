@@ -60,7 +60,7 @@ def _message(
 def _command(template: str, recognized: Recognized, placeholders: Mapping[str, str]) -> str:
     """Fill the pod in, and what the user gave: a pod without manifests is only a name.
 
-    A node has its configuration, which another one takes the place of only where the user gave one.
+    A node has its configuration, which another one takes the place of only if the user gave one.
     """
     if "CONFIG" not in placeholders:
         template = template.replace(f"-m NODE {option_names.KUBELET_CONFIG} CONFIG", "-m NODE")

@@ -147,7 +147,7 @@ def _request_change_text(change: RequestChange) -> str:
 
 
 def _command(change: Change, ask_with: AskWith) -> str | None:
-    """Write the command that tries or makes the change, where one command does."""
+    """Write the command that tries or makes the change, if one command does."""
     match change:
         case SettingChange():
             return ask_with(_flags(change))

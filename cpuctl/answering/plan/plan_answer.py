@@ -90,7 +90,7 @@ def plan_document(
 
 
 def claims_answer(node: Node, admission: Admission) -> ClaimsPart:
-    """Describe what an admitted pod has for its claims, where it has any."""
+    """Describe what an admitted pod has for its claims, if it has any."""
     if node.claims is None or not isinstance(admission.verdict, Admitted):
         return {}
 
@@ -221,7 +221,7 @@ def placed_containers(topology: CPUTopology, admission: Admission) -> Iterator[a
 
 
 def inside_answer(node: Node, admission: Admission) -> answers.DownwardPart:
-    """Return what containers of an admitted pod read of resources by the downward API, where any does."""
+    """Return what containers of an admitted pod read of resources by the downward API, if any does."""
     refs = admission.pod.field_refs
     if not refs or not isinstance(admission.verdict, Admitted):
         return {}
@@ -254,7 +254,7 @@ def round_answer(hint_round: HintRound) -> answers.HintRound:
 
 
 def verdict_answer(verdict: Verdict) -> answers.Verdict:
-    """Describe a verdict: its outcome, and the kubelet's words where there are any."""
+    """Describe a verdict: its outcome, and the kubelet's words if there are any."""
     return {"outcome": "Admitted"} if isinstance(verdict, Admitted) else {**refusal_answer(verdict)}
 
 

@@ -41,7 +41,7 @@ class Side(NamedTuple):
 
 
 def diff_document(before: Side, after: Side, sources: Sources) -> answers.PodsDiff:
-    """Compare pods by their names; single ones also where the names differ."""
+    """Compare pods by their names; single ones also if the names differ."""
     pods = [_compared(pair, before, after) for pair in _pairs(before.pods, after.pods)]
     statuses = [pod["status"] for pod in pods]
     return {

@@ -45,6 +45,6 @@ def _amounts(line: NodeAmounts, free: int | None) -> Amounts:
 
 
 def _free(node: NumaNode) -> dict[str, int]:
-    """Return what the kernel says is free now, where it does."""
+    """Return what the kernel says is free now, if it does."""
     memory = {} if node.free_bytes is None else {MEMORY: node.free_bytes}
     return memory | hugepages_by_name(InfoNode(id=node.id, cores=(), hugepages=node.free_hugepages))

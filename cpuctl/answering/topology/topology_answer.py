@@ -217,8 +217,8 @@ def map_answer(machine: Machine, cpus: HeldCPUs) -> HeldMap:
 def _leaves(holders: Iterable[CPUHolder]) -> list[tuple[str, str, CPUSet]]:
     """Return UID, mark and CPUs of every holder, those with few CPUs first.
 
-    So a pod that holds CPUs as a whole shows where no container of it holds any, or several the same: those
-    are its pool (KEP-5526). An init container shows where none has taken its place.
+    So a pod that holds CPUs as a whole is shown if no container of it holds any, or if several hold the same
+    ones: those are its pool (KEP-5526). An init container is shown if no other has taken its place.
     """
     listed = list(holders)
     pods = {holder["podUID"]: holder["mark"] for holder in listed if holder["holding"] == "pod"}

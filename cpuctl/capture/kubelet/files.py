@@ -1,7 +1,7 @@
 """The kubelet's own files: its configuration, reduced, its state, and what volumes contain about CPUs.
 
 Nothing tells which files of volumes hold ``assigned.cpuset`` (KEP-6122): kept is what is a list of CPUs, or
-empty. Projected volumes are left out, because they can hold secrets beside it.
+empty. Projected volumes are left out, because they can also hold secrets.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _record_state(files: NodeFiles, root: str, name: str) -> bool:
 
 
 def _record_prepared_claims(files: NodeFiles) -> None:
-    """Record which CPUs the driver for CPUs has given to claims, where it runs."""
+    """Record which CPUs the driver for CPUs has given to claims, if it runs."""
     if found := prepared_claims_file(files.read):
         path, text = found
         try:

@@ -72,7 +72,7 @@ def _recorded_kubelet(arguments: Sequence[str], gap: str = "") -> RecordedKubele
         flags=relevant_flags(flags),
         flags_gap=gap,
         other_flags=other_flags(arguments),
-        # Where flags may be missing, the usual place of the file is as good a guess as none.
+        # If flags may be missing, the usual place of the file is as good a guess as none.
         config_path="" if gap else places.config,
         config_directory="" if gap else places.drop_ins,
     )

@@ -38,7 +38,7 @@ _KEPT = frozenset(_HARMLESS.lower().split())
 def reduced_configuration(text: str, *, strict: bool = False) -> str:
     """Keep the fields that resource managers depend on, as JSON (which is YAML, too, and has one reading).
 
-    Raise ValueError for text that is no KubeletConfiguration, and where *strict* for one that repeats a key,
+    Raise ValueError for text that is no KubeletConfiguration, and if *strict* for one that repeats a key,
     which a kubelet does not accept in a drop-in; never with a piece of that text.
     """
     try:

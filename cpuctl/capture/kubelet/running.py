@@ -3,7 +3,7 @@
 A command line may hold secrets, and any process may call itself ``kubelet``. So only flags that are known to
 be harmless are kept, and only a process of root that sees the node's own file tree is believed.
 
-Whoever may write over what is changed in a kubelet's directory is another question: ``kubelets_using``
+Which kubelet may overwrite changes in a kubelet's directory is another question: ``kubelets_using``
 believes any process that calls itself a kubelet: better to refuse once too often.
 """
 
@@ -113,7 +113,7 @@ def kubelets_using(directory: Path, root: Path = Path("/")) -> list[RunningKubel
 def _running(proc: Path) -> list[RunningKubelet]:
     """Ask psutil: it knows processes that end meanwhile, and programs that write over their command line."""
     pids = [int(each.name) for each in proc.iterdir() if each.name.isdecimal()] if proc.is_dir() else []
-    if not pids:  # where there are none, psutil.pids() fails
+    if not pids:  # if there are none, psutil.pids() fails
         return []
     import psutil
 
@@ -121,7 +121,7 @@ def _running(proc: Path) -> list[RunningKubelet]:
     found: list[RunningKubelet] = []
     try:
         for pid in sorted(pids):
-            # In a tree of somebody's making such a directory may be no process: psutil trips over its text.
+            # In a hand-made tree such a directory may not be a process: psutil fails on its text.
             with suppress(psutil.Error, ValueError, IndexError):
                 process = psutil.Process(pid).as_dict(["name", "status", "cmdline"])
                 if process["status"] not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
@@ -162,7 +162,7 @@ def installed_version(
 ) -> tuple[str, str]:
     """Ask the first trustworthy binary for its version; both texts are empty if none answers.
 
-    Trusted is a regular file of *owner* that nobody else may write, no link. *patience* is in seconds.
+    Trusted is a regular file of *owner* that no other user may write, and no link. *patience* is in seconds.
     """
     for binary in binaries:
         if _is_trusted(binary, owner) and (version := _asked(binary, patience)):

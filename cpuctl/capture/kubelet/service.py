@@ -67,7 +67,7 @@ class TrackedFiles:
         return posixpath.basename(path) in self.names(posixpath.dirname(path))
 
     def names(self, path: str) -> Sequence[str]:
-        """Return the names in a directory, none where it cannot be read."""
+        """Return the names in a directory, none if it cannot be read."""
         if path not in self._listed:
             self._listed[path] = self._files.names(path)
         return self._listed[path]

@@ -1,6 +1,6 @@
 """How systemd reads unit files, environment files and command lines.
 
-Rule: systemd.syntax(7), systemd.exec(5) and systemd.service(5); where they are silent, systemd 255.
+Rule: systemd.syntax(7), systemd.exec(5) and systemd.service(5); if they are silent, systemd 255.
 """
 
 from __future__ import annotations

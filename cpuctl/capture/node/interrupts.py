@@ -56,7 +56,7 @@ def _record_interrupt(files: NodeFiles, directory: str) -> None:
 
 
 def _record_irqbalance(files: NodeFiles, path: str) -> None:
-    """Keep the lines that name CPUs: what else such a file sets is nobody's business."""
+    """Keep the lines that name CPUs: what else such a file sets is not recorded."""
     text = files.read(path)
     if text is not None:
         files.keep(path, "".join(f"{line}\n" for line in re.findall(_BANNED, text, re.MULTILINE)))

@@ -23,9 +23,9 @@ from cpuctl.machine.tree import DirectoryTree, Tree
 
 
 class Node(NamedTuple):
-    """What to record: ``kubelet_version`` is a version and the program that told it, both empty if unknown.
+    """What to record: ``kubelet_version`` is a version and the program that reported it, empty if unknown.
 
-    ``architecture`` stands in where the kernel has no file that names it (before Linux 6.1).
+    ``architecture`` stands in if the kernel has no file that names it (before Linux 6.1).
     """
 
     tree: Tree
@@ -112,7 +112,7 @@ _HUGETLB_FILE = re.compile(
 def record_cgroups(files: NodeFiles, progress: Progress) -> Area:
     """Record all groups at and below any ``kubepods``, and the CPU sets of the groups above them.
 
-    On version 2 also those of other groups with lists of their own: a partition's CPUs are nobody else's.
+    On version 2 also those of other groups with lists of their own: only a partition has its CPUs.
     With them go what systemd's files say of CPUs, and the names of containers, as far as the kubelet's links
     to their logs tell.
     """

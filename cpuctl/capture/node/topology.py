@@ -55,7 +55,7 @@ _KEPT_KEYS = frozenset((*_X86, *_ALSO_X86, *_ARM, *_OTHERS))
 
 
 def record_topology(files: NodeFiles, progress: Progress, *, architecture: str) -> Area:
-    """Record CPUs, caches, NUMA nodes and memory; *architecture* stands in where no file names it."""
+    """Record CPUs, caches, NUMA nodes and memory; *architecture* stands in if no file names it."""
     before = len(files.members)
     for directory, wanted in _WANTED.items():
         files.copy_some(directory, wanted)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CommitOptions(Record):
-    """Whether and where the command line has files written; ``in_place``: in-place writes are allowed."""
+    """Whether, and where, this command line writes files; ``in_place``: in-place writes are allowed."""
 
     write_state: str = ""
     force: bool = False

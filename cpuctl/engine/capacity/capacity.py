@@ -47,7 +47,7 @@ class Scatter(NamedTuple):
 
     @property
     def percent(self) -> int:
-        """The part that is lost, in whole percent: 0 only where nothing is, 100 only where everything is."""
+        """The part that is lost, in whole percent: 0 only if nothing is, 100 only if everything is."""
         if self.reached == self.possible:
             return 0
         lost = 100 * (self.possible - self.reached) // self.possible
@@ -123,10 +123,10 @@ def largest_request(node: Node) -> Largest:
 
 
 def most_requested(node: Node, step: int = 1) -> int:
-    """Return the most CPUs that one more container would be admitted with, its own where there are any.
+    """Return the most CPUs that one more container would be admitted with, its own if there are any.
 
-    Multiples of *step* are tried from all free CPUs downwards: on several NUMA nodes a request may fit where
-    a smaller one fails. *node* is as in ``largest_request``.
+    Multiples of *step* are tried from all free CPUs downwards: on several NUMA nodes a request may fit
+    although a smaller one fails. *node* is as in ``largest_request``.
     """
     cpus = (free_cpus(node) if node.policy else node.topology.cpus).bit_count()
     while (cpus := cpus - cpus % step) > 0:
@@ -232,7 +232,7 @@ MAX_COPIES = 500
 
 
 class Copies(NamedTuple):
-    """``fits`` more of each of these pods, which are alike; ``stop`` refuses the next, None at the bound."""
+    """``fits`` more of each of these pods, which are equal; ``stop`` refuses the next, None at the bound."""
 
     pods: tuple[StoredPod, ...]
     fits: int
@@ -248,7 +248,7 @@ def alike(pods: Iterable[StoredPod]) -> list[tuple[StoredPod, ...]]:
 
 
 def more_copies(node: Node, pods: tuple[StoredPod, ...], progress: Progress) -> Copies:
-    """Admit copies of *pods*, which are alike, until one does not run; *node* stays as it is."""
+    """Admit copies of *pods*, which are equal, until one does not run; *node* stays as it is."""
     node = node.copy()
     fits = 0
     for copy in islice(copies_of(node, pods[0]), MAX_COPIES):

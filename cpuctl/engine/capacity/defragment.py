@@ -1,9 +1,9 @@
 """The fewest moves after which a node has room for a pod: pods leave and are admitted again, in an order.
 
 A move is an eviction and an admission on the same node, under a new UID, as when a controller makes the pod
-anew. The states that a node can come to are searched by the number of evictions: first what admissions alone
+again. The states that a node can come to are searched by the number of evictions: first what admissions alone
 lead to, then one eviction, and so on, every state once. So the first plan that is found has the fewest moves;
-where no new state is left, there is none. Nothing is assumed about the order of evictions and admissions. A
+if no new state is left, there is none. Nothing is assumed about the order of evictions and admissions. A
 budget bounds the steps; past it, likely sets of pods are tried (``remedy``), which proves nothing.
 """
 
@@ -55,7 +55,7 @@ class Step(NamedTuple):
 class Moves(NamedTuple):
     """What was found for one pod: the steps of a plan, None if there is none, and what is known of it.
 
-    ``now`` is what becomes of the pod as things are. No plan has up to ``excluded`` moves, -1 where not even
+    ``now`` is what becomes of the pod as things are. No plan has up to ``excluded`` moves, -1 if not even
     that is known; ``ended`` says why the search ended: with ``all`` the plan has the fewest moves, or there
     is none. ``why_not`` says why moves cannot help at all. ``tried`` counts steps.
     """

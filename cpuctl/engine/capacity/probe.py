@@ -102,7 +102,7 @@ def free_cpus(node: Node) -> CPUMask:
 
 
 def request_step(node: Node) -> int:
-    """Determine in which steps requests for exclusive CPUs can grow: whole cores where the policy wants them.
+    """Determine in which steps requests for exclusive CPUs can grow: whole cores if the policy wants them.
 
     The node has the static policy.
     """

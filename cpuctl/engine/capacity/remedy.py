@@ -1,4 +1,4 @@
-"""What would let a refused pod in: the fewest pods to move or, where that is not enough, to send away.
+"""What would let a refused pod in: the fewest pods to move or, if that is not enough, to send away.
 
 To move a pod is to take it away, to admit the refused pod, and to admit the moved one again on the same
 node; of several the largest comes back first. Every answer has been run through the engine.
@@ -31,7 +31,7 @@ MAX_LEAVING = 8
 
 
 class Attempt(NamedTuple):
-    """A set that helps: the pods that leave, the pod's admission then, and theirs where they come back.
+    """A set that helps: the pods that leave, the pod's admission then, and theirs if they come back.
 
     ``after`` is the node when all that has happened.
     """
@@ -174,11 +174,11 @@ class MovedPod(NamedTuple):
 
 
 class Remedy(NamedTuple):
-    """How one of ``pods``, which are alike and refused, would be admitted.
+    """How one of ``pods``, which are equal and rejected, would be admitted.
 
-    ``verdict`` and ``cpus`` (a mask) are what the pod gets then; where it is impossible, the verdict of the
+    ``verdict`` and ``cpus`` (a mask) are what the pod gets then; if it is impossible, the verdict of the
     empty node. No remedy of this kind takes up to ``excluded`` pods; ``fewest`` tells that this proves the
-    answer. Where pods have to go, no set of up to ``immovable`` could be moved instead, None for none at
+    answer. If pods have to go, no set of up to ``immovable`` could be moved instead, None for none at
     all. ``runs`` admissions were tried.
     """
 
@@ -194,7 +194,7 @@ class Remedy(NamedTuple):
 
 
 def remedy_for(node: Node, pods: tuple[StoredPod, ...], budget: int, progress: Progress) -> Remedy:
-    """Search for the first of *pods*, which are alike, with about *budget* admissions at most.
+    """Search for the first of *pods*, which are equal, with about *budget* admissions at most.
 
     *node* stays as it is.
     """

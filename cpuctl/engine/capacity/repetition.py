@@ -24,7 +24,7 @@ class Repetition(NamedTuple):
     """Rounds of the same pods on ``node``, which holds what they left.
 
     The first ``fitted`` rounds were admitted whole, and start. ``stop`` is the first decision of which that
-    is not so, in the round after them. Where it is None, all rounds fitted that were asked for or, with
+    is not so, in the round after them. If it is None, all rounds fitted that were asked for or, with
     ``bounded``, that ``MAX_PODS`` allows.
     """
 

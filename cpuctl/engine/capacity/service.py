@@ -1,6 +1,6 @@
 """How well a node serves the pods that it was given, in figures, and when one way is better than another.
 
-Pods come first: settings that admit fewer are no better for what they have left. Only where both admit as
+Pods come first: settings that admit fewer are no better for what they have left. Only if both admit as
 many are crossings of caches, the shared pool and the room that is left compared, too.
 """
 

@@ -126,7 +126,7 @@ def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
 
 
 def lint_merging(subject: LintSubject) -> Iterator[Lint]:
-    """Report where a kubelet combines the hints of CPUs and memory for longer than anybody waits."""
+    """Report a kubelet that would combine the hints for CPUs and memory for longer than any user waits."""
     if (
         subject.started is None
         or subject.info is None

@@ -1,4 +1,4 @@
-"""What is remarked on: a configuration on a machine, where some of it is legal but wrong, or refused."""
+"""Findings about a configuration on a machine: settings that are legal but wrong, or rejected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LintSubject(NamedTuple):
     """A configuration on a machine: with what gates, and what came of the start (None if nothing did).
 
     ``gate_flags`` are the gates given as flags, on top of the configuration's; ``info`` is what the kubelet
-    is told of the machine, ``ceilings`` are the control groups above the pods, none where they were not
+    is told of the machine, ``ceilings`` are the control groups above the pods, none if they were not
     looked at, and ``partitioned`` the CPUs of isolated partitions.
     """
 

@@ -1,4 +1,4 @@
-"""Everything there is to remark on a configuration, errors first."""
+"""All findings about a configuration, errors first."""
 
 from __future__ import annotations
 

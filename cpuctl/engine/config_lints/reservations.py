@@ -127,7 +127,7 @@ _RESERVE = "cpuctl config reserve proposes matching values"
 
 
 def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
-    """Look at what is reserved of memory, where the static policy will look at it."""
+    """Look at what is reserved of memory, if the static policy will look at it."""
     started, config = subject.started, subject.config
     if started is None or config.memory_manager_policy != "Static":
         return

@@ -47,7 +47,7 @@ _ALL_OF_THE_POD = AmountField("", "limits", "")
 
 
 class ExclusiveAdvice(NamedTuple):
-    """What a container is due, and where that is nothing, what to change and how many CPUs it then gets.
+    """What a container is due, and if that is nothing, what to change and how many CPUs it then gets.
 
     Without changes although nothing is due, no change of the pod alone would help, or it has too many
     containers to look for one.
@@ -68,7 +68,7 @@ def advise(
 ) -> ExclusiveAdvice:
     """Look for the fewest amounts to change in *pod*, which carries its API defaults.
 
-    *qos* is the pod's class where that is worked out already. *sources* says where its amounts come from:
+    *qos* is the pod's class if that is worked out already. *sources* says where its amounts come from:
     values that follow from others need not be written; without it all are written.
     """
     qos = qos or pod_qos(pod)
@@ -108,7 +108,7 @@ def _written(
 
 
 def _whole_pod(pod: StoredPod) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
-    """Round the CPUs up that a pod has as a whole, where that is no whole number of them."""
+    """Round the CPUs up that a pod has as a whole, if that is no whole number of them."""
     request = pod.resources.requests.get("cpu", _ZERO) if pod.resources else _ZERO
     if pod.resources is None or request.is_integral_cpu or pod.resources.limits.get("cpu") != request:
         return
@@ -122,7 +122,7 @@ def _whole_pod(pod: StoredPod) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]
 
 
 def _beside_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
-    """Change the container alone, where its pod has resources as a whole that decide on its class."""
+    """Change the container alone, if its pod has resources as a whole that decide on its class."""
     if pod.resources is None:
         return
     changes: list[SpecEdit] = []
@@ -186,7 +186,7 @@ def _edits(path: str, container: Container, *, whole: bool) -> Iterator[SpecEdit
         free = not request.sign and not limit.sign
         absent = name not in resources.requests and name not in resources.limits
         for side, before in resources.sides:
-            # The API server makes a limit the request where there is none.
+            # The API server makes a limit the request if there is none.
             if before.get(name) != wanted and not (absent and side == "requests"):
                 place = AmountField(container.name, side, name)
                 yield SpecEdit(f"{path}.resources.{side}.{name}", place, before.get(name), wanted, free)

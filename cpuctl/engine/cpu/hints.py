@@ -148,14 +148,14 @@ class CPUHints(ByContent, DirectRule):
 def find_hints(
     topology: CPUTopology, available: CPUMask, reusable: CPUMask, request: int, *, align_by_socket: bool
 ) -> CPUHints | KubeletFault:
-    """Make the hints for a request, as ``CPUHints.generate``; a fault where the kubelet would not answer."""
+    """Make the hints for a request, as ``CPUHints.generate``; a fault if the kubelet would not answer."""
     if fault := endless_walk(CPU, len(topology.numa_nodes), "a request for exclusive CPUs"):
         return fault
     return CPUHints.generate(topology, available, reusable, request, align_by_socket=align_by_socket)
 
 
 def _width(capacities: Sequence[int], request: int) -> int:
-    """Count the largest nodes that together reach the request; all of them where they do not."""
+    """Count the largest nodes that together reach the request; all of them if they do not."""
     for count, total in enumerate(accumulate(sorted(capacities, reverse=True)), 1):
         if total >= request:
             return count
@@ -163,7 +163,7 @@ def _width(capacities: Sequence[int], request: int) -> int:
 
 
 def _socket_rule(topology: CPUTopology, width: int) -> SocketRule | None:
-    """Want as many sockets as *width* nodes fill on average; none where there are more sockets than nodes."""
+    """Want as many sockets as *width* nodes fill on average; none if there are more sockets than nodes."""
     per_socket = topology.num_numa_nodes // topology.num_sockets if topology.num_sockets else 0
     if not per_socket:
         return None

@@ -1,6 +1,6 @@
 """The CPU Manager's metrics, counted as the kubelet counts them.
 
-Rule: kubelet v1.36 ``pkg/kubelet/metrics`` and ``cpumanager/policy_static.go``. Two gauges drift where init
+Rule: kubelet v1.36 ``pkg/kubelet/metrics`` and ``cpumanager/policy_static.go``. Two gauges drift if init
 containers' CPUs are used again: all CPUs that are picked count, but only those that get free count back,
 until a restart sets both right. A NUMA node that gives up its last exclusive CPU keeps its old figure.
 """

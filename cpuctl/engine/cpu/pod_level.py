@@ -62,7 +62,7 @@ def allocate_bubble(
 ) -> CPUBubble | Rejected | KubeletFault | Undetermined:
     """Give a pod its CPUs and record them in *state*.
 
-    Where the CPUs do not suffice for the slices, the pod's CPUs stay taken, and are never given back,
+    If the CPUs do not suffice for the slices, the pod's CPUs stay taken, and are never given back,
     as in the kubelet.
     """
     pod = request.pod

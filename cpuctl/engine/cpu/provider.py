@@ -35,7 +35,7 @@ Claims = Callable[[Container], int]
 """How many exclusive CPUs a container of the pod is due."""
 
 CPUAnswer: TypeAlias = "dict[str, HintList] | None"
-"""Hints under ``cpu``: None for no preference, an empty list where no hint can be right."""
+"""Hints under ``cpu``: None for no preference, an empty list if no hint can be right."""
 
 _STAGE = "cpuManagerStart"
 
@@ -93,7 +93,7 @@ class CPUProvider(Copied):
         return self.state.as_file("static", pod_level=pod_level, baselines=baselines)
 
     def hints(self, candidate: Candidate, container: Container | None) -> CPUAnswer | KubeletFault:
-        """Answer the Topology Manager for a container, or for the pod where that is None."""
+        """Answer the Topology Manager for a container, or for the pod if that is None."""
         if self.policy is None:
             return None
         if container is not None:

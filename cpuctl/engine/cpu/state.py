@@ -181,7 +181,7 @@ class CPUManagerState(Changeable):
     ) -> CPUMask:
         """Release everything that is not held by one of these containers, by pod UID, and return it.
 
-        *gone* are the pods that may hold such things, where that is known: a full node has thousands.
+        *gone* are the pods that may hold such things, if that is known: a full node has thousands.
         """
         looked_at = self.assignments
         if gone is not None:

@@ -1,7 +1,7 @@
 """The kubelet's view of the CPUs: four labels per CPU, five totals, three integer averages.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager/topology``. A core is known by its smallest CPU number,
-an uncore cache by the first id listed for the core, or by the socket where none is listed. The
+an uncore cache by the first id listed for the core, or by the socket if none is listed. The
 averages are the kubelet's own rounding-down ones, wrong on hybrid or partly offline machines on purpose.
 """
 
@@ -37,7 +37,7 @@ _FEW = 4
 class CPUTopology(Record):
     """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead.
 
-    Where ``caches_known`` is False, ``uncore_caches`` are the sockets that a kubelet takes for them.
+    If ``caches_known`` is False, ``uncore_caches`` are the sockets that a kubelet takes for them.
     """
 
     numa_nodes: Masks
@@ -159,7 +159,7 @@ def _single(cpus: CPUMask) -> Iterator[CPUMask]:
 
 
 def no_cpus_per_core(topology: CPUTopology, doing: str) -> KubeletFault:
-    """Name the crash of a CPU Manager that divides by CPUs per core where there are fewer CPUs than cores."""
+    """Name the crash of a CPU Manager that divides by CPUs per core if there are fewer CPUs than cores."""
     return KubeletFault(
         kind=FaultKind.CRASH,
         where=f"CPU Manager, {doing} by CPUs per core, "

@@ -26,7 +26,7 @@ class DeviceHints(ByContent):
     """Hints: the sets that have enough devices next to them, and each one that is to be used again.
 
     ``width`` is the fewest nodes that have enough of all devices next to them, in use and unhealthy ones
-    too, 0 where that is never enough; hints that wide are preferred.
+    too, 0 if that is never enough; hints that wide are preferred.
     """
 
     def __init__(self, *, coverage: Coverage, width: int) -> None:

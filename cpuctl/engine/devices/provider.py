@@ -38,7 +38,7 @@ class DeviceProvider(Copied):
     """The device manager of a node, by itself without any device; ``nodes`` are all NUMA nodes (a mask).
 
     ``registered`` is False right after a kubelet's start: it knows the resources from its checkpoint, but
-    no device until the plugins come back, and admits running pods before. ``walks_only_own_nodes`` where
+    no device until the plugins come back, and admits running pods before. ``walks_only_own_nodes`` if
     hints for a resource are looked for among the nodes that have its devices.
     """
 
@@ -53,7 +53,7 @@ class DeviceProvider(Copied):
     def of(cls, inventory: DeviceInventory, info: MachineInfo) -> DeviceProvider:
         """Set the manager up with all plugins registered."""
         manager = cls()
-        # Where the kernel shows no NUMA nodes, cAdvisor may list a package under -1.
+        # If the kernel shows no NUMA nodes, cAdvisor may list a package under -1.
         manager.nodes = NodeMask(CPUSet.of(node.id for node in info.nodes if node.id >= 0).mask)
         manager.pools, manager.state = device_pools(inventory)
         return manager
@@ -73,7 +73,7 @@ class DeviceProvider(Copied):
     def unknown(self, pod: StoredPod, *, claims_served: bool = False) -> list[str]:
         """Name what a pod asks for of which nothing is known: claims, and resources of other plugins.
 
-        Where *claims_served*, these are only claims that the pod does not have.
+        If *claims_served*, these are only claims that the pod does not have.
         """
         served = {claim.name for claim in pod.resource_claims} if claims_served else set()
         names: dict[str, None] = {}
@@ -90,7 +90,7 @@ class DeviceProvider(Copied):
             self.state.claim(pod)
 
     def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
-        """Answer the Topology Manager for a container, or for the pod where that is None."""
+        """Answer the Topology Manager for a container, or for the pod if that is None."""
         pod = candidate.pod
         limits = pod_limits(pod, overhead=False) if container is None else container.resources.limits
         answer: dict[str, HintList | None] = {}
@@ -160,7 +160,7 @@ class DeviceProvider(Copied):
     def _hints(
         self, pod: StoredPod, container: Container | None, resource: str, count: int
     ) -> HintList | KubeletFault | None:
-        """Make the hints for a container, or for the pod where that is None."""
+        """Make the hints for a container, or for the pod if that is None."""
         from cpuctl.engine.devices.allocation import DeviceHints
 
         pool = self._pool(resource)
@@ -227,7 +227,7 @@ class DeviceProvider(Copied):
         return DeviceGrant(resource=resource, by_nodes=self.pools[resource].counts(held)) if held else None
 
     def _unhealthy(self, resource: str, held: int) -> str:
-        """Return the kubelet's error where health forbids to allocate, if it does."""
+        """Return the kubelet's error if health forbids to allocate, if it does."""
         healthy = self._pool(resource).healthy
         if not healthy:
             return f"no healthy devices present; cannot allocate unhealthy devices {resource}"

@@ -44,7 +44,7 @@ class Rule(StrEnum):
 class Decision(Record):
     """The rule that decided, and why it came out so; ``container`` is empty for the pod as a whole.
 
-    ``provider`` is the hint provider whose offer did it, where it was one.
+    ``provider`` is the hint provider whose offer did it, if it was one.
     """
 
     rule: Rule

@@ -207,7 +207,7 @@ def deciding_rule(replay: Replay, rounds: Sequence[Round]) -> Decision:
 
 
 def _by_policy(replay: Replay, refused: Rejected) -> Decision | None:
-    """Blame the policy that decides in the kubelet's place, where the kubelet itself lets the pod in."""
+    """Blame the policy that decides in the kubelet's place, if the kubelet itself lets the pod in."""
     before, pod = replay.before, replay.scenario.pod
     if before.what_if is None or before.policy is None:
         return None

@@ -1,4 +1,4 @@
-"""Where what becomes of a pod is not what KEP-2837 or KEP-5526 says of it."""
+"""Where the kubelet handles a pod differently from what KEP-2837 or KEP-5526 says."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _VIOLATES = "Allocate failed due to [memorymanager] preferred hint violates NUMA
 
 
 class KnownDefect(Record):
-    """One remark, and where it is known from."""
+    """One finding, and its source."""
 
     text: str
     reference: str

@@ -39,7 +39,7 @@ class OfferStatus(StrEnum):
 
 
 class Offer(Record):
-    """The hints of one provider for one resource; ``rule`` is what they follow, where they follow one.
+    """The hints of one provider for one resource; ``rule`` is what they follow, if they follow one.
 
     ``hints`` is None if they are too many to list, and so is ``usable``: the sets of NUMA nodes (masks)
     that the policy admits. ``request`` is how much was requested, in CPUs, bytes or devices, None if that
@@ -150,7 +150,7 @@ def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[NodeMas
 
 
 def memory_requested(node: Node, pod: StoredPod, container: Container | None) -> MemoryRequest | None:
-    """Return what the Memory Manager reads for a container, or for the pod where that is None, in bytes.
+    """Return what the Memory Manager reads for a container, or for the pod if that is None, in bytes.
 
     It is None if an amount is not written as a whole number, and empty for a container that runs and whose
     status names none, to a kubelet that uses that.
@@ -170,6 +170,6 @@ def memory_requested(node: Node, pod: StoredPod, container: Container | None) ->
 
 
 def whole_cpus(requests: Mapping[str, Quantity]) -> int:
-    """Count the whole CPUs that are requested, 0 where it is a part of one."""
+    """Count the whole CPUs that are requested, 0 if it is a part of one."""
     request = requests.get("cpu", _NOTHING)
     return request.value if request.is_integral_cpu else 0

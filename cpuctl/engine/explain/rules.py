@@ -274,7 +274,7 @@ def _free(tables: Tables, request: MemoryRequest, nodes: Iterable[int] | None = 
 
 
 OUT_OF = "OutOf"
-"""What the reason begins with where the node is too small; the resource's name follows."""
+"""What the reason begins with if the node is too small; the resource's name follows."""
 
 
 _WRAPPING = "Allocate failed due to ", ", which is unexpected"

@@ -64,7 +64,7 @@ class Scenario(Record):
 class SearchBudget:
     """Counts the pods that the engine looks at, up to a ``bound``; ``cut`` is set when more would be needed.
 
-    ``left_out`` names choices that were never meant to be tried. *tick* is told of every run, for people
+    ``left_out`` names choices that were never meant to be tried. *tick* is called for every run, for people
     who wait.
     """
 

@@ -21,7 +21,7 @@ MOST_TRIED = 20_000
 def equally_good(hint_round: HintRound, manager: TopologyManager) -> tuple[NodeMask, ...]:
     """List the sets that all managers prefer, as small and as close as the one that was chosen, lowest first.
 
-    It is that one alone where not all prefer it; nothing if any NUMA nodes will do.
+    It is that one alone if not all prefer it; nothing if any NUMA nodes will do.
     """
     merged = hint_round.merged
     if not isinstance(merged, Merged) or merged.hint.nodes is None:
@@ -39,7 +39,7 @@ def equally_good(hint_round: HintRound, manager: TopologyManager) -> tuple[NodeM
 
 
 def preferred_by_cpus(hint_round: HintRound, manager: TopologyManager) -> tuple[NodeMask, ...]:
-    """List the smallest sets that the CPU Manager prefers, where no set is preferred by all, the best first.
+    """List the smallest sets that the CPU Manager prefers, if no set is preferred by all, the best first.
 
     Those that the Memory Manager prefers, too, come alone, if there are any.
     """

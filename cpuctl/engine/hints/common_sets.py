@@ -1,7 +1,7 @@
 """Sets of NUMA nodes that serve several requests at once, CPUs and devices say, without making them all.
 
 Every node is decided on once. What the requests still miss afterwards is all that matters of the past, so
-what is tried grows with those amounts, not with the number of sets. Where amounts are too many for that,
+what is tried grows with those amounts, not with the number of sets. If amounts are too many for that,
 memory in bytes say, it is the bounds that leave little to try.
 """
 
@@ -95,7 +95,7 @@ class _Parts(NamedTuple):
 class CommonSets(_Parts):
     """Sets of the nodes ``taken`` and ``more`` of the ``remaining`` ones (masks) that meet the constraints.
 
-    ``state`` is how far the nodes taken have come, ``known`` the lowest of the sets where it is known. For
+    ``state`` is how far the nodes taken have come, ``known`` the lowest of the sets if it is known. For
     use like ``cpuctl.engine.hints.node_search.SetsWithCPUs``.
     """
 

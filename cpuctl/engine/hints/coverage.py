@@ -93,7 +93,7 @@ class Coverage(ByContent):
         return sum(sorted(fresh, reverse=True)[: max(count, 0)]) >= missing
 
     def _within_levels(self, missing: int, remaining: NodeMask, count: int) -> bool:
-        """Return the same while nothing that nodes share is counted: all that is alike is taken at once."""
+        """Return the same while nothing that nodes share is counted: all equal ones are taken at once."""
         for amount, nodes in self._levels:
             if count <= 0:
                 return False
@@ -193,7 +193,7 @@ class SocketRule(Record):
 def balances(coverages: Sequence[Coverage], size: int) -> Iterator[Coverage]:
     """Weigh every two of the coverages against each other, as hard to meet with *size* nodes as may be.
 
-    Whoever serves both serves the outcome as well: it only shows earlier that there is no such set.
+    A set that serves both serves the outcome as well: this only shows earlier that there is no such set.
     """
     for one, other in combinations([each for each in coverages if each.wanted > 0], 2):
         yield _balance(one, other, size)

@@ -94,7 +94,7 @@ class Fit(Record):
     """How sets of equal rank compare: fewer nodes, then closer ones if distance counts, then lower ids.
 
     ``distances`` holds the row of every node by id; it is empty if distance does not count. A kubelet
-    looks nodes up in a row by id, too, so where ids are sparse a row can be too short: sets that need such a
+    looks nodes up in a row by id, too, so if ids are sparse a row can be too short: sets that need such a
     distance sort before all others of their size.
     """
 
@@ -105,7 +105,7 @@ class Fit(Record):
         return nodes.bit_count(), self._distances_within(nodes), nodes
 
     def distance(self, one: int, other: int) -> int:
-        """Return the distance that the row of *one* has for *other*; below zero where it is too short."""
+        """Return the distance that the row of *one* has for *other*; below zero if it is too short."""
         row = self.distances[one]
         return row[other] if other < len(row) else _UNKNOWN
 

@@ -207,7 +207,7 @@ LARGEST_PRODUCT = 1 << 17
 def merge(lists: Sequence[HintList], everything: NodeMask, fit: Fit) -> Hint | KubeletFault:
     """Merge the lists of one request; *everything* are all NUMA nodes of the machine, as a mask.
 
-    A fault where only a distance that no row holds could tell which set is best.
+    A fault if only a distance that no row holds could tell which set is best.
     """
     rules = [hints for hints in lists if not isinstance(hints, Sequence)]
     explicit = [hints for hints in lists if isinstance(hints, Sequence)]
@@ -315,7 +315,7 @@ def _unpacked(index: int, bits: list[int]) -> NodeMask:
 def best_preferred(rules: Sequence[HintRule], fit: Fit) -> set[NodeMask]:
     """Find the best of the sets that every rule has for a preferred hint, like ``best_sets``.
 
-    Sets that are hints in spite of their rule are few: there may be worse ones of them beside it.
+    Sets that are hints in spite of their rule are few: there may be worse ones of them in addition.
     """
     if len(rules) == 1 and isinstance(rules[0], DirectRule):
         return set(rules[0].best_preferred(fit))

@@ -85,7 +85,7 @@ class SetsWithCPUs(Record):
 def best_sets(choice: NodeSets, fit: Fit) -> list[NodeMask]:
     """Find the set that fits best; nothing if there is none.
 
-    If distances within it are not known, another set of its size follows where there is one: comparing the
+    If distances within it are not known, another set of its size follows if there is one: comparing the
     two is what a kubelet cannot do.
     """
     best = _closest(choice, fit) if fit.distances else choice.lowest()

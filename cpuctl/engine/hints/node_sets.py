@@ -33,7 +33,7 @@ _LONGEST_SECONDS = 60
 _MOST_NODES = {
     who: (-(-_LONGEST_SECONDS * 10**9 // each)).bit_length() - 1 for who, each in _NANOSECONDS.items()
 }
-"""With so many nodes it still answers: asked at every request, the times only where it does not."""
+"""With so many nodes it still answers: asked at every request, the times only if it does not."""
 _NANOSECONDS_TO_COMBINE = 81
 """For one combination: measured with two lists of 255 hints, and met by a merge of 65535 times 65535."""
 _LONGEST_MERGE_SECONDS = 600
@@ -118,7 +118,7 @@ def _fewest(rule: HintRule) -> int:
 def endless_combining(
     info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates
 ) -> tuple[int, str] | None:
-    """Count how the hints for CPUs and memory of a pod combine, and tell the time, where that is too long."""
+    """Count how the hints for CPUs and memory of a pod combine, and tell the time, if that is too long."""
     if config.topology_manager_policy not in ("best-effort", "restricted"):
         return None
     both = {walk.who: walk.sets for walk in walks(info, config, gates) if walk.who in (CPU, MEMORY)}

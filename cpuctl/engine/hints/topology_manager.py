@@ -105,7 +105,7 @@ class TopologyManager(Record):
         return cls(policy="none", scope="none", everything=NO_NODES, fit=Fit())
 
     def merge(self, answers: Sequence[Answer]) -> MergeResult:
-        """Merge all answers to one request; a fault where a mask or a row of distances is too short."""
+        """Merge all answers to one request; a fault if a mask or a row of distances is too short."""
         if self.policy == "none":
             return Merged(IMPOSSIBLE, admit=True)
         if self.fault is not None:

@@ -1,7 +1,7 @@
-"""Merging as the kubelet does, one combination after another: where a comparison on the way can crash it.
+"""Merging as the kubelet does, one combination after another, for when a comparison on the way can crash it.
 
 Rule: kubelet v1.36 ``topologymanager/policy.go`` and ``numa_info.go``. With ``prefer-closest-numa-nodes`` two
-sets of NUMA nodes of one size are compared by distances, which are looked up by node id. Where ids are sparse
+sets of NUMA nodes of one size are compared by distances, which are looked up by node id. If ids are sparse
 rows are too short for that, and any comparison on the way crashes, not only the last one. Which sets are
 compared depends on the order of the combinations, and that on the order of a provider's resources, which a
 kubelet keeps in a map.
@@ -50,7 +50,7 @@ def walked(
 ) -> Hint | KubeletFault | Undetermined:
     """Merge the lists of all providers in every order that their resources may have.
 
-    Undetermined where orders differ in what they lead to, or the walk is too long.
+    Undetermined if orders differ in what they lead to, or the walk is too long.
     """
     if everything.bit_count() > MOST_NODES:
         return _too_long(everything)

@@ -36,7 +36,7 @@ class MemoryHints(ByContent):
     """Hints: sets of unused nodes that have enough free of everything (``coverages``), and ``others``.
 
     ``width`` is the fewest nodes that would do if all memory were free; hints that wide are preferred. No
-    hint is narrower, and there is none where it is 0.
+    hint is narrower, and there is none if it is 0.
     """
 
     def __init__(self, *, coverages: tuple[Coverage, ...], others: tuple[NodeMask, ...], width: int) -> None:
@@ -81,7 +81,7 @@ class MemoryHints(ByContent):
     def _listed(
         cls, tables: Mapping[int, MemoryNode], request: MemoryRequest, reusable: Reusable
     ) -> MemoryHints:
-        """Look at every set: where sums wrap around, more nodes may have less."""
+        """Look at every set: if sums wrap around, more nodes may have less."""
         sets = [
             NodeMask(CPUSet.of(members).mask)
             for size in range(1, len(tables) + 1)
@@ -154,7 +154,7 @@ def _covered(coverages: Iterable[Coverage], nodes: NodeMask) -> bool:
 
 
 def _fewest(coverages: Sequence[Coverage]) -> int:
-    """Count the fewest nodes that serve everything, 0 where all of them do not."""
+    """Count the fewest nodes that serve everything, 0 if all of them do not."""
     least = [_fewest_for(each) for each in coverages]
     if len(coverages) == 1 or not all(least):
         return min(least)

@@ -47,7 +47,7 @@ class AllocationFailure(StrEnum):
 class StaticMemoryPolicy(Record):
     """The static policy as constructed at kubelet start: the tables of a node with no memory assigned.
 
-    ``refuses_overlaps``: several NUMA nodes are given only where none of them is in use by itself or in
+    ``refuses_overlaps``: several NUMA nodes are given only if none of them is in use by itself or in
     another group; without it groups overlap. ``compares_groups``: a state file is held against what groups
     have, not each of their nodes. ``hugepages_known``: all huge pages of the tables are known. Through the
     policy a provider reaches what this module does, which a node without it never loads.
@@ -116,7 +116,7 @@ def choose_nodes(
     *,
     refuses_overlaps: bool = True,
 ) -> NodeMask | Rejected | KubeletFault:
-    """Choose the NUMA nodes (a mask) for a container's request, or for a pod's where that is None."""
+    """Choose the NUMA nodes (a mask) for a container's request, or for a pod's if that is None."""
     nodes = _affinity(state, uid, request, hint)
     if isinstance(nodes, int):
         several = nodes.bit_count() > 1
@@ -131,7 +131,7 @@ def find_hints(
 ) -> MemoryHints | KubeletFault | None:
     """Make the hints for a pod's request, None if there are none.
 
-    A fault where a NUMA node has no table of a resource, or an id beyond what a mask holds.
+    A fault if a NUMA node has no table of a resource, or an id beyond what a mask holds.
     """
     for node in state.tables:
         if node not in NODE_IDS:
@@ -153,7 +153,7 @@ def find_hints(
 def _affinity(
     state: MemoryManagerState, uid: str, request: MemoryRequest, hint: Hint
 ) -> NodeMask | AllocationFailure | KubeletFault:
-    """Choose the nodes to allocate on: those of the hint, more where they are short, by default the best."""
+    """Choose the nodes to allocate on: those of the hint, more if they are short, by default the best."""
     chosen = hint if hint.nodes is not None else _default(state, uid, request, hint)
     if not isinstance(chosen, Hint):
         return chosen

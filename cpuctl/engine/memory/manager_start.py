@@ -29,7 +29,7 @@ def start_memory_manager(
 ) -> StaticMemoryPolicy | Undetermined | None:
     """Set the manager up, or raise SettingError with the kubelet's text; None for the policy ``None``.
 
-    *reserved* is what is kept from pods of every resource. Undetermined where the machine does not tell its
+    *reserved* is what is kept from pods of every resource. Undetermined if the machine does not tell its
     memory.
     """
     if not gates.enabled("MemoryManager"):

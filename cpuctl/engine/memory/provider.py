@@ -117,7 +117,7 @@ class MemoryProvider(Copied):
         return self.state.as_file(pod_level=self.rules.managers)
 
     def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
-        """Answer the Topology Manager for a container, or for the pod where that is None."""
+        """Answer the Topology Manager for a container, or for the pod if that is None."""
         pod = candidate.pod
         if self.policy is None or _why_not(candidate, self.rules):
             return None
@@ -221,7 +221,7 @@ def _claims(policy: StaticMemoryPolicy, candidate: Candidate) -> Claims:
 
 
 def _regenerated_hints(held: Blocks, request: MemoryRequest) -> Answer:
-    """Make the hints that lead to the same memory; no preference where it is not what is requested now."""
+    """Make the hints that lead to the same memory; no preference if it is not what is requested now."""
     if len(held) != len(request) or any(request.get(block.type) != block.size for block in held):
         return None
     hints: dict[str, list[Hint]] = {name: [] for name in request}

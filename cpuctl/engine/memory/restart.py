@@ -37,7 +37,7 @@ def restored(
     """Take over a file of the static policy, or return the kubelet's error.
 
     *fresh* are the tables of the machine as it is now; *compares_groups* is False for a kubelet that holds
-    every NUMA node by itself against them. A fault where the kubelet crashes on the file, Undetermined where
+    every NUMA node by itself against them. A fault if the kubelet crashes on the file, Undetermined if
     its answer depends on the order of a map.
     """
     difference = _difference if compares_groups else _difference_of_nodes
@@ -63,7 +63,7 @@ def _text(objection: str | KubeletFault) -> str:
 def _other_orders(held: Sequence[HeldBlock]) -> Iterator[Sequence[HeldBlock]]:
     """Yield orders in which a kubelet may replay blocks: of those that share a node, another may come last.
 
-    Where groups do not overlap, all orders come to the same, and one more is enough.
+    If groups do not overlap, all orders come to the same, and one more is enough.
     """
     yield held[::-1]
     groups = {frozenset(each.block.numa_affinity) for each in held}

@@ -31,7 +31,7 @@ class MemoryManagerState(Changeable):
 
     The memory of an ordinary init container may go to later containers of its pod on the same nodes:
     ``reusable``, in bytes by nodes and resource, is kept in memory only and for the pod last allocated to.
-    ``pod_blocks`` is the memory that pods hold as a whole (KEP-5526): what their containers have is told
+    ``pod_blocks`` is the memory that pods hold as a whole (KEP-5526): what their containers have is known
     from it.
     """
 

@@ -1,7 +1,7 @@
 """The Memory Manager's tables: what every NUMA node has of memory and huge pages, and who shares it.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager`` (``policy_static.go``, machine state). Sums wrap at 64
-bits as the kubelet's do; only the account of what is counted before anybody has memory tells that instead.
+bits as the kubelet's do; only the count made before any pod has memory shows it instead.
 Tables are values: a change makes new ones.
 """
 
@@ -142,7 +142,7 @@ _BYTE = 10**9
 class NodeAmounts(Record):
     """One resource of one NUMA node in bytes; None is not known, as nothing was recorded.
 
-    ``huge_pages`` is what of memory is set aside as huge pages. Where that and ``reserved`` are more than
+    ``huge_pages`` is what of memory is set aside as huge pages. If that and ``reserved`` are more than
     the ``total``, ``allocatable`` is what the kubelet goes on with, and ``overdrawn`` by how much.
     """
 

@@ -20,7 +20,7 @@ from cpuctl.pods.requests import pod_requests
 class PagesAtRisk(NamedTuple):
     """Huge pages of some NUMA nodes, in bytes: what pods may get of them in all, and what is promised.
 
-    ``outside`` is what pods that are in no books may take in all, wherever that is; ``takers`` and
+    ``outside`` is what pods that are in no books may take in all, on any node; ``takers`` and
     ``holders`` are the names of pods.
     """
 

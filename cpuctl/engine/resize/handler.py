@@ -104,7 +104,7 @@ def decide(node: Node, request: PodResize, path: ResizePath) -> ResizeOutcome:
 
 
 def _delay(node: Node, pod: StoredPod) -> int:
-    """Return how long containers of a pod wait that are to give up CPUs (KEP-6122); 0 where none does."""
+    """Return how long containers of a pod wait that are to give up CPUs (KEP-6122); 0 if none does."""
     return delay_of(node.pod_rules.known(pod), node.delays) if node.state.pending.get(pod.uid) else 0
 
 
@@ -159,7 +159,7 @@ def _is_short(admission: Admission) -> bool:
 
 
 def _by_allocator(node: Node, request: PodResize, path: ResizePath) -> _Found:
-    """Ask the allocator, then whether the pod fits: where it does not, the KEP keeps what was."""
+    """Ask the allocator, then whether the pod fits: if it does not, the KEP keeps what was."""
     pod, running = request.desired, node.active[request.desired.uid]
     short = _shortage(node, pod)
     on_trial = short is not None and path.semantics is Semantics.KEP

@@ -105,7 +105,7 @@ class KubeletResize(Record):
     def _capacity(self) -> str:
         if self.capacity is None or not self.rules.checks_capacity:
             return ""
-        desired = self._desired._replace(counted_claims=())  # they count where room is looked for
+        desired = self._desired._replace(counted_claims=())  # they count when free capacity is looked for
         requests = pod_requests(desired, pod_level=self.rules.pod_level_resources)
         memory, cpu = requests.get("memory", _NOTHING).value, requests.get("cpu", _NOTHING).milli_value
         for name, wanted in (("memory", memory), ("cpu", cpu)):

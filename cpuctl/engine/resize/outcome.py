@@ -92,7 +92,7 @@ class ResizeOutcome(Record):
 
     @property
     def reason(self) -> str:
-        """The kubelet's reason, where it refuses."""
+        """The kubelet's reason, if it refuses."""
         return str(self.verdict.reason) if isinstance(self.verdict, Rejected) else ""
 
 

@@ -26,7 +26,7 @@ _NOTHING = Quantity()
 class RetriedResize(Record):
     """What has come of a resize after so many attempts.
 
-    ``reference`` is the first attempt's answer of the reference implementation, where it is another one.
+    ``reference`` is the first attempt's answer of the reference implementation, if it is another one.
     """
 
     outcome: ResizeOutcome
@@ -47,7 +47,7 @@ def resize_all(node: Node, requests: Iterable[PodResize], path: ResizePath) -> l
 
 
 def _reference(before: Node, outcome: ResizeOutcome, path: ResizePath) -> ResizeOutcome | None:
-    """Ask the reference implementation, where the KEP's text wants something else."""
+    """Ask the reference implementation, if the KEP's text wants something else."""
     if not outcome.departures:
         return None
     return decide(before, outcome.request, replace(path, semantics=Semantics.REFERENCE))

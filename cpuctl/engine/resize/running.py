@@ -63,7 +63,7 @@ class PodResize(Record):
 
     @property
     def generation(self) -> int:
-        """The generation of the pod that has the desired resources: one more where they are new to it."""
+        """The generation of the pod that has the desired resources: one more if they are new to it."""
         known = same_resources(self.running.spec, self.desired)
         return self.running.generation + (not known)
 
@@ -143,7 +143,7 @@ def _recorded(spec: StoredPod, recorded: RecordedPod) -> StoredPod:
 
 
 def _reported(pod: StoredPod, read: _Read) -> _Found:
-    """Return resources by container, those of the pod itself under ``POD``, where the status has them."""
+    """Return resources by container, those of the pod itself under ``POD``, if the status has them."""
     asked, found = requirements(pod), {}
     for name, reported in _places(pod):
         wanted = asked.get(name)

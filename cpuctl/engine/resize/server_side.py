@@ -1,7 +1,7 @@
 """What an API server refuses of a resize before any kubelet hears of it.
 
 Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on the admission plugin
-``PodResizeValidator``. Texts are the API server's; where it has no word for it, they are ours.
+``PodResizeValidator``. Texts are the API server's; if it has no word for it, they are ours.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

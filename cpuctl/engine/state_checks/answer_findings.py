@@ -189,7 +189,7 @@ def _nobodys(state: CPUStateFile, pods: Iterable[PodAllocation]) -> Iterator[Sta
 
 
 def allocatable_findings(answers: PodResources, promised: CPUSet) -> Iterator[StateFinding]:
-    """Report where the static policy of the kubelet that runs calls other CPUs allocatable than this one."""
+    """Report that the running kubelet's static policy has other allocatable CPUs than this one."""
     listed = answers.allocatable
     if listed is not None and listed != promised:
         yield StateFinding(

@@ -198,7 +198,7 @@ def _no_such(gone: CPUSet, holder: str, machine: CPUSet) -> StateFinding:
 def _unaccounted(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates) -> Iterator[StateFinding]:
     known = subject.state.default_cpu_set | subject.exclusive
     missing = CPUSet(policy.allocatable) - known
-    # Where the kubelet reads what pods hold as a whole, none of it is missing.
+    # If the kubelet reads what pods hold as a whole, none of it is missing.
     passed_over = missing & union(subject.whole.pod_entries.values())
     if passed_over:
         owners = [(uid, "") for uid, cpus in sorted(subject.whole.pod_entries.items()) if cpus & passed_over]

@@ -48,7 +48,7 @@ class FoundFile(Record, Generic[_State]):
 
     @property
     def state(self) -> _State | None:
-        """What there is to look at: what the kubelet reads or, where it reads nothing, what it says."""
+        """What there is to look at: what the kubelet reads or, if it reads nothing, what it says."""
         return self.whole if isinstance(self.read, UnreadableState) else self.read
 
 
@@ -56,7 +56,7 @@ class FoundStates(Record):
     """The files of one kubelet; None if there is none.
 
     ``pods`` are those that in-place resize keeps, ``devices`` the device manager's, ``claims`` the DRA
-    manager's. ``by_others`` is what other releases make of them, where nobody says which one is meant.
+    manager's. ``by_others`` is what other releases make of them, if the input names none.
     """
 
     cpu: FoundFile[CPUStateFile] | None = None
@@ -99,7 +99,7 @@ def file_findings(
 ) -> Iterator[StateFinding]:
     """Say what is wrong with a file; *policy* is the configured one, None if none is known.
 
-    *failure* tells what the kubelet does with it. Where its release is unknown and others end
+    *failure* tells what the kubelet does with it. If its release is unknown and others end
     otherwise (*certain* is False), what another one may read is no error.
     """
     if failure == "unread":
@@ -150,7 +150,7 @@ def _unread(name: str, file: AnyFile, version: str) -> StateFinding:
 
 
 def _gone_on(name: str, file: AnyFile) -> Iterator[StateFinding]:
-    """Say what is lost where a kubelet goes on without what it cannot read."""
+    """Say what is lost if a kubelet goes on without what it cannot read."""
     if isinstance(file.read, UnreadableState):
         yield StateFinding(
             severity=Severity.WARNING,

@@ -195,7 +195,7 @@ def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
 def block_findings(
     saved: MemoryStateFile, fresh: Mapping[int, MemoryNode], owners: Owners, *, compares_groups: bool = True
 ) -> Iterator[StateFinding]:
-    """Report whose memory has no place on the machine, and where the totals do not match the entries.
+    """Report pods whose memory does not fit the machine, and totals that do not match the entries.
 
     *compares_groups* is False for a kubelet that holds every NUMA node by itself against the machine.
     """
@@ -205,7 +205,7 @@ def block_findings(
         return  # The kubelet makes fresh tables of it.
     again = replayed(saved, fresh)
     if again.misfits:
-        # With more in its entries than there is, a kubelet is content where tables say that all is taken.
+        # With more in its entries than there is, a kubelet is content if tables say that all is taken.
         taken = restored(saved, fresh, compares_groups=compares_groups)
         content = isinstance(taken, MemoryManagerState)
         severity = Severity.WARNING if content else Severity.ERROR
@@ -259,7 +259,7 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
 def _divided_otherwise(
     found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]
 ) -> Iterator[StateFinding]:
-    """Report where a group has what its pods hold on other nodes than a kubelet that fills them in order."""
+    """Report groups whose pods hold memory on other nodes than if a kubelet had filled the nodes in order."""
     for number, node in found.items():
         was, should = _alone(node), _alone(expected[number])
         if was != should:
@@ -302,7 +302,7 @@ def _basis(node: MemoryNode, resource: str) -> tuple[int, ...]:
 
 
 def _wrong_for_pods(number: int, node: MemoryNode, sound: MemoryNode) -> Iterator[StateFinding]:
-    """Report where the file's own figures contradict each other: no machine has tables like that."""
+    """Report figures in the file that contradict each other: no machine has tables like that."""
     wrong = [name for name in sorted(node.memory_map) if node.memory_map[name] != sound.memory_map[name]]
     if wrong:
         was, should = ({name: each.memory_map[name].allocatable for name in wrong} for each in (node, sound))

@@ -60,7 +60,7 @@ class Owners(Record):
         return cls({pod.uid: pod for pod in pods})
 
     def status(self, uid: str, container: str = "") -> OwnerStatus:
-        """Return whether a pod runs and, where one is named, whether it has such a container."""
+        """Return whether a pod runs and, if one is named, whether it has such a container."""
         if self.pods is None:
             return OwnerStatus.UNKNOWN
         if uid not in self.pods:

@@ -124,7 +124,7 @@ class _Look(Record):
     def tables(self) -> Mapping[int, MemoryNode] | None:
         """The machine's, with no memory assigned yet; None if no static Memory Manager starts.
 
-        Where nothing is recorded of huge pages there is nothing to compare with, either.
+        If nothing is recorded of huge pages there is nothing to compare with, either.
         """
         policy = self.node.memory.policy if self.node else None
         return policy.tables if policy and policy.hugepages_known else None

@@ -35,7 +35,7 @@ _RESERVED_MEMORY = "reservedMemory"
 
 
 def with_defaults(settings: Settings, minor: int) -> Settings:
-    """Fill in the defaults of a release: for what is absent or null, and for zero where that means absent.
+    """Fill in the defaults of a release: for what is absent or null, and for zero if that means absent.
 
     ``evictionHard`` is left alone: only the reader of the main file gives it a default.
     """
@@ -75,7 +75,7 @@ def _counts_as_absent(value: object, field: FieldType) -> bool:
 
 
 def with_eviction_defaults(settings: Settings, minor: int) -> Settings:
-    """Give ``evictionHard`` the default thresholds: where it is absent, or is to be merged with them."""
+    """Give ``evictionHard`` the default thresholds: if it is absent, or is to be merged with them."""
     given = settings.get("evictionHard")
     defaults = uniform(dict(default_eviction_hard(minor)), DEFAULT_ORIGIN)
     if given is None or given.value is None:

@@ -145,7 +145,7 @@ _MERGE_DEFAULTS = "mergeDefaultEvictionSettings"
 def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Layer:
     """Apply every drop-in file of *source* to a configuration whose defaults are filled in.
 
-    Raise ConfigRefusedError in the kubelet's words where they are known, else InputError or NodeAccessError.
+    Raise ConfigRefusedError in the kubelet's words if they are known, else InputError or NodeAccessError.
     """
     release = behaviours(minor)
     if not release.merges_drop_ins_as_text:
@@ -257,7 +257,7 @@ def _element(old: Value, new: Value) -> Value:
 
 
 def _read(path: str, content: bytes, directory: str, strict: bool) -> Settings:  # noqa: FBT001
-    """Read one drop-in: what it sets, its head left out; where not *strict*, any kind will do."""
+    """Read one drop-in: what it sets, its head left out; if not *strict*, any kind will do."""
     failed = f'{WALK} "{directory}": failed to load kubelet dropin file, path: {path},'
     if not content:
         raise merge_refused(InputError(EMPTY, where=path), f"{failed} error: {empty(path)}")
@@ -335,7 +335,7 @@ def _left_out(path: str, why: str) -> ConfigRemark:
 
 
 def _other_case(name: str, field: str, setting: Setting, found: Setting | None) -> ConfigRemark:
-    """Report a name in another case than the field's: the field itself, where it is set, may win."""
+    """Report a name in another case than the field's: the field itself, if it is set, may win."""
     message = f'is read as the field "{field}": only drop-ins are case-insensitive'
     if found is None or (setting.members is None and found.origin != setting.origin):
         message = f'differs in case from the field "{field}", which is already set and is used instead'

@@ -84,7 +84,7 @@ def load_configuration(
 ) -> LoadedConfiguration:
     """Load a configuration; raise InputError for what cannot be read.
 
-    Where the kubelet's own words are known it is a ConfigRefusedError, which carries them.
+    If the kubelet's own words are known it is a ConfigRefusedError, which carries them.
     """
     minor, flags = version.minor, sources.flags
     _check_directory(sources, minor)
@@ -148,7 +148,7 @@ def _merged(base: Layer, sources: ConfigSources, minor: int) -> Layer:
 
 
 def _prefer_gates(base: Layer, flags: KubeletFlags, minor: int, later: ConfigRefusedError) -> None:
-    """Raise for gates where the kubelet stumbles over them before it gets to the error at hand."""
+    """Raise for gates if they stop the kubelet before it gets to the error at hand."""
     try:
         gates_at_start(minor, [_gates(base.settings)], flags.gates)
     except BadGatesError as error:

@@ -1,6 +1,6 @@
 """A kubelet's main configuration file, read the way the kubelet reads it, with readable errors.
 
-The kubelet decodes the file strictly and, where that fails on unknown or repeated fields only, again
+The kubelet decodes the file strictly and, if that fails on unknown or repeated fields only, again
 leniently: it warns, drops the unknown ones and takes the last of repeated ones. Of a mistake Go says which
 type it expected; here it is said what stands at which place, too. Rule:
 ``pkg/kubelet/kubeletconfig/configfiles/configfiles.go`` and its ``util/codec``, 1.36.
@@ -59,7 +59,7 @@ def read_main_file(
     """Read a KubeletConfiguration (YAML or JSON) as kubelet 1.*minor* does, defaults left out.
 
     Relative paths in it are taken to be in *beside*, or else in the file's own directory. Lines are those of
-    *places*, where the text was made of another.
+    *places*, if the text was made of another.
     Raise InputError with file, line and path for what is no such document, ConfigRefusedError if the
     kubelet's own words for it are known.
     """

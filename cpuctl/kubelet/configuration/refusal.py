@@ -9,7 +9,7 @@ from cpuctl.records import Record, replace
 class Refusal(Record):
     """How the kubelet ends: the stage, its error, and the whole text that it logs with it.
 
-    ``crash`` where it panics instead of returning an error. For people are ``where`` it stands, the ``fix``,
+    ``crash`` if it panics instead of returning an error. For people are ``where`` it stands, the ``fix``,
     and ``later``, the errors to which the kubelet comes once this one is fixed.
     """
 

@@ -19,7 +19,7 @@ Path: TypeAlias = tuple[str, ...]
 
 
 class OriginKind(StrEnum):
-    """Who set a value: nobody, the main file, a drop-in file, or a flag."""
+    """What set a value: nothing, the main file, a drop-in file, or a flag."""
 
     DEFAULT = "default"
     FILE = "file"

@@ -57,7 +57,7 @@ class _Use(NamedTuple):
 
     @property
     def called(self) -> str:
-        """The flag as the kubelet's parser calls it where it complains of a value."""
+        """The flag as the kubelet's parser calls it when it complains of a value."""
         return {"v": "-v, --v", "help": "-h, --help"}.get(self.name, f"--{self.name}")
 
 
@@ -188,7 +188,7 @@ def _flags(arguments: Sequence[str], minor: int | None, where: str, bad: list[_B
 
 
 def _check_short_circuits(given: dict[str, Value]) -> None:
-    """Raise where the kubelet prints a text and ends: it has not started."""
+    """Raise if the kubelet prints a text and ends: it has not started."""
     for name in ("help", "version"):
         if given.get(name):
             text = f"--{name}: the kubelet prints its {name} and exits"

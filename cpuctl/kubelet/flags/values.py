@@ -257,7 +257,7 @@ _UP_TO_LONE_QUOTE = re.compile(r'"(?:[^"]|"")*+')
 
 
 def csv_list(text: str) -> list[str]:
-    """Read the fields of a line; raise GoError with Go's text where quotes are amiss."""
+    """Read the fields of a line; raise GoError with Go's text if quotes are amiss."""
     line = text.lstrip("\n").partition("\n")[0]
     if not line:
         if text:
@@ -282,7 +282,7 @@ def csv_list(text: str) -> list[str]:
 
 
 def _stray_quote(line: str, at: int) -> GoError:
-    """Blame the quote after which the field goes on, or the end of the line where none ends it."""
+    """Blame the quote after which the field goes on, or the end of the line if none ends it."""
     found = _UP_TO_LONE_QUOTE.match(line, at)
     assert found is not None  # it begins with a quote
     return _mistake(line, found.end(), 'extraneous or missing " in quoted-field')

@@ -97,7 +97,7 @@ _NUMBERS = ("int32", "int64")
 def bottlerocket(value: Fields, _: str) -> ToolFile:
     """Read ``settings.kubernetes`` of Bottlerocket's user data.
 
-    Reserved memory counts where it is ``enabled``, and the Memory Manager's policy where some of it does.
+    Reserved memory counts if it is ``enabled``, and the Memory Manager's policy if some of it does.
     """
     settings = mapping(value, "settings", "kubernetes")
     given = {renamed(_BOTTLEROCKET.get(name, _camel(name)), name): each for name, each in settings.items()}

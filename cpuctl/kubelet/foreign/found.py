@@ -112,7 +112,7 @@ def unread_files(flags: Iterable[str]) -> Iterator[str]:
 
 
 def filled(fields: Mapping[str, Any], own: Mapping[str, Any], tool: str) -> tuple[Fields, tuple[str, ...]]:
-    """Fill in what a tool sets where the file does not, member by member; return what to say of that, too."""
+    """Fill in what a tool sets if the file does not, member by member; return what to say of that, too."""
     result, added = _merged(fields, own, "")
     return result, (f"{tool} adds {', '.join(added)}",) if added else ()
 

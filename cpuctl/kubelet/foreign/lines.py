@@ -82,7 +82,7 @@ def lines_before(text: str) -> int | None:
 
 
 def moved(value: object, before: int | None) -> Any:  # noqa: ANN401  # what files hold
-    """Return what a text inside a file holds with the lines of that file; without lines, where unknown."""
+    """Return what a text inside a file holds with the lines of that file; without lines, if unknown."""
     if isinstance(value, dict):
         return {moved(name, before): moved(member, before) for name, member in value.items()}
     if isinstance(value, LinedName):

@@ -45,7 +45,7 @@ def read_tool_file(content: str, source: str) -> ToolFile | None:
     """Read the file of a tool that is known; None for any other.
 
     Raise InputError for such a file that says nothing of a kubelet's configuration, or holds something else
-    than the tool takes where it says that.
+    than the tool takes if it says that.
     """
     try:
         found = _found(content, source)

@@ -1,7 +1,7 @@
 """Feature gates of a kubelet: defaults of its release, what is set on top, and how bad ones end its start.
 
 Rules and texts are those of ``k8s.io/component-base/featuregate``, ``cmd/kubelet/app/server.go`` and the
-defaulting of the configuration, which tries the file's gates on top of the flags' and panics where that
+defaulting of the configuration, which tries the file's gates on top of the flags' and panics if that
 fails.
 """
 
@@ -198,7 +198,7 @@ _PANIC = "failed to merge global and in-flight KubeletConfiguration while settin
 
 
 def minors_with(names: Iterable[str], minor: int, others: Iterable[int]) -> Iterator[int]:
-    """Yield those of *others* that have all gates that any release has, where *minor* has not.
+    """Yield those of *others* that have all gates that any release has, if *minor* has not.
 
     Gates that no release has are another component's, or mistaken: they do not count.
     """

@@ -406,4 +406,4 @@ OTHER_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
 LATER_DEPENDENCIES: Mapping[tuple[str, str], int] = {
     ("UserNamespacesHostNetworkSupport", "NodeDeclaredFeatures"): 36,
 }
-"""The minor from which on a gate depends on another, where that came later than the dependencies as such."""
+"""The minor from which on a gate depends on another, if that came later than the dependencies as such."""

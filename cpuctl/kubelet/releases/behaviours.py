@@ -7,9 +7,9 @@ from cpuctl.records import Record
 
 
 class Behaviours(Record):
-    """One release: a field is true where the difference of that name (``DIFFERENCES``) is in force.
+    """One release: a field is true if the difference of that name (``DIFFERENCES``) is in force.
 
-    Where the difference has a gate, that has to be on, too. What a gate or the format of a state file
+    If the difference has a gate, that has to be on, too. What a gate or the format of a state file
     decides alone has no field: ``FeatureGates`` and ``cpuctl.checkpoints`` know.
     """
 

@@ -21,7 +21,7 @@ class GateChange(NamedTuple):
     """A gate that is something else in the other release; a stage is None if the gate does not exist.
 
     ``on_before`` and ``on_after`` tell whether the feature is on, the configuration taken into account.
-    ``problem`` is the kubelet's error where the other release refuses how the gate is set.
+    ``problem`` is the kubelet's error if the other release refuses how the gate is set.
     """
 
     gate: str

@@ -1,6 +1,6 @@
 """How kubelet releases differ in what cpuctl computes: the list, with what each difference is known from.
 
-What a policy option or a feature gate is in a release stands in their own tables; where a difference depends
+What a policy option or a feature gate is in a release stands in their own tables; if a difference depends
 on a gate, ``Difference.gate`` names it, and a configuration can decide otherwise.
 """
 

@@ -26,7 +26,7 @@ Topic: TypeAlias = Literal[
 
 
 LAST_WITH_ALL = 36
-"""The last minor of which everything was recorded: later ones follow it where nothing else is known."""
+"""The last minor of which everything was recorded: later ones follow it if nothing else is known."""
 RECORDED: Mapping[Topic, tuple[int, ...]] = {
     "admission": (*range(27, 37), 38),
     "exclusive CPUs": (*range(27, 39),),

@@ -189,7 +189,7 @@ COLLECTION = (
 
 def _parallel_though_serial(subject: Subject) -> Broken:
     pulls = subject.number("maxParallelImagePulls") or 0
-    # Where nothing is said about it, more than one at a time means not one after the other.
+    # If nothing is said about it, more than one at a time means not one after the other.
     return when(pulls > 1 and subject.given("serializeImagePulls") is True)
 
 

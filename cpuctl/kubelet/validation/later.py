@@ -39,7 +39,7 @@ def _entries(subject: Subject, field: str) -> Iterable[object]:
 
 
 def _threshold(message: str) -> Breaks:
-    """Break where a threshold is wrong in the way that *message* tell."""
+    """Break if a threshold is wrong in the way that *message* tell."""
 
     def breaks(subject: Subject) -> Broken:
         found, values = threshold_problem(*subject.item) or ("", ())

@@ -79,7 +79,7 @@ def _module_verbosity(subject: Subject) -> Broken:
 
 
 def _alpha(kind: str, option: str) -> Breaks:
-    """Break where an option of a format is used that its gate has to switch on."""
+    """Break if an option of a format is used that its gate has to switch on."""
 
     def breaks(subject: Subject) -> Broken:
         value = subject.member("logging", "options", kind, option)

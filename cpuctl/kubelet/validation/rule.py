@@ -60,7 +60,7 @@ class Subject(Record):
         return str(self.given(field) or "")
 
     def duration(self, field: str) -> int:
-        """Return a duration in nanoseconds, 0 where it is not set."""
+        """Return a duration in nanoseconds, 0 if it is not set."""
         value = self.given(field)
         return value if isinstance(value, int) else parse_duration(value) if value else 0
 
@@ -110,13 +110,13 @@ class Rule(NamedTuple):
 
 
 def when(condition: bool, *values: object) -> Iterator[tuple[object, ...]]:  # noqa: FBT001  # reads as one
-    """Yield the values for a text where a condition is met."""
+    """Yield the values for a text if a condition is met."""
     if condition:
         yield values
 
 
 def below(field: str, least: int) -> Breaks:
-    """Break where a number is less than *least*; the text is given the number."""
+    """Break if a number is less than *least*; the text is given the number."""
 
     def breaks(subject: Subject) -> Broken:
         number = subject.number(field)
@@ -126,7 +126,7 @@ def below(field: str, least: int) -> Breaks:
 
 
 def outside(field: str, low: int, high: int) -> Breaks:
-    """Break where a number is out of a range; the text is given the number."""
+    """Break if a number is out of a range; the text is given the number."""
 
     def breaks(subject: Subject) -> Broken:
         number = subject.number(field)

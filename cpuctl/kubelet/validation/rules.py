@@ -62,7 +62,7 @@ def _spares_groups(subject: Subject) -> Broken:
 
 
 def _ids(wrong: str) -> Breaks:
-    """Break where the number of IDs is set, and is wrong in one way."""
+    """Break if the number of IDs is set, and is wrong in one way."""
 
     def breaks(subject: Subject) -> Broken:
         value = subject.member("userNamespaces", "idsPerPod")

@@ -75,7 +75,7 @@ class HeldDevices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceGroup:
-    """The devices of a resource next to the same NUMA nodes; no nodes where the plugin names none.
+    """The devices of a resource next to the same NUMA nodes; no nodes if the plugin names none.
 
     ``free`` are healthy and unused. What is in use without a holder in ``held`` belongs to pods
     that were not named. Raise ValueError if the counts contradict each other.

@@ -144,10 +144,10 @@ def _cpus(info: MachineInfo) -> Iterator[CPU]:
 
 
 def _nodes(info: MachineInfo) -> Iterator[NumaNode]:
-    # Where all have 0 they are packages, in place of nodes that the kernel does not show.
+    # If all have 0 they are packages, in place of nodes that the kernel does not show.
     counted = any(node.memory_bytes for node in info.nodes)
     for node in info.nodes:
-        if node.id >= 0:  # -1 is a package of unknown number, listed where the kernel shows no nodes
+        if node.id >= 0:  # -1 is a package of unknown number, listed if the kernel shows no nodes
             yield NumaNode(
                 id=node.id,
                 cpus=_node_cpus(node),

@@ -165,7 +165,7 @@ class _Topology:
         )
 
     def _has_nodes(self) -> bool:
-        """Return whether the kernel shows nodes; where it does not, hwloc makes one up, and says so."""
+        """Return whether the kernel shows nodes; if it does not, hwloc makes one up, and says so."""
         support = {each.attributes.get("name") for each in self._root.below("support")}
         return "custom.exported_support" not in support or "discovery.numa" in support
 

@@ -97,7 +97,7 @@ class _Tree:
     def _memory(self, machine: Machine) -> Mapping[int, Sequence[NumaNode]]:
         """Give NUMA nodes to the outermost objects of their CPUs, by ``id``; those without to the machine."""
         if not machine.numa_nodes:
-            # hwloc makes one up where the kernel shows none; ``discovery.numa`` tells them apart.
+            # hwloc makes one up if the kernel shows none; ``discovery.numa`` tells them apart.
             return {id(self.top): [NumaNode(0, machine.online, memory_bytes=machine.memory_bytes)]}
         outermost: dict[CPUSet, _Object] = {}
         for each in self.walk(self.top):

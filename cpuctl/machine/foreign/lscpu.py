@@ -43,7 +43,7 @@ _HINT = "run lscpu -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE -J"
 class _Record(NamedTuple):
     """A row as it is printed: its place, and a text by column, None for ``-`` or nothing.
 
-    The line of a row in JSON is worked out where it is needed only.
+    The line of a row in JSON is worked out only if it is needed.
     """
 
     place: str | Cursor

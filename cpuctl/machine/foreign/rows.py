@@ -22,7 +22,7 @@ class CPURow(NamedTuple):
     """One online CPU; None for what a tool does not print.
 
     CPUs with equal ``core`` are siblings, whatever it is; ``core_id`` is the number for a kubelet.
-    ``package`` are the CPUs of the socket, where sockets may be without numbers.
+    ``package`` are the CPUs of the socket, if sockets may be without numbers.
     """
 
     cpu: int

@@ -48,7 +48,7 @@ class RuntimeNames(NamedTuple):
 def runtime_names(tree: Tree) -> RuntimeNames:
     """Read what the runtime calls pods and containers; other output is reported and skipped.
 
-    crictl prints an error in its place where a container was gone by then.
+    crictl prints an error in its place if a container was gone by then.
     """
     pods: dict[str, RuntimePod] = {}
     containers: dict[str, RuntimeContainer] = {}

@@ -1,7 +1,7 @@
 """The report of ``dracpu gatherinfo``, what the DRA driver for CPUs knows of a node's CPUs, in YAML.
 
 Source: ``kubernetes-sigs/dra-driver-cpu``, ``internal/gatherinfo`` (layout v1) and ``pkg/cpuinfo``: CPUs that
-are online, each with its sibling where it has exactly one. A core is known by socket, cluster and core id.
+are online, each with its sibling if it has exactly one. A core is known by socket, cluster and core id.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class _Contents(NamedTuple):
 def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, SupportArchive] | None:
     """See one *node* of a must-gather as a recording; None for what is no must-gather.
 
-    Raise InputError, which lists the nodes, where it has more than one and none is named, or not that one.
+    Raise InputError, which lists the nodes, if it has more than one and none is named, or not that one.
     """
     contents = _contents(files)
     if not (contents.snapshots or contents.nodes):
@@ -206,7 +206,7 @@ def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, SupportArchive] 
 def pod_files(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a must-gather, unpacked or not, that hold pods, with their places.
 
-    Of a namespace it is the list of its pods, where there is one, else every pod's own file. Raise InputError
+    Of a namespace it is the list of its pods, if there is one, else every pod's own file. Raise InputError
     for what cannot be read.
     """
     files: GatheredFiles = PackedFiles(str(path), lambda: path.open("rb"))

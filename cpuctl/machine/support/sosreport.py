@@ -2,7 +2,7 @@
 
 Source: ``sosreport/sos``, ``sos/report/plugins/{processor,numa,memory,process,kubernetes,openshift}.py``. It
 copies ``/sys/devices/system/cpu``, since 2026 of 64 CPUs at most; of NUMA nodes meminfo, cpulist, distance
-and huge pages; of processes their status, but no command lines; the kubelet's files where its plugins ran.
+and huge pages; of processes their status, but no command lines; the kubelet's files if its plugins ran.
 """
 
 from __future__ import annotations

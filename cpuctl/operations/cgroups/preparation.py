@@ -140,7 +140,7 @@ class Preparation(NamedTuple):
 def read_and_prepare(inputs: ApplyInputs, sources: Sources, progress: Progress) -> Preparation:
     """Look at the node, and work out what is to be done to it.
 
-    Raise InputError for a node that cannot be changed, for requests that cannot be carried out and, where
+    Raise InputError for a node that cannot be changed, for requests that cannot be carried out and, if
     something is to be written, for a kubelet whose configuration is only assumed.
     """
     from cpuctl.audit.reading import take_group_snapshot

@@ -1,7 +1,7 @@
 """What a node's kubelet writes into control groups: the rules for it, and the CFS quotas that are due.
 
 Rule: kubelet v1.36 ``kuberuntime_container_linux.go`` and ``cm/helpers_linux.go``: exclusive CPUs lift the
-quota of the container and of its pod; where containers share their pod's CPUs, they and the pod keep theirs.
+quota of the container and of its pod; if containers share their pod's CPUs, they and the pod keep theirs.
 """
 
 from __future__ import annotations

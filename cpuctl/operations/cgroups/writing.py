@@ -48,7 +48,7 @@ class Watching(NamedTuple):
 def perform(
     prepared: PreparedWrites, log: WriteLog, interrupted: Callable[[], bool], watching: Watching
 ) -> Outcome:
-    """Write under a lock, look whether it holds, and undo everything where it does not."""
+    """Write under a lock, look whether it holds, and undo everything if it does not."""
     files = GroupFiles(below(prepared.root, CGROUPS), time.sleep)
     online = partial(_online, prepared.root / _ONLINE)
     changes = [write.change(prepared.at) for write in prepared.writes]

@@ -1,4 +1,4 @@
-"""Rewriting state files for another kubelet, and proving that it starts on them where its node is known."""
+"""Rewriting state files for another kubelet, and proving that it starts on them if its node is known."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Migration(NamedTuple):
 def migrate_for_host(inputs: CheckpointInputs, sources: Sources, *, writes: bool) -> Migration:
     """Migrate for a kubelet of which all is known; files that it would not start on are refused.
 
-    Raise InputError if there is nothing to migrate and, if that *writes* files, where its configuration is
+    Raise InputError if there is nothing to migrate and, if that *writes* files, if its configuration is
     only assumed.
     """
     inputs, host = read_host(inputs, sources)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], CheckpointCase]:
-    """Plan the pods on an empty node; where one is not admitted, no file is made."""
+    """Plan the pods on an empty node; if one is not admitted, no file is made."""
     # A recording's own state would be another beginning.
     started = replace(planning, initial=StartingState()).start(planning.kubelet, planning.sources)
     if not isinstance(started, engine.Node):

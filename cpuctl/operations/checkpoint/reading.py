@@ -24,7 +24,7 @@ Pair: TypeAlias = tuple[StateInput | None, StateInput | None]
 
 
 class StateView(NamedTuple):
-    """State files, who owns what is in them, and the machine, where one was needed."""
+    """State files, who owns what is in them, and the machine, if one was needed."""
 
     states: tuple[StateInput, ...]
     owners: Owners

@@ -44,7 +44,7 @@ class Repairs(NamedTuple):
 
 
 def repair(case: CheckpointCase) -> Repairs:
-    """Repair what needs it; where that is not proven to help, no file is changed."""
+    """Repair what needs it; if that is not proven to help, no file is changed."""
     before = case.verdict()
     managers = start_managers(case.host.source.info, case.host.kubelet)
     if not isinstance(managers, Started):
@@ -161,7 +161,7 @@ def _resummed(state: StateInput, case: CheckpointCase, before: StateVerdict) -> 
 
 
 def _readable(state: StateInput) -> tuple[StateInput, tuple[RepairAction, ...]]:
-    """Return what can be repaired: where the newest part of a file is broken, the copy for older kubelets.
+    """Return what can be repaired: if the newest part of a file is broken, the copy for older kubelets.
 
     Raise InputError if nothing can be read.
     """

@@ -83,7 +83,7 @@ def read_host(
 ) -> tuple[CheckpointInputs, KubeletHost]:
     """Read the machine, unless *source* is it, and its kubelet; a recording as STATE is the machine, too.
 
-    Raise UsageError if memory is given for a machine that has its own, or where the kubelet's release is not
+    Raise UsageError if memory is given for a machine that has its own, or if the kubelet's release is not
     known and it *assumes* none; ConfigRefusedError if the kubelet cannot load its configuration.
     """
     refuse_stdin_twice(inputs.machine, inputs.state, inputs.pods, inputs.kubelet.config, inputs.pod_resources)
@@ -148,7 +148,7 @@ def _answers(case: CheckpointCase, inputs: CheckpointInputs, sources: Sources) -
 
 
 def doubts(case: CheckpointCase, pods: str) -> Iterator[str]:
-    """Say so where the file *pods* looks like another node's: all that is held would be given up."""
+    """Say so if the file *pods* looks like another node's: all that is held would be given up."""
     from cpuctl.checkpoints.model import CPUStateFile
 
     for each in case.states:
@@ -169,7 +169,7 @@ def load_owners(
 ) -> Owners:
     """Read which pods run on the node from the file *name*, unless they are *listed*; else that is unknown.
 
-    What pods are called is told beside it where the machine is of a sosreport that has it.
+    The names of pods are added if the machine is from a sosreport that has them.
     """
     from cpuctl.inputs.pods import as_granted, load_pod_names, load_running, running_pods
 

@@ -49,7 +49,7 @@ def pod_templates(resource: Cursor) -> Iterator[PodTemplate]:
 
 
 def decode_custom_resource(resource: Cursor, kind: str, group: str) -> list[Pod]:
-    """Read the pods of a custom resource; there are none where it has no pod template.
+    """Read the pods of a custom resource; there are none if it has no pod template.
 
     Raise UnreadableTemplateError for a template that cannot be read, InputError for more pods than any
     workload has.

@@ -98,7 +98,7 @@ class KubeVirtContext:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That the cluster runs another release than is computed with, where it does."""
+        """That the cluster runs another release than is computed with, if it does."""
         minor = ".".join(self.cluster.version.removeprefix("v").split(".")[:2])
         if minor in ("", RELEASE):
             return ()

@@ -28,9 +28,9 @@ class ManifestFile(Record):
         return source_name(self.name)
 
     def read(self, *, of_pods: bool = True) -> bytes:
-        """Return the whole content; raise InputError or NodeAccessError where that is not possible.
+        """Return the whole content; raise InputError or NodeAccessError if that is not possible.
 
-        *of_pods* is True where a pod's name may be meant by the name of a file that does not exist.
+        *of_pods* is True if a pod's name may be meant by the name of a file that does not exist.
         """
         if self.listed:
             return read_member(self.name)
@@ -54,7 +54,7 @@ def find_manifest_files(names: Sequence[str]) -> list[ManifestFile]:
     """
     files: list[ManifestFile] = []
     for name in names:
-        # os.path says False where pathlib raises: below a directory that may not be entered, say.
+        # os.path says False if pathlib raises: below a directory that may not be entered, say.
         if name != STDIN and os.path.isdir(name):  # noqa: PTH112
             files.extend(_files_of(Path(name)))
         else:

@@ -41,7 +41,7 @@ MAX_CHECKS = 10_000_000
 
 
 class Skipped(Record):
-    """An object that makes no pods, as far as anybody can tell; *why* where its pods cannot be read."""
+    """An object that makes no pods, as far as is known; *why* says why its pods cannot be read."""
 
     kind: str
     why: str = ""
@@ -281,7 +281,7 @@ def dra_object(cursor: Cursor, kind: str) -> DRAObject | None:
 
 
 def _custom_resource(cursor: Cursor, kind: str, group: str) -> list[Pod] | Skipped:
-    """Read an object of a kind that is not known, where it carries a pod template."""
+    """Read an object of a kind that is not known, if it carries a pod template."""
     from cpuctl.pods.reading.custom_resources import (
         UnreadableTemplateError,
         decode_custom_resource,

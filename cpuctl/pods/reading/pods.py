@@ -187,7 +187,7 @@ def decode_name(metadata: Cursor) -> str:
 
 
 def decode_namespace(metadata: Cursor) -> str:
-    """Read a namespace; ``default`` where there is none."""
+    """Read a namespace; ``default`` if there is none."""
     return metadata.optional("namespace", _name, "") or "default"
 
 
@@ -315,7 +315,7 @@ def _pod_spec(item: Cursor) -> Cursor | None:
 
 
 def _wanted(spec: Cursor) -> Iterator[tuple[Cursor, Sequence[str]]]:
-    """Yield what may hold misspelt fields, with their names: not where all that it holds is known."""
+    """Yield what may hold misspelt fields, with their names: not if all that it holds is known."""
     if any(each.startswith("init") for each in spec.members()):
         yield spec, ("initContainers",)
     for container in (*_list(spec, "initContainers"), *_list(spec, "containers")):

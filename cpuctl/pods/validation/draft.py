@@ -39,7 +39,7 @@ class PodDraft(Record):
 
     ``pod`` holds what could be read, each list of containers in its own length and order. ``stored`` pods
     come from an API server; a kubelet makes ``mirror`` pods of static ones. ``generate_name`` is what stands
-    in for a missing name. ``pod_claims`` are the claims that containers may name. ``pod_level`` is None where
+    in for a missing name. ``pod_claims`` are the claims that containers may name. ``pod_level`` is None if
     ``spec.resources`` has none, which is not the same as an empty list. ``field_refs`` are those of volumes,
     ``empty_dirs`` the places and sizes of limited ones.
     """

@@ -60,7 +60,7 @@ class LintRules:
 class Linted(NamedTuple):
     """What there is to say about one object.
 
-    ``pod`` is what a kubelet gets of it; None for objects that make no pods, and where it is refused before.
+    ``pod`` is what a kubelet gets of it; None for objects that make no pods, and if it is refused before.
     """
 
     kind: str = ""

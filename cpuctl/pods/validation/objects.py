@@ -2,7 +2,7 @@
 
 A document that is no YAML does not keep the others from being read. The API server looks at a custom
 resource by a schema of the resource's own, which is not known here. It validates the pods that a controller
-makes of it when they are created, and by then nobody else hears of it.
+makes of it when they are created, and by then no other user sees it.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class ManifestObject(NamedTuple):
 
     @property
     def group(self) -> str:
-        """The API group of the object's kind; empty for the core group, and where no version is given."""
+        """The API group of the object's kind; empty for the core group, and if no version is given."""
         return text_of(member_of(self.value, "apiVersion")).rpartition("/")[0]
 
     @property

@@ -1,6 +1,6 @@
 """An object of a manifest to a draft, whatever is wrong with it: what cannot be read is left out.
 
-Where a value is of a wrong kind the schema says so (``cpuctl.pods.validation.shape``); amounts that are no
+If a value is of a wrong kind the schema says so (``cpuctl.pods.validation.shape``); amounts that are no
 quantities are reported here, and their resources ignored in the whole pod.
 """
 

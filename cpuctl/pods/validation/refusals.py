@@ -63,7 +63,7 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def _read(pod: Pod) -> ReadDraft:
-    """Read the manifest of a pod, or what its model tells where there is none."""
+    """Read the manifest of a pod, or what its model tells if there is none."""
     written = manifest_of(pod)
     if written is None:
         return ReadDraft(_draft_of_model(pod), ())

@@ -5,8 +5,8 @@ when a pod is made of it, so templates are looked at twice.
 
 Rule: ``pkg/apis/core/validation`` of 1.36: ``validateContainerCommon``, ``validateResizePolicy`` and their
 callers for containers; ``validatePodResources`` and ``validatePodResourceConsistency`` for
-``spec.resources`` (KEP-2837), where 1.32 and 1.33 differ, theirs; ``pkg/api/pod/warnings.go`` for what it
-takes, and warns of, which ``kubectl`` prints behind ``Warning:``.
+``spec.resources`` (KEP-2837), or the code of 1.32 and 1.33 if it differs; ``pkg/api/pod/warnings.go`` for
+what it accepts with a warning, which ``kubectl`` prints after ``Warning:``.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def check_resize_policy(raw: ContainerDraft, pod_restart: str, rules: ServerRule
 
 
 def _unquoted(finding: Finding, name: str, rules: ServerRules) -> Finding:
-    """Take the quotes off a resource's name where the release prints none."""
+    """Take the quotes off a resource's name if the release prints none."""
     plain = (
         finding.message
         if rules.quotes_names
@@ -320,7 +320,7 @@ def defaulted_pod(draft: PodDraft, rules: ServerRules, limit_ranges: Sequence[Li
 
 
 def _template(draft: PodDraft, rules: ServerRules) -> Pod:
-    """Return the pod of a template as it is: without pod-level resources where they are dropped."""
+    """Return the pod of a template as it is: without pod-level resources if they are dropped."""
     return draft.pod if rules.pod_level or draft.stored else draft.pod._replace(resources=None)
 
 
@@ -369,7 +369,7 @@ def check_metadata(draft: PodDraft) -> Iterator[Finding]:
 
 
 def check_restart(pod: Pod, spec: FieldPath) -> Iterator[Finding]:
-    """Check the pod's restart policy, which the schema of manifests checks where they are linted."""
+    """Check the pod's restart policy, which the schema of manifests checks when they are linted."""
     if pod.restart_policy not in _RESTART_POLICIES:
         yield spec.child("restartPolicy").unsupported(
             "unsupported-value", pod.restart_policy, _RESTART_POLICIES

@@ -38,8 +38,8 @@ def start_all(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Container) -> None:
     """Start a container; its volumes come first.
 
-    Rule: kubelet ``internalContainerLifecycleImpl``: the CPU set is that of the CPU Manager's state, where it
-    has one; the runtime is not told again until that changes.
+    Rule: kubelet ``internalContainerLifecycleImpl``: the CPU set is that of the CPU Manager's state, if it
+    has one; the runtime is not called again until that changes.
     """
     one, key = life.containers[container.name], (life.uid, container.name)
     if life.exposed and not kubelet.tells_assigned_cpuset:
@@ -69,7 +69,7 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
 def _driver_cpus(world: World, kubelet: KubeletProcess, key: tuple[str, str]) -> int | None:
     """Return the CPUs that the driver for CPUs gives a container: its claims', or those that no claim has.
 
-    None without a driver. Beside the static policy, whose kubelet writes CPU sets itself, it has no say here.
+    None without a driver. With the static policy, whose kubelet writes CPU sets itself, it decides nothing.
     """
     if world.claims is None or kubelet.node.policy is not None:
         return None

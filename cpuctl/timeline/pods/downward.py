@@ -1,9 +1,9 @@
 """``assigned.cpuset``: the file of the downward API, and what the API server makes of the field (KEP-6122).
 
 The kubelet tells what the CPU Manager is about to do: the CPUs that are left while a scale-down waits. It
-does so for every pod that carries the field, whatever its gates. The API server refuses the field where its
+does so for every pod that carries the field, whatever its gates. The API server refuses the field if its
 release does not know it; while its gate is off, it drops the field from pods that are created or written
-anew. So a pod that had the field before keeps its file (the KEP's upgrade plan), and one that is written
+again. So a pod that had the field before keeps its file (the KEP's upgrade plan), and one that is written
 meanwhile loses it (scenario 6 of its tests). A resize goes to a subresource: the rest of the pod stays.
 """
 

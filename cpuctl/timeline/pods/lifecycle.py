@@ -272,7 +272,7 @@ def counted(life: PodLife) -> StoredPod:
 
 
 def free(world: World) -> Mapping[str, Quantity]:
-    """Return what is left of CPU and memory; nothing if no kubelet has told yet what the node has."""
+    """Return what is left of CPU and memory; nothing if no kubelet has reported the node's resources yet."""
     if world.allocatable is None:
         return {}
     used = [pod_requests(counted(life)) for life in world.on_node()]

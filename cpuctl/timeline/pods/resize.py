@@ -130,7 +130,7 @@ class _Before(Record):
 
 
 def _start_delays(world: World, kubelet: KubeletProcess, life: PodLife, before: _Before, delay: int) -> None:
-    """Start the delay of containers that shrink, over again where it has begun; those that grow have none."""
+    """Start the delay of containers that shrink, over again if it has begun; those that grow have none."""
     state = kubelet.node.state
     kubelet.timers.restart(state, life.uid, [*before.held, *before.waiting], world.now + delay)
     for name, held in before.held.items():
@@ -202,7 +202,7 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
 
 
 def _held_back(world: World, kubelet: KubeletProcess, outcome: ResizeOutcome) -> str:
-    """Say of a refusal that is final that CPUs are about to come free, and that nobody asks again."""
+    """Say of a final refusal that CPUs are about to become free, but the resize is not tried again."""
     if outcome.result is not ResizeResult.INFEASIBLE or not outcome.preview:
         return ""
     state = kubelet.node.state

@@ -54,7 +54,7 @@ class KubeletReader:
     def first(self, cursor: Cursor) -> KubeletSetup:
         """Read the kubelet that a timeline begins with.
 
-        Where its release is not named, it is one that has all gates that it is told; ``assumed`` then says
+        If its release is not named, it is one that has all gates that are set; ``assumed`` then says
         so.
         """
         self._read(cursor, ("running",))

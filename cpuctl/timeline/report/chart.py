@@ -86,7 +86,7 @@ def _allocations(world: World, node: Node) -> Iterator[tuple[str, AssignedCPUs]]
 
 
 def _sharing(pod: StoredPod) -> dict[str, ContainerKind]:
-    """Name the containers that share their pod's pool: what the state has for them is nobody's own."""
+    """Name the containers that share their pod's pool: the state's CPUs are exclusive to none of them."""
     return {
         each.name: each.kind
         for each in pod.all_containers
@@ -112,7 +112,7 @@ class CPUUse(StrEnum):
 
 
 class CPUStatus(Record):
-    """What a CPU is at a moment; ``container`` is empty if it is nobody's own."""
+    """What a CPU is at a moment; ``container`` is empty if no container has it exclusively."""
 
     use: CPUUse
     container: str = ""

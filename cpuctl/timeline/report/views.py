@@ -54,7 +54,7 @@ class Slis(Record):
     """The three service level indicators that KEP-6122 names, of all scale-downs of a replay.
 
     ``notification``: from the decision until the volume tells it. ``application``: from the end of the delay
-    until the CPU set is applied. ``late``: scale-downs told only after they were applied, or never.
+    until the CPU set is applied. ``late``: scale-downs that the volume showed too late or never.
     """
 
     notification: Latency
@@ -217,7 +217,7 @@ def _latency(latency: Latency) -> answers.Latency:
 
 
 def hints_view(world: World) -> dict[str, Mapping[str, str]]:
-    """Return the topology hints of every admission, where the replay is that of a log."""
+    """Return the topology hints of every admission, if the replay is that of a log."""
     return {whose: texts for life in world.pods.values() for whose, texts in life.hints.items()}
 
 

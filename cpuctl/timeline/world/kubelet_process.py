@@ -102,7 +102,7 @@ class KubeletProcess:
     ``last_update`` are the CPUs that it has last given each container's runtime (a mask): it knows of none
     when it starts, so that its first pass writes all. ``refused`` are the containers whose CPU set could not
     be written last time. ``unsettled``: the next pass has something to do. ``capacity`` is what it compares a
-    resize with, where its release does: CPU in milli, the rest in whole units. ``retry_after`` is when
+    resize with, if its release does: CPU in milli, the rest in whole units. ``retry_after`` is when
     deferred resizes were tried last, None if there are none. ``written`` and ``written_memory`` are the
     states as they lie on disk. ``back_offs`` are those of containers that have ended more than once.
     ``tells_allocated``: it puts allocatedResources into statuses.

@@ -1,7 +1,7 @@
-"""Every scale-down with its moments: decided, told inside, due, applied; and the timers of those that wait.
+"""Every scale-down with its moments: decided, visible inside, due, applied; and the timers of waiting ones.
 
 KEP-6122's SLIs come from these. What a container will have left is the CPU Manager's to know
-(``CPUManagerState.pending``); how long that takes is told by one function, ``cpu.state.delay_of``.
+(``CPUManagerState.pending``); how long that takes is decided by one function, ``cpu.state.delay_of``.
 """
 
 from __future__ import annotations

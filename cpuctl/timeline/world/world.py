@@ -73,7 +73,7 @@ class PodLife:
     ``number`` is the order of creation. ``bound`` to the node, ``admitted`` once a kubelet took it, and
     ``deleted`` while none ran. ``starts``: its containers run as soon as it is admitted. ``ended`` is the
     phase in which it came to its end, and ``failed`` says that a kubelet refused it. ``hints`` are those of
-    its latest admission, by container or for the whole pod, where the timeline is a log.
+    its latest admission, by container or for the whole pod, if the timeline is a log.
     """
 
     def __init__(
@@ -144,11 +144,11 @@ class World:
 
     ``online`` are the CPUs that run (a mask), ``now`` the nanoseconds since the timeline began, ``why_down``
     says why no kubelet runs that should, ``starts_at`` when one comes up, ``boot`` counts starts of the
-    machine. ``allocatable`` is what the node's status told last. ``pods`` are those that exist, by UID;
+    machine. ``allocatable`` is what the node's status reported last. ``pods`` are those that exist, by UID;
     ``names`` also has those that did. ``api_server`` creates them, ``refused`` are names of those that it did
     not store. ``claims`` serves resource claims, whichever kubelet runs, None if no pod has any;
-    ``claimants`` are the containers (UID and name) that have run on CPUs of theirs. ``runtime`` is told of
-    containers that are created, where anybody wants to know.
+    ``claimants`` are the containers (UID and name) that have run on CPUs of theirs. ``runtime`` is called
+    for containers that are created, if it is given.
     """
 
     def __init__(self, timeline: Timeline, runtime: Runtime | None = None) -> None:

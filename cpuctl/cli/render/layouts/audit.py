@@ -96,7 +96,7 @@ def _mems(mems: ContainerMems) -> str:
 
 
 _OF_A_RUNNING_NODE = ("cgroups:", "processes:", "interrupts:")
-"""How what is not recorded begins where a recording of the running node has it."""
+"""How a gap is introduced if a recording of the running node would have the data."""
 
 
 def _closing(document: Audit) -> Iterator[Cell]:

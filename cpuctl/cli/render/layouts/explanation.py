@@ -65,7 +65,7 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
 
 
 def _suggestions(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
-    """Show the changes that were tried; where there was none to try, say so."""
+    """Show the changes that were tried; if there was none to try, say so."""
     table = suggestions_table(document)
     if not table.rows:
         claims = document["decision"]["rule"] == "resourceClaims"

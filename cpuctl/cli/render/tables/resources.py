@@ -36,7 +36,7 @@ def device_cells(container: Container) -> dict[str, Cell]:
 
 
 def granted_table(pods: Iterable[Pod]) -> Table:
-    """Show the devices of every container by their NUMA nodes; no rows where none has any."""
+    """Show the devices of every container by their NUMA nodes; no rows if none has any."""
     names = ("POD", "CONTAINER", "RESOURCE", "DEVICES", "NODE", "ALIGNED")
     columns = (Column(name, "right" if name in ("DEVICES", "NODE") else "left") for name in names)
     return Table(tuple(columns), tuple(row for pod in pods for row in _granted_rows(pod)))

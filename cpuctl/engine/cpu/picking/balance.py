@@ -77,8 +77,8 @@ class Search(_Wanted):
 
     ``sockets`` may be empty if the rules do not align by socket.
     ``held`` has the CPUs of a resized container on each node, counted as free, and is empty without one:
-    the container stays on all of its nodes. ``listed`` names the node of each position where one stands
-    there more than once (``RepeatedSearch``), and is empty otherwise.
+    the container stays on all of its nodes. ``listed`` names the node of each position if a node appears
+    more than once (``RepeatedSearch``), and is empty otherwise.
     """
 
     def run(self, fewest: int, most: int) -> Split | KubeletFault | None:
@@ -111,7 +111,7 @@ class Search(_Wanted):
     def _to_beat(self, width: int) -> int:
         """Bound the change of the best split over so many nodes: it scores no worse than the fullest nodes.
 
-        There is no such bound where the fullest nodes may not be asked, or score is not all that counts.
+        There is no such bound if the fullest nodes may not be asked, or score is not all that counts.
         """
         if self.rules.align_by_socket or any(self.held):
             return ANY
@@ -126,8 +126,8 @@ class Search(_Wanted):
     def _combinations(self, width: int) -> Iterator[tuple[int, ...]]:
         """Combine positions as the kubelet does, but for those that cannot change its choice.
 
-        A node too small for its share only gets combinations rejected. Nodes alike come to the same split,
-        of which only the first counts; their sockets matter where all may be in one.
+        A node too small for its share only gets combinations rejected. Equal nodes lead to the same split,
+        of which only the first counts; their sockets matter if all may be in one.
         """
         if any(self.held):
             return self._around_held(width)
@@ -266,7 +266,7 @@ class Search(_Wanted):
 def endless_loop(why: str) -> KubeletFault:
     """Name the loop over the remainder that the kubelet never leaves, holding the CPU Manager's lock.
 
-    Kubernetes pull request 140730 mends it where nodes lack whole groups, from 1.38 on.
+    Kubernetes pull request 140730 mends it if nodes lack whole groups, from 1.38 on.
     """
     return KubeletFault(
         kind=FaultKind.ENDLESS_LOOP, where="CPU Manager, distributing CPUs across NUMA nodes", why=why
@@ -293,7 +293,7 @@ class Remainder(NamedTuple):
     def least_change(self, size: int = 0) -> int:
         """Bound the change to the sum of squares by subsets of a size, or of any.
 
-        The fullest nodes get a group each where the size is given, and the fullest then get the others.
+        The fullest nodes get a group each if the size is given, and the fullest then get the others.
         """
         group, each = self.group, min(size, self.groups)
         counts = sorted(self.left, reverse=True)[: each or None]
@@ -326,7 +326,7 @@ class Remainder(NamedTuple):
     def _subsets_with_spare(self, size: int) -> Iterator[tuple[int, ...]]:
         """Subsets of which only the first entries get a group, the last of them as late as it can be.
 
-        Where it comes earlier, a larger subset gives to the same entries.
+        If it comes earlier, a larger subset gives to the same entries.
         """
         last = len(self.left) - 1 - (size - self.groups)
         rest = tuple(range(last, len(self.left)))
@@ -362,7 +362,7 @@ class RepeatedSearch(Search):
     """
 
     def _combinations(self, width: int) -> Iterator[tuple[int, ...]]:
-        """Combine positions; alike are those of one node, and nodes listed once with as many CPUs free."""
+        """Combine positions; equal are those of one node, and nodes listed once with as many CPUs free."""
         share = 0 if self.rules.align_by_socket else self._even_share(width)
         times = Counter(self.listed)
         able = [

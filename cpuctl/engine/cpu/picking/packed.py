@@ -2,7 +2,7 @@
 
 Rule: kubelet v1.36 ``cpu_assignment.go``, packed and spread ordering, with the uncore cache steps of
 ``prefer-align-cpus-by-uncorecache``. An order lists elements by (free CPUs, id) inside their parents,
-parents in their own order. Where elements do not nest (a socket across NUMA nodes that reach across sockets)
+parents in their own order. If elements do not nest (a socket across NUMA nodes that reach across sockets)
 an element is listed, and then counted, more than once: the kubelet does the same.
 """
 
@@ -217,7 +217,7 @@ class _Picker:
         self._last_orders = Orders(topology, free)
 
     def take(self, cpus: CPUMask) -> None:
-        # Counted by size even where a CPU was taken before: so does the kubelet, and may pick too few.
+        # Counted by size even if a CPU was taken before: so does the kubelet, and may pick too few.
         self.taken |= cpus
         self.free &= ~cpus
         self.need -= cpus.bit_count()
@@ -275,7 +275,7 @@ class _Picker:
     def take_over_cores(self) -> None:
         free, orders, cores = self.free, self._orders(), self.topology.cores
         for socket in orders.sockets:
-            # All cores of the socket, also where it is not the lower element.
+            # All cores of the socket, also if it is not the lower element.
             inside = [free & cores[core] for core in orders.cores_within(self.topology.sockets[socket])]
             while any(inside) and self.need > 0:
                 self._take_singles(mask & -mask for mask in inside)
@@ -330,7 +330,7 @@ def part_of_cache(
 
 
 def lowest_bits(mask: CPUMask, count: int) -> CPUMask:
-    """Return the *count* lowest set bits of *mask*, or all where there are fewer."""
+    """Return the *count* lowest set bits of *mask*, or all if there are fewer."""
     if mask.bit_count() <= count:
         return mask
     taken = NO_CPUS

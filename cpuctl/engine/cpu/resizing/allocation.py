@@ -73,7 +73,7 @@ def too_few(count: int, container_cpus: ContainerCPUs) -> AllocationError | None
 def pick_resized(
     policy: StaticPolicy, offered: CPUMask, count: int, container_cpus: ContainerCPUs
 ) -> PickResult:
-    """Pick *count* CPUs out of the *offered* ones, an error where these lack what the container keeps."""
+    """Pick *count* CPUs out of the *offered* ones, an error if these lack what the container keeps."""
     current, baseline = container_cpus.current or NO_CPUS, container_cpus.baseline
     if baseline & ~offered:
         return AllocationError(not_a_subset(RETAINED, baseline, "available CPUs", offered))

@@ -1,4 +1,4 @@
-"""Resizing a pod as KEP-5554 says it, where its reference implementation does otherwise.
+"""Resizing a pod as the text of KEP-5554 says, for where its reference implementation differs.
 
 The reference is asked first, and its answer stands unless the text contradicts it: a rejection changes
 nothing; forbidden moves are refused under their own names, whatever kind of container asks for them; an init
@@ -280,7 +280,7 @@ class KEPResize:
         policy = self.round.policy
         picked = complete(policy, others | kept, count, kept)
         if not isinstance(picked, Picked):
-            # Where equal shares cannot be had, packed CPUs are better than none.
+            # If equal shares cannot be had, packed CPUs are better than none.
             picked = complete_packed(policy.topology, others | kept, count, kept)
         assert isinstance(picked, Picked)
         return picked

@@ -95,7 +95,7 @@ class _Grower:
             self._take(part_of_cache(self.topology, self.free, self.need, caches[cache]))
 
     def _complete(self, elements: Masks, order: Iterable[int], average: int | None = None) -> None:
-        """Take what is missing of elements that can be whole, each where not more than needed is missing."""
+        """Take what is missing of elements that can be whole, each if not more than needed is missing."""
         for element in order:
             mask = elements[element]
             missing = mask & self.free

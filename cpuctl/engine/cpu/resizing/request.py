@@ -56,7 +56,7 @@ class ResizeRequest(Record):
         return replace(self, allocated=inner | dict(self.allocated))
 
     def allocated_cpus(self, container: Container) -> int:
-        """Count the CPUs a container's status says it has, rounded up; 0 where it says nothing."""
+        """Count the CPUs a container's status says it has, rounded up; 0 if it says nothing."""
         amount = self.allocated.get(container.name)
         return amount.value if amount is not None else 0
 
@@ -125,7 +125,7 @@ def _inconsistent(why: str, amounts: tuple[Quantity, Quantity], container: str) 
 
 
 def no_baseline(uid: str, container: str) -> Rejected:
-    """Refuse where the CPUs guaranteed at admission are not known."""
+    """Refuse if the CPUs guaranteed at admission are not known."""
     return Rejected(
         reason=ResizeReason.NO_BASELINE,
         message=(
@@ -137,7 +137,7 @@ def no_baseline(uid: str, container: str) -> Rejected:
 
 
 def cannot_allocate(uid: str, container: str, why: str) -> Rejected:
-    """Refuse where the allocator finds no CPUs."""
+    """Refuse if the allocator finds no CPUs."""
     return Rejected(
         reason=ResizeReason.ALLOCATION,
         message=(

@@ -22,7 +22,7 @@ class ChangeKind(StrEnum):
 
 
 class Amount(Record):
-    """What a container, or the pod itself where that is empty, requests of a resource, and what it would."""
+    """What a container, or the pod itself if that is empty, requests of a resource, and what it would."""
 
     container: str
     resource: str
@@ -44,7 +44,7 @@ class FieldChange(Record):
 
 
 class RequestChange(Record):
-    """Other requests, and limits where there are some; *fields* of a virtual machine that come to that."""
+    """Other requests, and limits if there are some; *fields* of a virtual machine that come to that."""
 
     amounts: tuple[Amount, ...]
     fields: tuple[FieldChange, ...] = ()
@@ -82,7 +82,7 @@ class RequestChange(Record):
 def _requesting(resources: ResourceRequirements, amount: Amount) -> ResourceRequirements:
     limit = resources.limits.get(amount.resource)
     # Equal amounts stay equal, so that the pod keeps its QoS class; a limit never drops below a request.
-    # Where nothing is said, the two become equal.
+    # If nothing is said, the two become equal.
     moved = limit == amount.before or limit < amount.after if limit else not amount.before.sign
     change = {amount.resource: amount.after}
     return replace(

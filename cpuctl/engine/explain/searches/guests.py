@@ -91,7 +91,7 @@ def _amounts(pod: StoredPod, machine: VirtualMachine) -> Iterator[Amount]:
 
 
 def _emulator(machine: VirtualMachine) -> Iterator[_Variant]:
-    """Give the emulator a second CPU where that makes the number even, or let it run with the guest's."""
+    """Give the emulator a second CPU if that makes the number even, or let it run with the guest's."""
     guest = machine.guest
     if not guest.isolated_emulator:
         return

@@ -36,8 +36,8 @@ _NOTHING = Quantity()
 def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> Iterator[RequestChange]:
     """Yield other requests that might be admitted, of what was decided about.
 
-    First of one container: the refused one, or the one that requests most where the pod was refused as a
-    whole. CPUs are tried one by one, or core by core if the policy wants that. Where less for one container
+    First of one container: the refused one, or the one that requests most if the pod was refused as a
+    whole. CPUs are tried one by one, or core by core if the policy wants that. If less for one container
     is not enough, all get less. A pod that runs already cannot ask for anything else.
     """
     verdict = replay.admission.verdict
@@ -164,7 +164,7 @@ def fewer_for_all(counts: Mapping[str, int], unit: int, most: int) -> Iterator[C
 
 
 def all_rounded_up(counts: Mapping[str, int], unit: int) -> Iterator[Choice]:
-    """Round every request up to whole units, where that is more than a CPU."""
+    """Round every request up to whole units, if that is more than a CPU."""
     if unit > 1:
         yield {(name, "cpu"): Quantity.from_value(-(-count // unit) * unit) for name, count in counts.items()}
 
@@ -219,7 +219,7 @@ def _part(name: str, amount: Quantity, part: int, unit: int) -> Quantity:
 
 
 class RequestingContainer(Record):
-    """Who asks for something: a container, or the pod itself where the name is empty."""
+    """A container that requests resources, or the pod itself if the name is empty."""
 
     name: str
     requests: Mapping[str, Quantity]
@@ -228,7 +228,7 @@ class RequestingContainer(Record):
 def containers_to_change(replay: Replay, decision: Decision, resource: str) -> list[RequestingContainer]:
     """Name whose request of a resource decides: the refused container's, or else the largest.
 
-    Where the pod's own resources are divided among its containers, it is the pod's, too.
+    If the pod's own resources are divided among its containers, it is the pod's, too.
     """
     pod = replay.scenario.pod
     containers = [RequestingContainer(each.name, each.resources.requests) for each in pod.all_containers]

@@ -1,6 +1,6 @@
-"""What would change the answer: changes are tried on the engine, and kept where it then admits the pod.
+"""What would change the answer: changes are tried on the engine, and kept if it then admits the pod.
 
-Of other pods those are looked for that would have to go, one, or two where no single one is enough, or to
+Of other pods those are looked for that would have to go, one, or two if no single one is enough, or to
 come later; of settings the topology policy and scope, and every option on or off.
 """
 

@@ -40,12 +40,14 @@ the shared pool), configured in the cgroup, in effect, and where threads may act
 anything that disturbs exclusive CPUs: other programs, interrupts, siblings, quotas, memory on other NUMA
 nodes; and for stale entries.
 
-Every finding has a fix. Errors break the kubelet's guarantees, warnings are possible disturbances, notes are
-informational. Container names come from --pods, otherwise from the kubelet's log links, or from crictl's
-output in a sosreport. Nothing is changed on the node.
+Findings come with a fix if there is one. Errors break the kubelet's guarantees, warnings are possible
+disturbances, notes are informational. Container names come from --pods, otherwise from the kubelet's log
+links, or from crictl's output in a sosreport. Nothing is changed on the node.
 
-Next: run the commands below "fix:", or correct all CPU sets at once: cpuctl audit -o plan | cpuctl cgroups
-apply -f -
+Next: run the commands after "fix:", or correct all CPU sets together:
+
+\b
+  sudo cpuctl audit -o plan --exit-zero | sudo cpuctl cgroups apply -f -
 
 Examples:
 

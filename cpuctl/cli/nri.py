@@ -99,7 +99,7 @@ Registers on the runtime's NRI socket and sets the CPUs of each new container: w
 memory nodes that the plan has for its namespace, pod and container; with --policy, free CPUs that the
 kubelet's static policy or another one would choose. All other containers run in the shared pool, which
 shrinks before a container gets exclusive CPUs, and grows when that container stops. Running containers are
-corrected at once, and again after the runtime restarts.
+corrected immediately, and again after the runtime restarts.
 
 A policy assigns exclusive CPUs to containers of Guaranteed pods with a whole number of CPUs, as derived from
 their cgroup settings (shares, quota, memory limit). If there are not enough free CPUs, the container runs in
@@ -125,7 +125,7 @@ Examples:
   sudo cpuctl nri run --policy koordinator,bind=spread --index 90
 
 Exit codes: 0 ended by SIGTERM, SIGINT or SIGHUP, 2 usage, 4 unusable input, or the plan is for another
-machine, 5 not root, no runtime listens, or the state file is in use by another plugin.
+machine, 5 not root, no runtime is listening, or the state file is in use by another plugin.
 """
 
 

@@ -38,8 +38,8 @@ Starts with an audit, and reports what it finds. From then on it reports each ch
 appears, changes or is resolved; a pod that is added, with its CPUs, or removed; a state file that is written;
 a kubelet that restarts. Findings are those of cpuctl audit.
 
-Changes to state files and cgroups are noticed at once (inotify), those to threads and interrupts by sampling
-(--every). Each change triggers an audit. Without changes, an audit runs every five minutes (--full).
+Changes to state files and cgroups are noticed immediately (inotify), those to threads and interrupts by
+sampling (--every). Each change triggers an audit. Without changes, an audit runs every five minutes (--full).
 
 A difference that the kubelet corrects itself is reported only if it still exists one
 cpuManagerReconcilePeriod after the state was written or a pod was removed. A finding is resolved when it has

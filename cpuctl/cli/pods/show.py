@@ -28,7 +28,7 @@ app = command_group()
 
 HELP = """Show what follows from pods' resources: QoS class, sums, cgroups.
 
-Every value is shown with its rule and its origin: given, a default, or derived. For each container, shows
+Every value is shown with its rule and its origin: written, defaulted or derived. For each container, shows
 whether it gets exclusive CPUs and, if not, why, and the smallest change that would help. LimitRanges and
 ResourceQuotas in the manifests apply. -o wide adds what autoscalers and the downward API read.
 

@@ -79,8 +79,9 @@ class PolicyPart(TypedDict, total=False):
 class NextPart(TypedDict, total=False):
     next: str
     """The command to run next: it shows what to change, shows what else is known about an undetermined start,
-    or repeats the question with more assumptions. FILE stands for what was read from standard input. If the
-    configuration cannot be loaded, see *start*."""
+    repeats the question with more assumptions, or recreates pods. FILE stands for what was read from standard
+    input or, in a kubectl command, for a manifest with the new resources. If the configuration cannot be
+    loaded, see *start*."""
 
 
 class KubeletPolicies(PolicyPart):

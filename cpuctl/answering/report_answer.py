@@ -100,7 +100,7 @@ def _refuse_stdin(inputs: ReportInputs) -> None:
     words = inputs.planning
     if words.state == "-":
         hint = "use a file, or the directory that holds the state files"
-        raise UsageError("is read more than once, and cannot be standard input", where="--state", hint=hint)
+        raise UsageError("cannot be standard input: it is read more than once", where="--state", hint=hint)
     refuse_stdin_twice(
         words.machine, words.kubelet.config, words.pods, words.node.devices, inputs.timeline, *words.filenames
     )

@@ -290,7 +290,7 @@ def kernel_has_nodes(tree: Tree) -> bool | None:
 def _about_lists(repeating: CPUSet, unlisted: CPUSet) -> Iterator[MachineFinding]:
     if repeating:
         listing = named(repeating, "NUMA node")
-        message = f"CPUs of {listing} are also listed by a lower node: the lower node has them"
+        message = f"CPUs of {listing} are also listed by a lower-numbered node, to which they are assigned"
         yield warning("repeated-cpus", node_files(repeating, "cpulist"), message)
     if unlisted:
         message = f"{have(unlisted, 'NUMA node')} no list of CPUs: directory entries are used instead"

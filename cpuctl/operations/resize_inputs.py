@@ -111,7 +111,7 @@ def _pods_state(name: StateFileName, planning: Planning) -> Mapping[str, Recorde
     where = f"{given or planning.source.origin}: {name}"
     found = read_pods_state(text, StateReader(minor=planning.kubelet.version.minor))
     if isinstance(found, UnreadableState):
-        raise InputError(f"the kubelet panics on it: {found.error}", where=where, hint=DRAIN)
+        raise InputError(f"the kubelet panics on this file: {found.error}", where=where, hint=DRAIN)
     planning.sources.add(_IN_ANSWERS[name], where, "given" if given else "capture")
     return found.pods
 

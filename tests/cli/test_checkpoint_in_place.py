@@ -320,7 +320,7 @@ def test_what_cannot_be_put_back_is_exit_6(
         apply_changes(changes, Target(yes=True))
     assert error.value.exit_code == 6
     assert "its old content is" in error.value.hint
-    backup = Path(error.value.hint.removeprefix("its old content is "))
+    backup = Path(error.value.hint.removeprefix("its old content is in "))
     assert backup.read_bytes() == states[0].content
 
 

@@ -373,7 +373,7 @@ def test_memory_of_numa_nodes_is_told_where_that_of_the_machine_is_not_recorded(
         lines = cpuctl("topology", "show", "-m", lacking(kind)).out.splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("Memory:"))
 
-    assert told("memory of the machine") == "16Gi on NUMA nodes, of the machine not recorded"
+    assert told("memory of the machine") == "16Gi on NUMA nodes; total of the machine not recorded"
     assert told("memory") == "not recorded"
 
 

@@ -49,9 +49,7 @@ def read_answers(text: bytes, source: str) -> PodResources:
             found = found._replace(pods=found.pods or ())  # tools leave out what is empty
     missing = [("List", found.pods), ("GetAllocatableResources", found.allocatable)]
     return found._replace(
-        problems=tuple(
-            f"{source}: it has no response of {name}" for name, answer in missing if answer is None
-        )
+        problems=tuple(f"{source}: no response of {name}" for name, answer in missing if answer is None)
     )
 
 

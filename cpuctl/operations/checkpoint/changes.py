@@ -221,10 +221,10 @@ def _restore(places: Sequence[_Place], applied: Applied, cause: BaseException) -
                 continue
             second = replace_state_file(path, new, old)
         except CpuctlError as error:
-            where = backup or "in the backup next to it"
+            where = backup or "the backup next to it"
             raise NotRestoredError(
                 f"{str(cause) or 'interrupted'}; and {path} is changed and could not be restored: {error}",
-                hint=f"its old content is {where}",
+                hint=f"its old content is in {where}",
             ) from None
         with suppress(OSError):
             second.unlink()

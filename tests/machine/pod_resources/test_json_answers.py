@@ -59,9 +59,9 @@ def test_both_answers_in_one_file() -> None:
 
 
 def test_what_is_not_there_is_a_problem() -> None:
-    no_list = ("answers.json: it has no response of List",)
+    no_list = ("answers.json: no response of List",)
     assert printed({"cpu_ids": [1]}) == PodResources(None, CPUSet.of([1]), no_list)
-    no_cpus = ("answers.json: it has no response of GetAllocatableResources",)
+    no_cpus = ("answers.json: no response of GetAllocatableResources",)
     assert printed({}) == PodResources((), None, no_cpus)
 
 

@@ -131,7 +131,9 @@ def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
 def _of_nodes(nodes: Sequence[NumaNode]) -> str:
     """Return the sum over the nodes if the memory of the whole machine is not recorded."""
     known = [node["memoryBytes"] for node in nodes if node["memoryBytes"] is not None]
-    return f"{_size(sum(known))} on NUMA nodes, of the machine {_NOT_RECORDED}" if known else _NOT_RECORDED
+    return (
+        f"{_size(sum(known))} on NUMA nodes; total of the machine {_NOT_RECORDED}" if known else _NOT_RECORDED
+    )
 
 
 def _cores(summary: Summary) -> str:

@@ -54,7 +54,7 @@ _cpuctl_commands() {
             ;;
         'pods')
             verbs=(
-                'show:Show what follows from pods'\'' resources: QoS class, sums, cgroups.'
+                'show:Show the effects of pods'\'' resources: QoS class, sums, cgroups.'
                 'diff:Compare two manifests, or one manifest on two kubelets.'
                 'lint:Check, before kubectl apply, whether the cluster would reject pods.'
             )
@@ -157,13 +157,13 @@ _cpuctl_run() {
                 '(--policy)'--policy='[What if\: let a policy (plugin) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--order)'--order='[Order of the pods\: given, priority (highest first), qos (Guaranteed, Burstable, BestEffort), or largest-first (by exclusive CPUs, then memory).]:ORDER:(given priority qos largest-first)' \
                 '(--repeat)'--repeat='[Plan the pods N times; copies are named NAME-2, NAME-3, ... max\: as many times as all of them fit.]:N|max:(max)' \
-                '(--capacity)'--capacity'[Also show what else fits\: copies, the largest requests, how fragmented free CPUs are, and which pods to move to make room for rejected ones.]' \
+                '(--capacity)'--capacity'[Also show what else fits\: copies, the largest requests, how fragmented the free CPUs are, and which pods to move to make room for rejected ones.]' \
                 '(--compare)'--compare'[Compare two kubelets side by side. Each is a list of changes to the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2; a configuration file, optionally with such a list; a policy (as --policy); or . for unchanged.]:A B: :A B: ' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - writes only this to stdout.]:FILE:_files' \
                 '(--html)'--html='[Also write the answer, the picture and the inputs as one self-contained HTML page; - writes only this to stdout.]:FILE:_files' \
                 '(--write-state)'--write-state='[Write the new state files to DIR.]:DIR:_files -/' \
                 '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
-                '(--publisher)'--publisher='[The exporter whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(--publisher)'--publisher='[The exporter that -o nrt imitates\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format\: table, wide, json, yaml; prom\: the kubelet'\''s metrics; nrt\: the NodeResourceTopology that an exporter would publish; nri\: what an NRI plugin would answer the container runtime. To apply the plan\: memory-qos and balloons (for NRI plugins), crictl (a script), systemd (drop-ins).]:FORMAT:(table wide json yaml prom nrt nri memory-qos balloons crictl systemd)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -348,7 +348,7 @@ _cpuctl_run() {
         'replay')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '(-m --machine)'{-m+,--machine=}'[Use this machine instead of the timeline'\''s; for a log, its machine (default\: live).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[Use this machine instead of the timeline'\''s; for a log, the machine it comes from (default\: live).]:SOURCE: _cpuctl_machine' \
                 '(--driver-args)'--driver-args='[Flags of the dra.cpu driver, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
                 '(--skip-apiserver)'--skip-apiserver'[Skip the API server'\''s validation of the pods.]' \
                 '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running kubelet'\''s, otherwise /var/lib/kubelet/config.yaml; always with flags and drop-ins.]:FILE:_files' \
@@ -410,7 +410,7 @@ _cpuctl_run() {
                 '(--numa-memory)'--numa-memory'[Also show the memory of each NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - writes only this to stdout.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
-                '(--publisher)'--publisher='[The exporter whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(--publisher)'--publisher='[The exporter that -o nrt imitates\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -429,7 +429,7 @@ _cpuctl_run() {
                 '(--numa-memory)'--numa-memory'[Also show the memory of each NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs as SVG; - writes only this to stdout.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
-                '(--publisher)'--publisher='[The exporter whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(--publisher)'--publisher='[The exporter that -o nrt imitates\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
@@ -899,7 +899,7 @@ _cpuctl_run() {
                 '(--group-by)'--group-by='[How CPUs are grouped.]:numanode|socket|machine:(numanode socket machine)' \
                 '(--reserved-cpus)'--reserved-cpus='[CPUs that do not become devices\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--expose-pcie-roots)'--expose-pcie-roots'[Publish nearby PCIe roots, for claims that combine CPUs with other devices.]' \
-                '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as the node'\''s (KEP-5517), as the driver'\''s setting of the same name does.]' \
+                '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as CPUs of the node (KEP-5517), as the driver does with the flag of the same name.]' \
                 '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -922,9 +922,9 @@ _cpuctl_run() {
                 '(--group-by)'--group-by='[How CPUs are grouped.]:numanode|socket|machine:(numanode socket machine)' \
                 '(--reserved-cpus)'--reserved-cpus='[CPUs that do not become devices\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--expose-pcie-roots)'--expose-pcie-roots'[Publish nearby PCIe roots, for claims that combine CPUs with other devices.]' \
-                '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as the node'\''s (KEP-5517), as the driver'\''s setting of the same name does.]' \
+                '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count the CPUs of claims as CPUs of the node (KEP-5517), as the driver does with the flag of the same name.]' \
                 '(--hostname-override)'--hostname-override='[The node'\''s name. Default\: the machine'\''s etc/hostname.]:NAME: ' \
-                '(--fixed)'--fixed'[Pick CPUs as a driver would that distinguishes cores with the same ID on different sockets.]' \
+                '(--fixed)'--fixed'[Pick CPUs as a fixed driver would\: it distinguishes cores with the same ID on different sockets.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
@@ -966,8 +966,8 @@ _cpuctl_run() {
                 '(--svg)'--svg='[Also draw the fleet as SVG, one strip per node; - writes only this to stdout.]:FILE:_files' \
                 '(--html)'--html='[Also write the answer, the picture and the inputs as one self-contained HTML page; - writes only this to stdout.]:FILE:_files' \
                 '(--force)'--force'[Overwrite existing files.]' \
-                '(--publisher)'--publisher='[The exporter whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node per line, written as soon as it is known, prom is metrics for Prometheus, nrt is a List of the NodeResourceTopologies that exporters would publish.]:table|wide|json|yaml|jsonl|prom|nrt:(table wide json yaml jsonl prom nrt)' \
+                '(--publisher)'--publisher='[The exporter that -o nrt imitates\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node per line, written as soon as it is ready, prom is metrics for Prometheus, nrt is a List of the NodeResourceTopologies that exporters would publish.]:table|wide|json|yaml|jsonl|prom|nrt:(table wide json yaml jsonl prom nrt)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
@@ -991,7 +991,7 @@ _cpuctl_run() {
                 '(-j --jobs)'{-j+,--jobs=}'[Number of processes. Default\: one per CPU.]:N: ' \
                 '(--dask-scheduler)'--dask-scheduler='[Use the workers of a Dask scheduler, e.g. tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(--strict)'--strict'[Exit 3 also for warnings.]' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node per line, written as soon as it is known.]:table|wide|json|yaml|jsonl|prom:(table wide json yaml jsonl prom)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node per line, written as soon as it is ready.]:table|wide|json|yaml|jsonl|prom:(table wide json yaml jsonl prom)' \
                 '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
                 '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \

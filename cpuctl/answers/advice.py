@@ -87,7 +87,7 @@ class Search(TypedDict):
     failed: Count
     """Settings with which the kubelet hangs or crashes on these pods."""
     tried: Count
-    """Settings that were run on the engine, including the current ones."""
+    """Settings that were simulated, including the current ones."""
     budget: Count
     """Maximum number of settings to try."""
     ended: Literal["all", "budget", "stopped"]
@@ -139,7 +139,7 @@ class Immovable(TypedDict):
 
 class MoveSearch(TypedDict):
     tried: Count
-    """Number of evictions and admissions that were run on the engine."""
+    """Number of evictions and admissions that were simulated."""
     budget: Count
     """Maximum number of evictions and admissions to try."""
     ended: Literal["all", "budget", "stopped"]
@@ -168,7 +168,7 @@ class WhyNotPart(TypedDict, total=False):
 
 @final
 class FoundMoves(PlanningHeader, WhyNotPart):
-    """The fewest moves after which a pod fits: every step has been run on the engine."""
+    """The fewest moves after which a pod fits: every step has been simulated."""
 
     apiVersion: ApiVersion
     kind: Literal["Defragmentation"]

@@ -121,8 +121,8 @@ class Trial(TypedDict):
     excluded: Count
     """No set of up to this many pods helps."""
     immovable: Count | None
-    """If pods must be removed: no set of up to this many pods could be moved instead; null for no
-    set at all."""
+    """If pods must be removed: no set of up to this many pods could be moved instead; null: no set of
+    any size could."""
     admissions: Count
     """Number of admissions that were tried."""
 

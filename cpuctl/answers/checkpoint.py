@@ -117,7 +117,7 @@ class HeldCPUs(TypedDict):
 
 class NamelessHolder(TypedDict, total=False):
     containerID: str
-    """The container ID: the oldest format identifies containers only by this."""
+    """The container ID: the oldest format identifies containers only by ID."""
 
 
 class CPUHolder(Owner, NamelessHolder):
@@ -331,7 +331,7 @@ class FoundInFiles(TypedDict):
     summary: FindingCounts
     """How many findings there are of each severity."""
     findings: list[StateFinding]
-    """An error keeps the kubelet from starting; a warning is about what it does not detect."""
+    """An error keeps the kubelet from starting; a warning is about a problem that it does not detect."""
 
 
 class Proof(FoundInFiles):
@@ -374,7 +374,7 @@ FileVerdict = Taken | NotStarted
 
 class MemoryDrift(TypedDict):
     kind: Literal["benign", "real"]
-    """benign: only what a reboot changes."""
+    """benign: only differences that are normal after a reboot."""
     misfit: bool
     """Whether the memory of pods no longer fits."""
     changes: list[DriftChange]

@@ -421,7 +421,7 @@ class _Known(TypedDict):
     since: Minor
     """The release that added or removed it."""
     known: bool
-    """Whether it was added (or removed)."""
+    """True if it was added, false if it was removed."""
 
 
 class FlagChange(_Known):

@@ -291,8 +291,8 @@ class TableEntry(TypedDict):
 class MemoryTable(TypedDict):
     numaNode: int
     group: NodeGroup
-    """The group of NUMA nodes that this one belongs to; "-1" if the kernel does not know the package that the
-    kubelet uses as a node."""
+    """The group of NUMA nodes that this one belongs to; "-1" if the kernel does not report the package that
+    the kubelet uses as a node."""
     assignments: int
     resources: list[TableEntry]
 

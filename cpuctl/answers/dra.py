@@ -167,5 +167,5 @@ class ClaimDevice(TypedDict):
     driver: str
     device: str
     consumed: dict[str, str]
-    """Quantities that the claim consumes of the capacities of a shared device."""
+    """How much of each capacity of a shared device the claim consumes."""
     numaNode: int | None

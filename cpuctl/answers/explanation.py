@@ -260,7 +260,7 @@ class Search(TypedDict):
     kind: ChangeKind
     found: Count
     runs: Count
-    """Number of admissions that the engine tried."""
+    """Number of admissions that were simulated."""
     bound: Count
     """The maximum number of runs."""
     complete: bool
@@ -323,7 +323,7 @@ class ExplainedDecision(PlanningHeader, SharedPoolPart, HugePagesPart, ClaimDevi
     defects: list[Defect]
     """Known defects of the kubelet that affect this decision."""
     suggestions: list[Suggestion]
-    """Changes with which the engine admits the pod."""
+    """Changes with which the pod is admitted: each has been simulated."""
     searches: list[Search]
     """How changes of each kind were searched for; empty for an admitted pod."""
     mixedCores: list[MixedCores]
@@ -350,7 +350,7 @@ Explanation = Annotated[
 
 
 class FoundMessage(TypedDict):
-    """A message that was recognised."""
+    """A message that was recognized."""
 
     line: Annotated[int, Bounds(1)]
     """Number of the first line that contains it."""

@@ -194,7 +194,7 @@ class Read(TypedDict):
     container: str | None
     item: str
     amount: Amount | None
-    """Null if there is an error, or if it is the allocatable of an unknown node."""
+    """Null if there is an error, or if it is the allocatable quantity of an unknown node."""
     text: str | None
     """What the downward API writes, with divisor 1."""
     error: str | None
@@ -295,9 +295,9 @@ class LintedObject(TypedDict):
 
 
 class Finding(Graded, Found):
-    """An error is rejected, a warning marks an unexpected effect, a note is worth knowing.
+    """Errors mean that the object is rejected; warnings, that it has an unexpected effect.
 
-    The message is that of the component that rejects the object.
+    Notes are informational. The message is that of the component that rejects the object.
     """
 
     rejectedBy: Literal["kubectl", "apiserver", "kubelet", "nobody"]

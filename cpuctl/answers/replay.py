@@ -83,8 +83,8 @@ class Span(_From):
     until: Duration
     nanoseconds: Annotated[list[int], Items(2, 2)]
     use: Literal["owned", "leaving", "contested", "shared", "none"]
-    """owned: exclusive; leaving: to be released or released, but still in its cgroup; contested: by then
-    exclusive to another; none: unassigned.
+    """owned: exclusive; leaving: to be released or released, but still in its cgroup; contested: the
+    same, but already exclusive to another container; none: unassigned.
     """
     container: str
     """Empty if the CPUs are not exclusive."""

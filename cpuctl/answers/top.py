@@ -64,7 +64,7 @@ class Container(Owner):
     """CPU time used by the container, in CPUs."""
     others: Rate | None
     """Time that its CPUs spent on others, in CPUs: busy time without interrupts, minus
-    what it used. Exact to about 0.02; null if it shares CPUs with another container.
+    what it used. Accurate to about 0.02; null if it shares CPUs with another container.
     """
     steal: Rate | None
     """Time that the hypervisor took from its CPUs, in CPUs."""

@@ -38,7 +38,7 @@ class _Chosen(TypedDict, total=False):
     columns: list[ColumnName]
     """Only with --columns: the requested ones."""
     memory: Memory
-    """Only with --memory: memory as the kubelet's Memory Manager counts it before it has pods."""
+    """Only with --numa-memory: memory as the kubelet's Memory Manager counts it before it has pods."""
 
 
 class Topology(_Chosen):
@@ -58,7 +58,7 @@ class Topology(_Chosen):
 
 
 class Finding(Graded, Found):
-    """A warning means something different to the kubelet than it seems to mean, a note is worth knowing."""
+    """Warnings are about what the kubelet interprets differently than expected; notes are informational."""
 
     file: str
     """The kernel's file; an asterisk stands for many CPUs or nodes; may be empty."""

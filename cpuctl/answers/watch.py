@@ -54,8 +54,8 @@ class WatchedStateFile(TypedDict):
 class WatchEvent(TypedDict):
     """A change of the watched node, or of the watch itself.
 
-    Watching is the first one. A finding is Found once, Changed when something else is detected, and Resolved
-    when it has been gone for a while.
+    Watching is the first one. A finding is Found once, Changed when its details differ, and Resolved when it
+    has been gone for a while.
     """
 
     apiVersion: ApiVersion
@@ -80,7 +80,7 @@ class WatchEvent(TypedDict):
         ),
     ]
     message: str
-    """The event in one line of text, as with -o text."""
+    """The event in one line of text, as with -o lines."""
     finding: NotRequired[Finding]
     """The finding; for a resolved one, as last reported."""
     pod: NotRequired[WatchedPod]

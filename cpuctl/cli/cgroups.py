@@ -116,9 +116,10 @@ Examples:
   sudo cpuctl cgroups apply -f plan.json --yes --log writes.jsonl
   sudo cpuctl cgroups apply shop/web-0/app=4-7 shop/web-0/log=node:1
 
-Exit codes: 0 done, nothing to do, or a dry run (with --exit-code 3 if something would change), 2 usage, 3 not
-allowed by these checks, 4 unusable input, 5 the node denied access, or the change was undone: nothing has
-changed, 6 changed and not fully restored, 129, 130 or 143 ended by a signal: nothing has changed.
+Exit codes: 0 done, nothing to do, or a dry run (with --exit-code 3 if something would change), 2 usage, 3
+nothing was written, for one of the reasons above, 4 unusable input, 5 the node denied access, or the change
+was undone: nothing has changed, 6 changed and not fully restored, 129, 130 or 143 ended by a signal:
+nothing has changed.
 """
 
 EXIT_UNCHANGED, EXIT_CHANGED = 5, 6

@@ -60,8 +60,8 @@ MappingOption = Annotated[
     bool,
     typer.Option(
         "--publish-node-allocatable-resource-mapping",
-        help="Count the CPUs of claims as the node's (KEP-5517), as the driver's setting of the same name "
-        "does.",
+        help="Count the CPUs of claims as CPUs of the node (KEP-5517), as the driver does with the flag of "
+        "the same name.",
         rich_help_panel=DRIVER,
     ),
 ]
@@ -78,7 +78,7 @@ HostnameOption = Annotated[
 
 SLICES_HELP = """Show the ResourceSlices that the dra.cpu driver would publish.
 
-Devices are named and numbered as the driver does, so claims can be tried before it is installed. YAML and
+Devices have the driver's names and numbers, so claims can be tried before the driver is installed. YAML and
 JSON are ResourceSlice objects, for kubectl apply on a test cluster; they lack their owner (the Node) and the
 five random characters at the end of their names. Conflicts with the node's kubelet are reported: the static
 policy, or different reserved CPUs.
@@ -148,7 +148,8 @@ FixedOption = Annotated[
     bool,
     typer.Option(
         "--fixed",
-        help="Pick CPUs as a driver would that distinguishes cores with the same ID on different sockets.",
+        help="Pick CPUs as a fixed driver would: it distinguishes cores with the same ID on different "
+        "sockets.",
         rich_help_panel=DRIVER,
     ),
 ]

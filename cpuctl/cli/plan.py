@@ -115,7 +115,7 @@ CapacityOption = Annotated[
     bool,
     typer.Option(
         option_names.CAPACITY,
-        help="Also show what else fits: copies, the largest requests, how fragmented free CPUs are, and "
+        help="Also show what else fits: copies, the largest requests, how fragmented the free CPUs are, and "
         "which pods to move to make room for rejected ones.",
     ),
 ]

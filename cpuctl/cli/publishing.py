@@ -21,7 +21,7 @@ PublisherOption = Annotated[
     typer.Option(
         "--publisher",
         metavar="NAME",
-        help="The exporter whose object -o nrt writes: rte, the resource topology exporter "
+        help="The exporter that -o nrt imitates: rte, the resource topology exporter "
         "(rte,fingerprint=all or none: "
         "which pods its fingerprint covers), or nfd, node-feature-discovery's topology updater.",
         rich_help_panel=OUTPUT,

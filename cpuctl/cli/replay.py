@@ -105,7 +105,8 @@ MachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="Use this machine instead of the timeline's; for a log, its machine (default: live).",
+        help="Use this machine instead of the timeline's; for a log, the machine it comes from "
+        "(default: live).",
         rich_help_panel=INPUT,
     ),
 ]

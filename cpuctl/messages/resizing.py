@@ -40,7 +40,7 @@ RESIZING = (
         code="resize-counted-claims",
         speaker=Speaker.API_SERVER,
         texts=(Text("pods with node allocatable resource claims cannot be resized", 36, 36),),
-        meaning="claims of the pod count as the node's CPUs or memory (KEP-5517), and 1.36 does not "
+        meaning="claims of the pod are mapped to the node's CPUs or memory (KEP-5517), and 1.36 does not "
         "resize such pods; later releases do",
         fix="recreate the pod with the new size",
         commands=(_RESIZE,),

@@ -54,8 +54,8 @@ SCHEDULING = (
                 37,
             ),
         ),
-        meaning="devices of a resource claim count as the node's CPUs or memory (KEP-5517); such a claim "
-        "must belong to one pod, be referenced by a container (1.36), and be covered by the pod's own "
+        meaning="devices of a resource claim are mapped to the node's CPUs or memory (KEP-5517); such a "
+        "claim must belong to one pod, be referenced by a container (1.36), and be covered by the pod's own "
         "resources",
         fix="use a separate claim for every pod, reference it in a container, and raise the pod's own "
         "resources",

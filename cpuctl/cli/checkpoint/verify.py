@@ -30,11 +30,11 @@ app = command_group()
 
 HELP = """Check whether the kubelet would start with these state files.
 
-Use it if a node does not come back after a reboot, and before every upgrade. Runs the start-up checks of this
-kubelet version and shows the kubelet's error, then any other problems: CPUs that are not on the machine, pods
-that no longer exist, overlaps, and whether a change of the machine's memory matters. If the version is
-neither given nor found, 1.36 is assumed; if other versions would decide differently on these files, the
-decision of each version is shown instead of a verdict.
+Use this command if a node does not come back after a reboot, and before every upgrade. Runs the start-up
+checks of this kubelet version and shows the kubelet's error, then any other problems: CPUs that are not on
+the machine, pods that no longer exist, overlaps, and whether a change of the machine's memory matters. If the
+version is neither given nor found, 1.36 is assumed; if other versions would decide differently on these
+files, the decision of each version is shown instead of a verdict.
 
 If the kubelet would not start, run cpuctl checkpoint repair next: it shows what to change; with --yes, it
 makes the changes.

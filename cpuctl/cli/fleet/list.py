@@ -106,7 +106,7 @@ ListingOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format; jsonl is one node per line, written as soon as it is known, prom is metrics "
+        help="Output format; jsonl is one node per line, written as soon as it is ready, prom is metrics "
         "for Prometheus, nrt is a List of the NodeResourceTopologies that exporters would publish.",
         rich_help_panel=OUTPUT,
     ),

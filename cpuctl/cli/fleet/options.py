@@ -101,7 +101,7 @@ FleetOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format; jsonl is one node per line, written as soon as it is known.",
+        help="Output format; jsonl is one node per line, written as soon as it is ready.",
         rich_help_panel=OUTPUT,
     ),
 ]

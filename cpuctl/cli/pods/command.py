@@ -2,7 +2,7 @@
 
 from cpuctl.cli.app import verb_group
 
-HELP = """Show what follows from pods' resources, and compare and check manifests."""
+HELP = """Show the effects of pods' resources, and compare and check manifests."""
 
 app = verb_group(
     "pods",

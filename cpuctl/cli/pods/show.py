@@ -1,4 +1,4 @@
-"""``cpuctl pods show``: what follows from pods' resources, and by which rule."""
+"""``cpuctl pods show``: the effects of pods' resources, and by which rule."""
 
 import typer
 
@@ -26,7 +26,7 @@ from cpuctl.operations.pod_view import PodViewInputs, load_view, show_pods
 
 app = command_group()
 
-HELP = """Show what follows from pods' resources: QoS class, sums, cgroups.
+HELP = """Show the effects of pods' resources: QoS class, sums, cgroups.
 
 Every value is shown with its rule and its origin: written, defaulted or derived. For each container, shows
 whether it gets exclusive CPUs and, if not, why, and the smallest change that would help. LimitRanges and

@@ -645,8 +645,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     "counts_claims_in_cgroups": Difference(
         since=37,
         area="configuration",
-        before="claims that count as the node's CPUs or memory count at admission, but not in cgroups",
-        after="claims that count as the node's CPUs or memory also count in cgroups and OOM scores",
+        before="claims mapped to the node's CPUs or memory are counted at admission, but not in cgroups",
+        after="claims mapped to the node's CPUs or memory are also counted in cgroups and OOM scores",
         source="140009",
         evidence="documented",
         gate="DRANodeAllocatableResources",
@@ -654,8 +654,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     "counts_claims_that_no_container_names": Difference(
         since=37,
         area="admission",
-        before="a pod stays pending if no container uses its claim that counts as the node's CPUs or memory",
-        after="claims that count as the node's CPUs or memory are counted even if no container uses them",
+        before="a pod stays pending if no container uses its claim mapped to the node's CPUs or memory",
+        after="claims mapped to the node's CPUs or memory are counted even if no container uses them",
         source="140009",
         evidence="documented",
         gate="DRANodeAllocatableResources",
@@ -663,8 +663,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     "resizes_pods_with_counted_claims": Difference(
         since=37,
         area="in-place resize",
-        before="the API server rejects resizes of pods whose claims count as the node's CPUs or memory",
-        after="pods whose claims count as the node's CPUs or memory can be resized",
+        before="the API server rejects resizes of pods with claims mapped to the node's CPUs or memory",
+        after="pods with claims mapped to the node's CPUs or memory can be resized",
         source="140009",
         evidence="documented",
         gate="DRANodeAllocatableResources",

@@ -359,7 +359,7 @@ def _moved(containers: Mapping[str, CPUSet], own: Mapping[int, int]) -> dict[str
 def _why_lost(lost: CPUSet, policy: StaticPolicy) -> str:
     machine, reserved = CPUSet(policy.topology.cpus), CPUSet(policy.reserved)
     reasons = {
-        "not on this machine": lost - machine,
+        "not online": lost - machine,
         "reserved": lost & reserved,
         "also held by another pod": lost & machine - reserved,
     }
@@ -371,7 +371,7 @@ def _why_pool(old: CPUSet, new: CPUSet, policy: StaticPolicy) -> str:
     reasons = {
         "added": new - old,
         "exclusive or reserved": (old - new) & machine,
-        "not on this machine": old - machine,
+        "not online": old - machine,
     }
     return "; ".join(f"{are(cpus)} {why}" for why, cpus in reasons.items() if cpus)
 

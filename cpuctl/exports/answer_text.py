@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.phrases import named
 
 if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import CPUHolder, MemoryHolder, Owner
@@ -70,13 +71,13 @@ def shared_sentence(shared: str, reserved: str) -> str:
     """Say where Burstable and BestEffort containers run: also on reserved CPUs, unless an option is set."""
     if not shared:
         return "Burstable and BestEffort containers have no CPUs to run on"
-    who = f"Burstable and BestEffort containers run on CPUs {shared}"
+    who = f"Burstable and BestEffort containers run on {named(CPUSet.parse(shared))}"
     if not reserved:
         return who
     among = CPUSet.parse(reserved) & CPUSet.parse(shared)
     if not among:
-        return f"{who}, not on the reserved CPUs {reserved}"
+        return f"{who}, not on the reserved {named(CPUSet.parse(reserved))}"
     return (
-        f"{who}, including the reserved CPUs {among}; strict-cpu-reservation (kubelet 1.32 and later) "
+        f"{who}, including the reserved {named(among)}; strict-cpu-reservation (kubelet 1.32 and later) "
         "excludes these: set the option and delete cpu_manager_state"
     )

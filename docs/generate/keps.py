@@ -16,7 +16,7 @@ _TITLES = {
 }
 _HEAD = """# KEP coverage
 
-For each section of the four documents: the behaviour that it describes, and the test that shows that
+For each section of four KEPs: the behaviour that it describes, and the test that shows that
 cpuctl behaves the same. If releases differ from the KEP, cpuctl follows the releases: see
 [where the kubelet differs from the KEPs](../keps.md). If a section or statement cannot be tested, the
 last column explains why.
@@ -53,8 +53,8 @@ def _counts(table: list[Statement]) -> str:
     tested, departs = (sum(key in each for each in table) for key in ("test", "departs"))
     beyond = sum("why" in each and "says" in each for each in table)
     silent = sum("says" not in each for each in table)
-    counts = f"{tested} statements are tested, releases differ from {departs}"
-    return f"{counts}, {beyond} are out of scope for cpuctl;\n{silent} sections have nothing to test.\n"
+    counts = f"{tested} statements are tested; releases differ from {departs} others"
+    return f"{counts}; {beyond} are out of scope for cpuctl;\n{silent} sections have nothing to test.\n"
 
 
 def _row(each: Statement) -> str:

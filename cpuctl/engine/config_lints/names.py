@@ -150,7 +150,7 @@ def _archived(field: str) -> Lint:
 
 def _gated_option(field: str, name: str, stage: str, gate: str) -> Lint:
     departs = (
-        f": according to KEP-4540 the gate turns it off ({OPTION_GROUPS})"
+        f"; according to KEP-4540, disabling the gate only disables the option ({OPTION_GROUPS})"
         if name == STRICT_RESERVATION
         else ""
     )

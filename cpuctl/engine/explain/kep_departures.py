@@ -22,7 +22,7 @@ def kep_departures(replay: Replay) -> Iterator[KnownDefect]:
         return
     if _is_beyond(container_requests(pod), pod.resources.requests):
         yield KnownDefect(
-            "its containers request more than the pod: KEP-5526 says the kubelet rejects that; no release "
+            "the containers request more than the pod: KEP-5526 says the kubelet rejects that; no release "
             "checks it, but the API server does",
             f"KEP-5526, Notes/Constraints/Caveats; {SUMS}",
         )

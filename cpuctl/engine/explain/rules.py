@@ -374,8 +374,8 @@ def _of_cpus(replay: Replay, refused: Rejected) -> Blocked:
                 f"full-pcpus-only allocates whole cores; {count} CPUs are not a multiple of {per_core}"
             )
         return Rule.FREE_CORES, (
-            f"full-pcpus-only only counts free CPUs on cores without reserved CPUs: {free} of the {count} "
-            "requested"
+            f"full-pcpus-only only counts free CPUs on cores without reserved CPUs: {free} are free, "
+            f"{count} are requested"
         )
     if "free" in details:
         return Rule.NOT_ENOUGH, not_enough_cpus(details["requested"], details["free"])

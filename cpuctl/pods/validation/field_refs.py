@@ -20,8 +20,8 @@ _RESOURCES = tuple(
     f"{side}.{name}" for side in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
 )
 _ASSIGNED_NOTES = {
-    ASSIGNED_CPUSET: f"available in volumes from 1.{ASSIGNED_CPUSET_SINCE} on, but never in variables "
-    "(KEP-6122)",
+    ASSIGNED_CPUSET: f"available in volumes from 1.{ASSIGNED_CPUSET_SINCE} on, but never in environment "
+    "variables (KEP-6122)",
     "assigned.memset": "not in any release yet: KEP-6122 announces it for its second alpha",
 }
 _HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")

@@ -139,7 +139,7 @@ CASES = [
         STATE,
         (
             pool(
-                "CPUs 4,7 are added; CPUs 1-2 are exclusive or reserved; CPU 9 is not on this machine",
+                "CPUs 4,7 are added; CPUs 1-2 are exclusive or reserved; CPU 9 is not online",
                 "0-3,9",
                 "0,3-4,7",
             ),
@@ -161,7 +161,7 @@ CASES = [
             STATE, default_cpu_set=cpus("0,3,7"), entries={"p": {"a": cpus("1,4-5")}, "q": {"a": cpus("2,6")}}
         ),
         (
-            moved("CPU 9 is not on this machine; CPU 0 is reserved", "p", "a", "0-1,9", "1,4-5"),
+            moved("CPU 9 is not online; CPU 0 is reserved", "p", "a", "0-1,9", "1,4-5"),
             moved("CPU 1 is also held by another pod", "q", "a", "1-2", "2,6"),
             pool("CPUs 0,3 are added; CPU 4 is exclusive or reserved", "4,7", "0,3,7"),
         ),

@@ -143,7 +143,8 @@ def _refusals(document: PlanComparison) -> Iterator[Cell]:
 
 def _difference(difference: ReleaseDifference) -> str:
     doubt = "" if difference["standing"] == "verified" else ", not verified"
-    known = f"since {difference['begin']}; {difference['source']}{doubt}"
+    source = difference["source"]
+    known = f"since {difference['begin']}; {'kubernetes/kubernetes#' * source.isdecimal()}{source}{doubt}"
     return f"Seen in these pods ({known}): A: {difference['a']}; B: {difference['b']}"
 
 

@@ -87,9 +87,10 @@ def _title(alike: Sequence[Pod]) -> Iterator[Cell]:
     yield Cell(f"{full_name(pod)}{more}{of}", "bold")
     yield Cell(f"QoS class {pod['qosClass']}: {pod['qosReason']}")
     for text in pod["apiServer"]["refusals"]:
-        yield Cell(f"The API server rejects it: {text}", "red")
+        yield Cell(f"The API server rejects the pod: {text}", "red")
     if pod["kubelet"]["rejected"]:
-        yield Cell(f"The kubelet rejects it: {pod['kubelet']['reason']}: {pod['kubelet']['message']}", "red")
+        why = f"{pod['kubelet']['reason']}: {pod['kubelet']['message']}"
+        yield Cell(f"The kubelet rejects the pod: {why}", "red")
     for text in pod["notices"]:
         yield warning_line(text)
 

@@ -123,7 +123,7 @@ CASES = [
     Case(
         "too few whole cores",
         Rule.FREE_CORES,
-        "full-pcpus-only only counts free CPUs on cores without reserved CPUs: 4 of the 6 requested",
+        "full-pcpus-only only counts free CPUs on cores without reserved CPUs: 4 are free, 6 are requested",
         EIGHT,
         (named("a", whole(2)), named("b", whole(6))),
         CORES,

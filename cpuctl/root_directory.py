@@ -252,9 +252,9 @@ class Root:
     def _unread(self, path: str) -> int:
         """Return a descriptor for the file that can be inspected but not read (``O_PATH``)."""
         _require_name(path)
-        return self._again(path, lambda: self._unread_once(path))
+        return self._again(path, lambda: self._open_step(path))
 
-    def _unread_once(self, path: str) -> int:
+    def _open_step(self, path: str) -> int:
         handle = self._step(path)
         if not stat.S_ISLNK(os.fstat(handle).st_mode):
             return handle

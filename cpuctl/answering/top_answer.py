@@ -374,7 +374,7 @@ def _unknown_of_containers(node: TopNode, window: Window) -> Iterator[tuple[str,
         yield f"loads of {named(gone)}", "not online"
     paths = [each.path for each in node.watched.containers if each.path]
     groups = [window.groups[path].after for path in paths if path in window.groups]
-    if len(groups) < len(paths) or any(map(_began_anew, window.groups.values())):
+    if len(groups) < len(paths) or any(map(_was_reset, window.groups.values())):
         yield "used", "the cgroups of some containers have appeared or disappeared"
     if any(each.periods is None for each in groups):
         yield (
@@ -390,6 +390,6 @@ def _unknown_of_containers(node: TopNode, window: Window) -> Iterator[tuple[str,
         yield "migrations", "threads have no /proc/PID/sched (CONFIG_SCHED_DEBUG)"
 
 
-def _began_anew(span: Span[GroupCounts]) -> bool:
+def _was_reset(span: Span[GroupCounts]) -> bool:
     before, after = span.before.used, span.after.used
     return before is not None and after is not None and after < before

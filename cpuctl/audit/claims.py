@@ -33,13 +33,13 @@ def check_claims(snapshot: NodeSnapshot) -> Iterator[Finding]:
             message=f"the dra.cpu driver and container runtimes cannot read it: {prepared.problem}",
         )
         return
-    yield from _beside_the_kubelet(snapshot, prepared)
+    yield from _kubelet_conflicts(snapshot, prepared)
     yield from _overlapping(snapshot, prepared)
     yield from _unknown_to_the_kubelet(snapshot, prepared)
     yield from _containers(snapshot, prepared)
 
 
-def _beside_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Finding]:
+def _kubelet_conflicts(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Finding]:
     """Report a policy, and reserved CPUs, that conflict with the driver."""
     if snapshot.configured.policy == _STATIC:
         yield Finding(

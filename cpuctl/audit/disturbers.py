@@ -156,7 +156,7 @@ def check_interrupts(snapshot: NodeSnapshot) -> Iterator[Finding]:
             came.append(interrupt)
         if (interrupt.allowed or CPUSet()).isdisjoint(snapshot.exclusive):
             continue
-        comes = _comes_to(interrupt, snapshot.exclusive)
+        comes = _delivery_cpus(interrupt, snapshot.exclusive)
         if comes.isdisjoint(snapshot.exclusive):
             possible.append(interrupt)
         else:
@@ -168,7 +168,7 @@ def check_interrupts(snapshot: NodeSnapshot) -> Iterator[Finding]:
     yield from _default(snapshot)
 
 
-def _comes_to(interrupt: Interrupt, exclusive: CPUSet) -> CPUSet:
+def _delivery_cpus(interrupt: Interrupt, exclusive: CPUSet) -> CPUSet:
     """Return where it arrives; a redirected interrupt moves with its next event, not before."""
     allowed = interrupt.allowed or CPUSet()
     now = allowed if interrupt.effective is None else interrupt.effective & allowed

@@ -39,7 +39,7 @@ def print_sources(sources: Sources, style: Style) -> None:
             note(f"note: {_spaced(name)}: {value or 'none'}{said}", style)
 
 
-def complain_of_start(start: Start, hint: str = "") -> None:
+def report_failed_start(start: Start, hint: str = "") -> None:
     """Report on stderr why a kubelet does not start if the answer cannot; *hint* is what to type next."""
     from cpuctl.cli.output import complain
     from cpuctl.exports.outcomes import start_sentence

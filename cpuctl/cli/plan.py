@@ -11,7 +11,7 @@ import typer
 
 from cpuctl import option_names
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.notes import complain_of_start, print_sources
+from cpuctl.cli.notes import print_sources, report_failed_start
 from cpuctl.cli.options import (
     ExitZeroOption,
     ForceStateOption,
@@ -286,7 +286,7 @@ def _emit_for_runtime(
         emit(answers, style)
         return
     if "after" not in plan:
-        complain_of_start(plan["start"], plan.get("next", ""))
+        report_failed_start(plan["start"], plan.get("next", ""))
         return
 
     from cpuctl.answering.plan.carrying_out import WAYS, carried
@@ -319,7 +319,7 @@ def _write(directory: str, planning: Planning, planned: "Planned", *, force: boo
 
 def _emit(document: "StartedPlan | NotStartedPlan | PlanComparison", style: Style) -> None:
     if style.output is PlanOutput.NRT and document["kind"] != "PlanComparison":
-        complain_of_start(document["start"], document.get("next", "") if "after" not in document else "")
+        report_failed_start(document["start"], document.get("next", "") if "after" not in document else "")
         return
     if style.output in FOR_RUNTIMES:
         _emit_for_runtime(document, None, style)
@@ -409,7 +409,7 @@ def _metrics(document: "StartedPlan | NotStartedPlan | PlanComparison") -> "Metr
     if document["kind"] == "PlanComparison":
         return {"metrics": []}
     if document["start"]["outcome"] != "Started":
-        complain_of_start(document["start"], document.get("next", ""))
+        report_failed_start(document["start"], document.get("next", ""))
     return {"metrics": list(plan_metrics(document))}
 
 

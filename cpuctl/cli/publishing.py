@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpuctl.cli.notes import complain_of_start, print_sources
+from cpuctl.cli.notes import print_sources, report_failed_start
 from cpuctl.cli.output import Style, emit, note
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.errors import UsageError
@@ -49,7 +49,7 @@ def emit_topology(planning: Planning, node: StartResult | None, publisher: str, 
     chosen = Publisher.parse(publisher)
     if not isinstance(node, Node):
         if node is not None:
-            complain_of_start(not_started_answer(node), check_command(planning.inputs))
+            report_failed_start(not_started_answer(node), check_command(planning.inputs))
         return False
     found = publish_node(node_name(planning.inputs.machine), planning, node, chosen)
     for remark in found.remarks:

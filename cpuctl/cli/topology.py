@@ -249,7 +249,7 @@ def show(
     style = Style(output, color=not no_color, quiet=quiet)
     refuse_publisher(publisher, style)
     if output in (*FOREIGN, TopologyOutput.NRT):
-        refuse_beside(
+        reject_unsupported_options(
             output, {"--columns": columns, "--cpus": cpus, option_names.NUMA_MEMORY: memory, SVG: svg}
         )
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
@@ -424,7 +424,7 @@ def _columns(text: str) -> "list[ColumnName]":
 FOREIGN = frozenset({TopologyOutput.LSCPU, TopologyOutput.NUMACTL, TopologyOutput.HWLOC_XML})
 
 
-def refuse_beside(output: TopologyOutput, asked: Mapping[str, object]) -> None:
+def reject_unsupported_options(output: TopologyOutput, asked: Mapping[str, object]) -> None:
     """Raise UsageError for an option, by its name, that another tool's form does not support."""
     for option in (option for option, value in asked.items() if value):
         message = f"cannot be used with -o {output}: it always writes the whole machine"

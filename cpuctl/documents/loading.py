@@ -56,10 +56,10 @@ def _json_object(text: str, source: str) -> Document:
         first, *others = json_documents(text, source, last_wins=True)
     except json.JSONDecodeError as error:
         from cpuctl.documents.json_text import syntax_error
-        from cpuctl.golang.json_values import syntax_complaint
+        from cpuctl.golang.json_values import syntax_error_text
 
         broken = syntax_error(error)
-        broken.go = f"{_PREFIX}{syntax_complaint(text)}"
+        broken.go = f"{_PREFIX}{syntax_error_text(text)}"
         raise broken from None
     for other in others:
         bracket = "{" if isinstance(other.value, dict) else "["

@@ -172,7 +172,7 @@ def _unsupported(tag: str, position: Position) -> TextError:
 
 
 def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
-    position, go = _position(error.problem_mark or error.context_mark), _go_complaint(error)
+    position, go = _position(error.problem_mark or error.context_mark), _go_error_text(error)
     if error.problem == _TOO_DEEP:
         return TextError(f"nesting is deeper than {MAX_DEPTH} levels", position)
     lines = text.splitlines()
@@ -184,7 +184,7 @@ def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
     return TextError(f"not YAML: {error.problem}{during}", position, go=go)
 
 
-def _go_complaint(error: yaml.MarkedYAMLError) -> str:
+def _go_error_text(error: yaml.MarkedYAMLError) -> str:
     """Say what Go's reader says, which is libyaml translated; nothing if that is not known.
 
     It counts lines from 0, except in errors of the scanner, and omits line 0.

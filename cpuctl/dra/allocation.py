@@ -118,7 +118,7 @@ class _TooManyTriedError(Exception):
     pass
 
 
-class _CannotBeError(Exception):
+class _UnsatisfiableError(Exception):
     """No other choice of devices helps: the scheduler gives up."""
 
     def __init__(self, found: Unsatisfied) -> None:
@@ -152,7 +152,7 @@ def allocate(claims: Sequence[Claim], inventory: Inventory, books: Books, select
         return _Search(claims, needs, books).run()
     except SelectorUnknownError as error:
         return Undetermined(str(error))
-    except _CannotBeError as error:
+    except _UnsatisfiableError as error:
         return error.found
     except (_TooManyTriedError, RecursionError):
         return Undetermined("too many combinations of devices were tried without success for these claims")
@@ -178,16 +178,16 @@ def _need(
         )
     if (device_class := inventory.classes.get(request.class_name)) is None:
         why = f"could not retrieve device class {request.class_name}: not found"
-        raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
+        raise _UnsatisfiableError(Unsatisfied(claim.full_name, label, why))
     if request.all_devices and (pool := next(iter((*inventory.incomplete, *inventory.invalid)), "")):
         is_ = "currently being updated" if pool in inventory.incomplete else "currently invalid"
         why = f"requests all devices, but resource pool {pool} is {is_}"
-        raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
+        raise _UnsatisfiableError(Unsatisfied(claim.full_name, label, why))
     expressions = (*device_class.selectors, *request.selectors)
     try:
         matching = tuple(each for each in inventory.devices if selectors.match(each, expressions))
     except SelectorFailedError as error:
-        raise _CannotBeError(Unsatisfied(claim.full_name, label, str(error))) from None
+        raise _UnsatisfiableError(Unsatisfied(claim.full_name, label, str(error))) from None
     if inventory.skips and (inventory.incomplete or inventory.invalid):
         matching = inventory.of_whole_pools(matching)
     elif inventory.invalid:
@@ -197,7 +197,7 @@ def _need(
             raise SelectorUnknownError(
                 f"{why}: the scheduler stops at this pool, and the order of pools is random"
             )
-        raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
+        raise _UnsatisfiableError(Unsatisfied(claim.full_name, label, why))
     if odd := next((each for each in matching if each.unsupported), None):
         raise SelectorUnknownError(
             f"device {odd.name} of {odd.driver} has {odd.unsupported}, which is not supported"
@@ -212,7 +212,7 @@ def _refuse_too_many(claim: Claim, needs: Sequence[tuple[_Need, ...]]) -> None:
     if least > MAX_RESULTS:
         largest = max(needs, key=lambda each: min(one.wanted for one in each))[0]
         why = f"number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
-        raise _CannotBeError(Unsatisfied(claim.full_name, largest.label, why))
+        raise _UnsatisfiableError(Unsatisfied(claim.full_name, largest.label, why))
 
 
 class _Search:
@@ -249,7 +249,7 @@ class _Search:
         if place == len(self.requests):
             return True
         number, alternatives = self.requests[place]
-        return self._hopeful(place) and any(
+        return self._may_succeed(place) and any(
             self._taken(place, number, need, need.wanted, 0) for need in alternatives
         )
 
@@ -279,7 +279,7 @@ class _Search:
             self.grants[number].append((need, grant))
             # What several claims may share, one may have several shares of.
             after = index if device.allows_many and not need.request.all_devices else index + 1
-            if self._hopeful(place + 1) and self._taken(place, number, need, missing - 1, after):
+            if self._may_succeed(place + 1) and self._taken(place, number, need, missing - 1, after):
                 return True
             self.grants[number].pop()
             self.books.release(grant)
@@ -287,7 +287,7 @@ class _Search:
                 break
         return False
 
-    def _hopeful(self, place: int) -> bool:
+    def _may_succeed(self, place: int) -> bool:
         """Return whether each request from a place on would find devices, were it the only one left."""
         for later in range(place, len(self.requests)):
             number, alternatives = self.requests[later]

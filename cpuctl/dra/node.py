@@ -94,7 +94,7 @@ class _UnknownError(Exception):
     """The result for a pod's claims is unknown."""
 
 
-class _ElsewhereError(Exception):
+class _UnschedulableHereError(Exception):
     """The pod cannot run on this node, or its claim is never stored."""
 
     def __init__(self, claim: Claim, request: str, why: str) -> None:
@@ -246,7 +246,7 @@ class NodeClaims(Copied):
             new = {key: self._understood(claim) for key, claim in by_key.items() if key not in self.held}
         except _UnknownError as error:
             return Undetermined(str(error))
-        except _ElsewhereError as error:
+        except _UnschedulableHereError as error:
             return error.found
         if doubt := (self.untold if new else "") or self._unknown_classes(list(new.values())):
             return Undetermined(doubt)
@@ -319,12 +319,12 @@ class NodeClaims(Copied):
                 "the API server rejects this claim: firstAvailable is dropped while DRAPrioritizedList "
                 "is disabled"
             )
-            raise _ElsewhereError(claim, odd.name, why)
+            raise _UnschedulableHereError(claim, odd.name, why)
         if self.rules.consumable:
             return claim
         if any(each.distinct for each in claim.constraints):
             why = "distinctAttribute is dropped while DRAConsumableCapacity is disabled"
-            raise _ElsewhereError(claim, "", f"the API server rejects this claim: {why}")
+            raise _UnschedulableHereError(claim, "", f"the API server rejects this claim: {why}")
         return claim._replace(requests=tuple(map(_without_capacity, claim.requests)))
 
     def _check(self, key: Key, claim: Claim) -> None:
@@ -337,7 +337,7 @@ class NodeClaims(Copied):
                 )
             device = f"device {each.device} of {each.driver}"
             if key not in self.held:
-                raise _ElsewhereError(
+                raise _UnschedulableHereError(
                     claim,
                     each.request,
                     f"the claim is allocated outside this node: {device} in pool {each.pool}",

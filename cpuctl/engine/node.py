@@ -435,7 +435,7 @@ class Node(Copied):
                 return forbidden
             allocatable = self.allocatable.with_amounts(self.devices.allocatable(pod))
             level = self.pod_level_resources
-            beside = self._running.usage_beside(pod.uid, allocatable.requests, pod_level=level)
+            beside = self._running.usage_of_others(pod.uid, allocatable.requests, pod_level=level)
             misfit = fit_verdict(pod, beside, allocatable, pod_level=level)
             return misfit or pod_level_rejection(given, self.pod_rules) or verdict
         return verdict

@@ -205,7 +205,7 @@ class ActivePods(Copied, MutableMapping[str, StoredPod]):
         self.pod_level = False
         self.containers = {uid: _names(pod) for uid, pod in pods.items()}
 
-    def usage_beside(self, uid: str, requests: RequestTable, *, pod_level: bool) -> Usage:
+    def usage_of_others(self, uid: str, requests: RequestTable, *, pod_level: bool) -> Usage:
         """Return what all pods but one use together."""
         if pod_level != self.pod_level:
             self.sums, self.counted, self.uncounted = {}, {}, set(self.pods)

@@ -91,7 +91,7 @@ def _refused_claims(gates: FeatureGates) -> str:
     )
 
 
-def tells_allocated(gates: FeatureGates) -> bool:
+def reports_allocated_resources(gates: FeatureGates) -> bool:
     """Return whether these gates let statuses have ``allocatedResources``: a kubelet and a server must agree.
 
     Rule: ``kubelet_pods.go``, ``pkg/api/pod/util.go``; its own gate decides while that is alpha (1.32).

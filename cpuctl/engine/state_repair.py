@@ -195,7 +195,7 @@ def repair_cpu_state(
         work.give_up()
         return Repaired(work.state, tuple(work.actions))
     if state.policy_name != "static":
-        work.begin_anew()
+        work.start_from_empty()
     work.drop_gone()
     work.settle_pods()
     moves = moves_of(holders(work.state), owners, rules.policy)
@@ -239,7 +239,7 @@ class _Work:
                 self._do(ActionKind.DROPPED, why, uid, name, before=str(cpus))
         self.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
 
-    def begin_anew(self) -> None:
+    def start_from_empty(self) -> None:
         """Take nothing over from another policy, which has no exclusive CPUs."""
         self._do(
             ActionKind.POLICY,

@@ -102,11 +102,11 @@ def differences(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[t
     """Yield name and both values of every fact that differs."""
     for name in (*here, *(name for name in there if name not in here)):
         one, other = here.get(name, ""), there.get(name, "")
-        if one != other and not (is_memory(name) and alike_amounts(one, other)):
+        if one != other and not (is_memory(name) and roughly_equal_amounts(one, other)):
             yield name, one, other
 
 
-def alike_amounts(one: str, other: str) -> bool:
+def roughly_equal_amounts(one: str, other: str) -> bool:
     """Return whether two amounts of memory differ by less than a hundredth, as they do from boot to boot."""
     a, b = (int(each) if each else 0 for each in (one, other))
     return a == b or abs(a - b) * 100 < max(a, b)

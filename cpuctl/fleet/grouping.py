@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.fleet.facts import alike_amounts, differences, is_memory
+from cpuctl.fleet.facts import differences, is_memory, roughly_equal_amounts
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import (
@@ -48,7 +48,7 @@ def _by_memory(nodes: Sequence[ListedNode]) -> Iterator[Group]:
     for node in nodes:
         for group in groups:
             there = group[0]["facts"]
-            if all(alike_amounts(node["facts"].get(name, ""), there.get(name, "")) for name in names):
+            if all(roughly_equal_amounts(node["facts"].get(name, ""), there.get(name, "")) for name in names):
                 group.append(node)
                 break
         else:

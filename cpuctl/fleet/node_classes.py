@@ -156,7 +156,7 @@ class ClassTopologies:
     def topology(self, node_class: NodeClass) -> NodeTopology | None:
         """Return the object that the plugin uses; None if the node has none."""
         if not node_class.published:
-            node_class.topology, node_class.published = self._published_anew(node_class), True
+            node_class.topology, node_class.published = self._republished(node_class), True
         return node_class.topology
 
     def now(self, node_class: NodeClass) -> NodeTopology | None:
@@ -193,7 +193,7 @@ class ClassTopologies:
                 )
         return [each.scores[shape] for each in classes]
 
-    def _published_anew(self, node_class: NodeClass) -> NodeTopology | None:
+    def _republished(self, node_class: NodeClass) -> NodeTopology | None:
         """Return what comes after an object that was given: an exporter with other settings keeps them."""
         if node_class.given is None:
             return self._published(node_class)

@@ -68,7 +68,7 @@ def parsed_json(text: str) -> Json:
             parse_constant=_no_json,
         )
     except (ValueError, RecursionError):
-        complaint = syntax_complaint(text)
+        complaint = syntax_error_text(text)
     if complaint:
         raise GoJsonError(complaint)
     raise InputError("is nested too deeply")
@@ -129,7 +129,7 @@ class _BrokenError(Exception):
     """The complaint."""
 
 
-def syntax_complaint(text: str) -> str:
+def syntax_error_text(text: str) -> str:
     """Return Go's complaint, nothing if the text is JSON."""
     try:
         _Scanner(text).run()

@@ -303,11 +303,11 @@ def resume(node: Node, initial: StartingState, sources: Sources) -> None:
             "resources when the next pod is admitted"
         )
     if initial.files.cpu is None and initial.files.memory is None:
-        _give_anew(node, initial, sources)
+        _allocate_again(node, initial, sources)
     node.resume(initial.granted)
 
 
-def _give_anew(node: Node, initial: StartingState, sources: Sources) -> None:
+def _allocate_again(node: Node, initial: StartingState, sources: Sources) -> None:
     """Allocate CPUs and memory to running pods again, as a kubelet does without state files."""
     for _ in node.readmit(initial.granted):
         pass

@@ -341,7 +341,7 @@ def read_machine_files(tree: Tree) -> Machine:
     nodes = read_nodes(files, states.online)
     caches = read_caches(files, states.online)
     memory = files.value("proc/meminfo", parse_meminfo)
-    numa_known = bool(nodes) or _tells_of_nodes(files)
+    numa_known = bool(nodes) or _known_to_lack_nodes(files)
     processor = files.large_value("proc/cpuinfo", parse_cpuinfo) or ProcessorSummary()
     cpus = read_cpus(files, states.online, {cpu: node.id for node in nodes for cpu in node.cpus})
     machine = Machine(
@@ -363,14 +363,14 @@ def read_machine_files(tree: Tree) -> Machine:
         architecture=files.value("proc/sys/kernel/arch", parse_word),
         caches_known=any(cache.level is not None for cache in caches)
         and all(cache.sharing_known for cache in caches if cache.level == _L3),
-        hugepages_known=_tells_hugepages(tree, nodes, numa_known=numa_known),
+        hugepages_known=_knows_hugepages(tree, nodes, numa_known=numa_known),
         numa_known=numa_known,
         cores_known=_cores_known(cpus),
     ).checked()
     return replace(machine, findings=(*files.findings, *machine_findings(machine)))
 
 
-def _tells_of_nodes(files: KernelFiles) -> bool:
+def _known_to_lack_nodes(files: KernelFiles) -> bool:
     """Return whether the kernel is known to have no NUMA nodes; note if it has some that are missing."""
     has_nodes = kernel_has_nodes(files.tree)
     if has_nodes:
@@ -379,7 +379,7 @@ def _tells_of_nodes(files: KernelFiles) -> bool:
     return has_nodes is False
 
 
-def _tells_hugepages(tree: Tree, nodes: Iterable[NumaNode], *, numa_known: bool) -> bool:
+def _knows_hugepages(tree: Tree, nodes: Iterable[NumaNode], *, numa_known: bool) -> bool:
     """Return whether the huge pages of all nodes are known; a kernel built without them shows other files."""
     others = tree.names(_MEMORY_MANAGEMENT)
     if others and "hugepages" not in others:

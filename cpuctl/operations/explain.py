@@ -166,13 +166,13 @@ def _more_pages(
         source = replace(planning.source, info=info)
         changed = replace(planning, source=source, initial=initial.without_memory())
         if stale and not again:
-            return partial(_with_memory_anew, changed)
+            return partial(_start_without_memory_state, changed)
         return partial(changed.start, sources=Sources())
 
     yield from more_huge_pages(replay, planning.source.info, start_on, runs)
 
 
-def _with_memory_anew(planning: Planning, kubelet: Kubelet) -> StartResult:
+def _start_without_memory_state(planning: Planning, kubelet: Kubelet) -> StartResult:
     """Start without a memory state, and give running pods memory again; all must get theirs."""
     from cpuctl.engine.node import Node
     from cpuctl.engine.outcome import Admitted, Undetermined

@@ -114,7 +114,7 @@ class Planning(Record):
         sources.add_unrecorded(kubelet.version.minor, topics)
         node = start_from(self.initial, self.source.info, kubelet, sources, self.devices)
         if isinstance(node, Node):
-            if _goes_by_unknown_caches(node):
+            if _needs_unknown_caches(node):
                 sources.warn(CACHES_UNKNOWN)
             if self.server is not None:
                 node.server = self.server.copy()
@@ -153,7 +153,7 @@ class Planning(Record):
             sources.warn(NOT_ASKED)
 
 
-def _goes_by_unknown_caches(node: Node) -> bool:
+def _needs_unknown_caches(node: Node) -> bool:
     by_cache = node.policy is not None and node.policy.options.prefer_align_cpus_by_uncorecache
     return by_cache and not node.topology.caches_known
 

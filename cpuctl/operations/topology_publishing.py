@@ -187,7 +187,7 @@ class _Writer:
                 for each in pod.all_containers
                 if each.kind is ContainerKind.APP or (self.sidecars and each.kind is ContainerKind.SIDECAR)
             ]
-            integral = any(map(_asks_whole_cpus, pod.all_containers))
+            integral = any(map(_requests_whole_cpus, pod.all_containers))
             qos = pod_qos(pod).qos_class
             # A pod that only a state file names is called by its UID, and holds what Guaranteed pods do.
             by_state = pod.name == uid
@@ -207,7 +207,7 @@ class _Writer:
                 whole=CPUSet(self.node.cpu.state.pod_entries.get(uid, 0)),
                 due=bool(self.node.policy)
                 and qos is QosClass.GUARANTEED
-                and any(map(_asks_whole_cpus, listed))
+                and any(map(_requests_whole_cpus, listed))
                 and not pod.resources,
             )
 
@@ -395,7 +395,7 @@ class _Writer:
             )
 
 
-def _asks_whole_cpus(container: Container) -> bool:
+def _requests_whole_cpus(container: Container) -> bool:
     amount = container.resources.requests.get("cpu", Quantity())
     return bool(amount.sign) and amount.is_integral_cpu
 

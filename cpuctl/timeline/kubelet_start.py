@@ -14,7 +14,7 @@ from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import DelayRules
 from cpuctl.engine.node import Node
-from cpuctl.engine.pod_rules import tells_allocated
+from cpuctl.engine.pod_rules import reports_allocated_resources
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.obstacles import whole_node
 from cpuctl.engine.resize.outcome import Condition
@@ -104,7 +104,7 @@ def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProc
         period=period,
         capacity=whole_node(info, kubelet.config, node.allocatable, gates.release),
         back_offs=BackOffs.of(kubelet.config, gates),
-        tells_allocated=tells_allocated(gates),
+        reports_allocated_resources=reports_allocated_resources(gates),
         written=node.state_file() if world.disk.cpu is not None else None,
         written_memory=node.memory.state_file() if world.disk.memory is not None else None,
     )

@@ -94,41 +94,41 @@ def test_the_pod_that_is_decided_on_does_not_count() -> None:
     for uid, size in (("a", "cpu=1 memory=1Ki"), ("b", "cpu=2 memory=2Ki")):
         pods[uid] = named(uid, app(size))
     for _ in range(2):
-        assert pods.usage_beside("b", table, pod_level=True) == Usage(1, {"cpu": 1000, "memory": 1024})
-    assert pods.usage_beside("c", table, pod_level=True) == Usage(2, {"cpu": 3000, "memory": 3072})
-    assert pods.usage_beside("b", table, pod_level=True) == Usage(1, {"cpu": 1000, "memory": 1024})
+        assert pods.usage_of_others("b", table, pod_level=True) == Usage(1, {"cpu": 1000, "memory": 1024})
+    assert pods.usage_of_others("c", table, pod_level=True) == Usage(2, {"cpu": 3000, "memory": 3072})
+    assert pods.usage_of_others("b", table, pod_level=True) == Usage(1, {"cpu": 1000, "memory": 1024})
 
 
 @pytest.mark.parametrize("pod_level", [True, False])
 def test_a_replaced_pod_counts_with_what_it_asks_for_now(*, pod_level: bool) -> None:
     pods, table = ActivePods({"a": named("a", app("cpu=1"))}), RequestTable()
-    assert pods.usage_beside("", table, pod_level=pod_level).amounts == {"cpu": 1000}
+    assert pods.usage_of_others("", table, pod_level=pod_level).amounts == {"cpu": 1000}
     pods["a"] = named("a", app("cpu=4"))
-    assert pods.usage_beside("", table, pod_level=pod_level).amounts == {"cpu": 4000}
+    assert pods.usage_of_others("", table, pod_level=pod_level).amounts == {"cpu": 4000}
 
 
 def test_a_pod_that_went_before_anybody_counted_it_is_not_missed() -> None:
     pods = ActivePods({"a": named("a", app("cpu=1")), "b": named("b", app("cpu=2"))})
     del pods["a"]
-    assert pods.usage_beside("", RequestTable(), pod_level=False) == Usage(1, {"cpu": 2000})
+    assert pods.usage_of_others("", RequestTable(), pod_level=False) == Usage(1, {"cpu": 2000})
 
 
 def test_the_gate_for_pod_level_resources_changes_what_is_counted() -> None:
     whole = stored(Pod(name="a", uid="a", containers=(app("cpu=1"),), resources=resources("cpu=4", "cpu=4")))
     pods, table = ActivePods({"a": whole}), RequestTable()
-    assert pods.usage_beside("", table, pod_level=True).amounts == {"cpu": 4000}
-    assert pods.usage_beside("", table, pod_level=False).amounts == {"cpu": 1000}
-    assert pods.usage_beside("", table, pod_level=True).amounts == {"cpu": 4000}
+    assert pods.usage_of_others("", table, pod_level=True).amounts == {"cpu": 4000}
+    assert pods.usage_of_others("", table, pod_level=False).amounts == {"cpu": 1000}
+    assert pods.usage_of_others("", table, pod_level=True).amounts == {"cpu": 4000}
 
 
 def test_a_copy_lives_on_its_own() -> None:
     pods, table = ActivePods({"a": named("a", app("cpu=1"))}), RequestTable()
-    pods.usage_beside("", table, pod_level=True)
+    pods.usage_of_others("", table, pod_level=True)
     twin = pods.copy()
     del twin["a"]
     twin["b"] = named("b", init(name="i"), app("cpu=2"))
-    assert pods.usage_beside("", table, pod_level=True) == Usage(1, {"cpu": 1000})
-    assert twin.usage_beside("", table, pod_level=True) == Usage(1, {"cpu": 2000})
+    assert pods.usage_of_others("", table, pod_level=True) == Usage(1, {"cpu": 1000})
+    assert twin.usage_of_others("", table, pod_level=True) == Usage(1, {"cpu": 2000})
     assert (pods.containers, twin.containers) == ({"a": ("main",)}, {"b": ("i", "main")})
 
 

@@ -9,7 +9,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
 from cpuctl.golang import conversions as golang
 from cpuctl.golang.durations import parse_duration
-from cpuctl.golang.json_values import syntax_complaint
+from cpuctl.golang.json_values import syntax_error_text
 from cpuctl.inputs.configuration import any_flags, given_arguments
 from cpuctl.inputs.kubelet import read_gates
 from cpuctl.kubelet.configuration.setting_overrides import read_setting_overrides
@@ -89,7 +89,7 @@ _VALUES: tuple[Callable[[str], object], ...] = (
     golang.parse_atoi,
     golang.parse_float32,
     parse_duration,
-    syntax_complaint,
+    syntax_error_text,
     lambda text: parse_thresholds({"memory.available": text}),
     KubeletVersion.parse,
 )

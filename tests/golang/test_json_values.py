@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.golang.json_values import MAX_DEPTH, MAX_VALUES, GoJsonError, parsed_json, syntax_complaint
+from cpuctl.golang.json_values import MAX_DEPTH, MAX_VALUES, GoJsonError, parsed_json, syntax_error_text
 from cpuctl.golang.state_types import Field, GoType, Integer, ListOf, MapOf, Struct, Text
 
 END = "unexpected end of JSON input"
@@ -59,7 +59,7 @@ COMPLAINTS = [
 
 @pytest.mark.parametrize(("text", "complaint"), COMPLAINTS, ids=[repr(text[:12]) for text, _ in COMPLAINTS])
 def test_what_is_no_json_is_refused_in_gos_words(text: str, complaint: str) -> None:
-    assert syntax_complaint(text) == complaint
+    assert syntax_error_text(text) == complaint
     with pytest.raises(GoJsonError) as refused:
         parsed_json(text)
     assert str(refused.value) == complaint
@@ -71,12 +71,12 @@ def test_what_is_no_json_is_refused_in_gos_words(text: str, complaint: str) -> N
 )
 def test_of_json_there_is_no_complaint(text: str) -> None:
     json.loads(text)
-    assert not syntax_complaint(text)
+    assert not syntax_error_text(text)
 
 
 def test_json_that_is_nested_too_deeply_for_us_but_not_for_go_is_an_input_error() -> None:
     text = "[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1)
-    assert not syntax_complaint(text)
+    assert not syntax_error_text(text)
     with pytest.raises(InputError, match="nested too deeply"):
         parsed_json(text)
 

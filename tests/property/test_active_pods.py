@@ -144,7 +144,7 @@ class CountedPods(RuleBasedStateMachine):
         for uid in uids:
             pods = self.node.active
             if isinstance(pods, ActivePods):
-                usage = pods.usage_beside(uid, RequestTable(), pod_level=pod_level)
+                usage = pods.usage_of_others(uid, RequestTable(), pod_level=pod_level)
                 wanted = added_up(self.node, uid, pod_level=pod_level)
                 assert usage.pods == wanted.pods
                 assert Counter(usage.amounts) == wanted.amounts

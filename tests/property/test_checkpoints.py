@@ -32,7 +32,7 @@ from cpuctl.checkpoints.pods_state import read_pods_state, write_pods_state
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.golang.json_values import syntax_complaint
+from cpuctl.golang.json_values import syntax_error_text
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
 
@@ -235,9 +235,9 @@ def test_what_python_reads_as_json_go_does_too(text: str) -> None:
     try:
         json.loads(text, parse_constant=float.fromhex)
     except ValueError:
-        assert syntax_complaint(text)
+        assert syntax_error_text(text)
     else:
-        assert not syntax_complaint(text)
+        assert not syntax_error_text(text)
 
 
 @given(cpu_states, cpu_states)

@@ -47,7 +47,7 @@ def diff_document(
         before, after = (each.inspection if each else Inspection() for each in (a, b))
         files.append(
             {
-                "file": (a or b or _nobody()).file_name,
+                "file": (a or b or _missing_sides()).file_name,
                 "a": None if a is None else file_answer(a),
                 "b": None if b is None else file_answer(b),
                 **difference(before, after, owners),
@@ -56,7 +56,7 @@ def diff_document(
     return {"apiVersion": API_VERSION, "kind": "CheckpointDiff", "sources": sources, "files": files}
 
 
-def _nobody() -> StateInput:
+def _missing_sides() -> StateInput:
     raise AssertionError("a pair has at least one side")
 
 

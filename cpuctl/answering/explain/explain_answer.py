@@ -94,7 +94,7 @@ def explanation_document(
     *mixed* are containers with CPUs of both kinds of cores.
     """
     explanation = explained.explanation
-    replay, asked = explanation.replay, _resources_asked_for(explanation)
+    replay, asked = explanation.replay, _requested_resources(explanation)
     suggestions, searches = _searched(explanation.searches, ask_with)
     pod = pod_answer(replay.after, replay.admission)
     return {
@@ -213,7 +213,7 @@ def _shared_pool(node: Node) -> answers.SharedPoolPart:
     return {"sharedPool": cpu_list(node.state.default)} if node.policy else {}
 
 
-def _resources_asked_for(explanation: Explanation) -> set[str]:
+def _requested_resources(explanation: Explanation) -> set[str]:
     pod = explanation.replay.scenario.pod
     lists = [each.resources for each in pod.all_containers] + ([pod.resources] if pod.resources else [])
     return {name for each in lists for name in (*each.requests, *each.limits)}

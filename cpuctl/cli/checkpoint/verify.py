@@ -11,7 +11,7 @@ from cpuctl.cli.checkpoint.options import (
     named_state,
 )
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
-from cpuctl.cli.notes import complain_of_start, print_sources
+from cpuctl.cli.notes import print_sources, report_failed_start
 from cpuctl.cli.options import (
     ExitZeroOption,
     MachineOption,
@@ -87,7 +87,7 @@ def verify(
 
         if document["start"]["outcome"] != "Started":
             fixes = (each["fix"] for each in document["findings"] if each["fix"])
-            complain_of_start(document["start"], next(fixes, ""))
+            report_failed_start(document["start"], next(fixes, ""))
         add_verdict_metrics(document)
     emit(document, style)
     clean = document["start"]["outcome"] == "Started" and not (strict and document["summary"]["warning"])

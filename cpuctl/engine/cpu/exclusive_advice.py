@@ -78,7 +78,7 @@ def advise(
     computed = pod._replace(qos_class=None)
     candidates = [
         *_whole_pod(computed),
-        *_beside_pod(computed, container),
+        *_container_edits(computed, container),
         *_with_pod(computed, container),
         _changed(computed, container.name),
     ]
@@ -121,7 +121,9 @@ def _whole_pod(pod: StoredPod) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]
     yield pod._replace(resources=replace(pod.resources, requests=requests, limits=limits)), changes
 
 
-def _beside_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
+def _container_edits(
+    pod: StoredPod, container: Container
+) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
     """Change the container alone, if its pod has resources as a whole that decide on its class."""
     if pod.resources is None:
         return
@@ -139,7 +141,7 @@ def _beside_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPo
 
 def _with_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
     """Change the container, and what its pod has as a whole to amounts that make it Guaranteed."""
-    for inner, changes in _beside_pod(pod, container):
+    for inner, changes in _container_edits(pod, container):
         assert inner.resources is not None
         for whole in (False, True):
             own = list(_edits_of_pod(inner, inner.resources, whole=whole))

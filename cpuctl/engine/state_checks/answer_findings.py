@@ -123,7 +123,7 @@ def answer_findings(saved: SavedStates, answers: PodResources, owners: Owners) -
     if answers.pods is not None:
         yield from _unlisted(saved, answers, owners)
     if not named and saved.cpu:
-        yield from _nobodys(saved.cpu, answers.answered_pods)
+        yield from _unowned_cpus(saved.cpu, answers.answered_pods)
 
 
 def unnamed(saved: SavedStates, owners: Owners) -> bool:
@@ -171,7 +171,7 @@ def _answer_text(answer: PodAllocation | str) -> str:
     return f"it reports CPUs {held or 'none'}"
 
 
-def _nobodys(state: CPUStateFile, pods: Iterable[PodAllocation]) -> Iterator[StateFinding]:
+def _unowned_cpus(state: CPUStateFile, pods: Iterable[PodAllocation]) -> Iterator[StateFinding]:
     """Without the names of pods, report at least the CPUs that have no owner in the file."""
     held = (*state.pod_entries.values(), *(cpus for each in state.entries.values() for cpus in each.values()))
     saved = CPUSet.of(cpu for cpus in held for cpu in cpus)

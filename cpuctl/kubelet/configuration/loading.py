@@ -104,7 +104,7 @@ def load_configuration(
         whole = with_defaults(whole, minor)
     settings = {**whole, **flags.settings}
     return LoadedConfiguration(
-        config=to_configuration(settings, **_beside_fields(flags)),
+        config=to_configuration(settings, **_flag_only_settings(flags)),
         gates_of_main_file=_gates(base.settings),
         gate_flags=flags.gates,
         settings=_with_gate_flags(settings, flags.gates),
@@ -209,7 +209,7 @@ def _variable_needed(sources: ConfigSources, minor: int) -> tuple[ConfigRemark, 
     return (without_effect("drop-in-variable", sources.drop_ins.name, message),)
 
 
-def _beside_fields(flags: KubeletFlags) -> dict[str, object]:
+def _flag_only_settings(flags: KubeletFlags) -> dict[str, object]:
     beside: dict[str, object] = {"ignores_eviction_thresholds": flags.ignores_eviction_thresholds}
     return beside | {"root_dir": flags.root_dir} if flags.root_dir else beside
 

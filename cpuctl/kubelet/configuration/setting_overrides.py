@@ -96,7 +96,7 @@ def read_setting_overrides(text: str, where: str) -> SettingOverrides:
 def _pairs(text: str, where: str) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for part in text.split(",") if text.strip() not in NOTHING else ():
-        if pairs and _goes_on(*pairs[-1], part):
+        if pairs and _continues_value(*pairs[-1], part):
             pairs[-1] = (pairs[-1][0], f"{pairs[-1][1]},{part}")
         else:
             pairs.append(_pair(part.strip(), where))
@@ -114,7 +114,7 @@ def _pair(word: str, where: str) -> tuple[str, str]:
     return f"{mapping}.{name}" if mapping else name, value
 
 
-def _goes_on(name: str, value: str, part: str) -> bool:
+def _continues_value(name: str, value: str, part: str) -> bool:
     """Return whether the comma before *part* belongs to the value before it."""
     root = part.partition("=")[0].partition(".")[0].strip()
     if root in FIELD_TYPES or root == VERSION:

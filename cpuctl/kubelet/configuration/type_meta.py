@@ -88,7 +88,7 @@ def instead(kind: str, api_version: str) -> str:
     return known or f"use the file that the kubelet reads (its --config flag) or {_CONFIGZ}"
 
 
-def _by_its_looks(text: str) -> str:
+def _hint_from_content(text: str) -> str:
     return next((hint for looks, hint in _LOOKS if re.search(looks, text, re.MULTILINE)), "")
 
 
@@ -126,7 +126,7 @@ def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, Type
     try:
         found = read_object(text, source)
     except BrokenTextError as error:
-        error.hint = _by_its_looks(decoded(text, source)) or error.hint or _CORRECT
+        error.hint = _hint_from_content(decoded(text, source)) or error.hint or _CORRECT
         if error.go:
             raise NoObjectError(error, error.go) from None
         raise
@@ -141,7 +141,7 @@ def without(document: Document, name: str, shown: str, wanted: str) -> NoObjectE
     if document.value is None:
         error = InputError("empty: expected YAML or JSON", where=document.source, hint=BEGIN)
     else:
-        hint = _by_its_looks(document.text) or HINT
+        hint = _hint_from_content(document.text) or HINT
         error = Cursor.at_root(document).error(f"{name} is missing: expected {wanted}", hint=hint)
     return NoObjectError(error, f"Object '{shown}' is missing in '{document.text}'")
 
@@ -167,7 +167,7 @@ def _type_meta(document: Document) -> TypeMeta:
 def _unexpected(document: Document, path: Path) -> InputError:
     root = Cursor.at_root(document)
     if not path:
-        return root.expected("a mapping", hint=_by_its_looks(document.text) or HINT)
+        return root.expected("a mapping", hint=_hint_from_content(document.text) or HINT)
     name = str(path[0])
     return root.members()[name].expected(KIND if name.lower() == "kind" else API_VERSION, hint=HINT)
 

@@ -213,7 +213,7 @@ def may_be_overcommitted(name: str) -> bool:
     return _is_native(name) and not is_hugepages(name)
 
 
-def comes_in_wholes(name: str) -> bool:
+def is_counted_resource(name: str) -> bool:
     """Return whether a resource is counted: what devices offer, and what quotas count."""
     return name in _COUNTED or _is_extended(name)
 
@@ -309,7 +309,7 @@ def _check_amount(
 ) -> Iterator[Finding]:
     if amount.sign < 0:
         yield field_path.invalid("negative-amount", str(amount), "must be greater than or equal to 0")
-    if comes_in_wholes(name) and amount.milli_value % 1000:
+    if is_counted_resource(name) and amount.milli_value % 1000:
         value = f'"{amount}"' if rules.quotes_names or not amount.short else _go_struct(amount)
         yield field_path.rejected("fractional-count", f"Invalid value: {value}: must be an integer")
 

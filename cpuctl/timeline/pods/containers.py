@@ -42,7 +42,7 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
     has one; the runtime is not called again until that changes.
     """
     one, key = life.containers[container.name], (life.uid, container.name)
-    if life.exposed and not kubelet.tells_assigned_cpuset:
+    if life.exposed and not kubelet.writes_assigned_cpuset:
         why = f"its volume cannot be set up: {unsupported_inside(ASSIGNED_CPUSET)}"
         world.record(EntryKind.CONTAINER_WAITS, f"waits: {why}", life, container.name, reason=why)
         return

@@ -56,7 +56,7 @@ def assigned_cpuset(state: CPUManagerState, uid: str, container: Container) -> i
 
 def write_volumes(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     """Bring the files of a pod up to date."""
-    if not kubelet.tells_assigned_cpuset:
+    if not kubelet.writes_assigned_cpuset:
         return
     state = kubelet.node.state
     models = {each.name: each for each in life.running.allocated.all_containers}

@@ -105,7 +105,7 @@ class KubeletProcess:
     resize with, if its release does: CPU in milli, the rest in whole units. ``retry_after`` is when
     deferred resizes were tried last, None if there are none. ``written`` and ``written_memory`` are the
     states as they lie on disk. ``back_offs`` are those of containers that have ended more than once.
-    ``tells_allocated``: it puts allocatedResources into statuses.
+    ``reports_allocated_resources``: it puts allocatedResources into statuses.
     """
 
     def __init__(  # noqa: PLR0913  # all that it is started with
@@ -119,7 +119,7 @@ class KubeletProcess:
         period: int,
         capacity: Mapping[str, int] | None,
         back_offs: BackOffs,
-        tells_allocated: bool,
+        reports_allocated_resources: bool,
         written: CPUStateFile | None,
         written_memory: MemoryStateFile | None,
     ) -> None:
@@ -131,7 +131,7 @@ class KubeletProcess:
         self.period = period
         self.capacity = capacity
         self.back_offs = back_offs
-        self.tells_allocated = tells_allocated
+        self.reports_allocated_resources = reports_allocated_resources
         self.written = written
         self.written_memory = written_memory
         self.timers = Timers()
@@ -148,7 +148,7 @@ class KubeletProcess:
         return behaviours(*self.setup.release).delays_scale_down
 
     @property
-    def tells_assigned_cpuset(self) -> bool:
+    def writes_assigned_cpuset(self) -> bool:
         """Whether it writes ``assigned.cpuset`` into volumes."""
         return self.setup.minor >= ASSIGNED_CPUSET_SINCE
 

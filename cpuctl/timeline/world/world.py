@@ -9,7 +9,7 @@ from typing import Protocol
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.pod_rules import server_rules, tells_allocated
+from cpuctl.engine.pod_rules import reports_allocated_resources, server_rules
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.engine.resize.outcome import Condition, ConditionType
 from cpuctl.engine.resize.running import RunningPod
@@ -230,7 +230,7 @@ def kubelet_stops(world: World) -> None:
 
 def _leave_statuses(world: World, kubelet: KubeletProcess) -> None:
     """Let statuses stay as a kubelet has written them, as far as the API server keeps that."""
-    tells = kubelet.tells_allocated and tells_allocated(world.server.gates)
+    tells = kubelet.reports_allocated_resources and reports_allocated_resources(world.server.gates)
     for life in world.pods.values():
         if life.uid not in kubelet.node.active:
             continue

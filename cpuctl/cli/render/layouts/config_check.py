@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
     """Lay out a check; wide adds columns with what was expected and how to fix it."""
-    said = [] if wide else [each for each in document["findings"] if _says_verdict(each, document["start"])]
+    said = [] if wide else [each for each in document["findings"] if _repeats_start(each, document["start"])]
     fixes = (Cell(f"  fix: {each['fix']}") for each in said if each["fix"])
     yield Lines((*_verdict(document, wide=wide), *fixes))
     if findings := [each for each in document["findings"] if each not in said]:
@@ -34,7 +34,7 @@ def _unchecked(document: ConfigCheck, *, wide: bool) -> str:
     return f"Not checked: {'; '.join(named)}"
 
 
-def _says_verdict(finding: ConfigFinding, start: Start) -> bool:
+def _repeats_start(finding: ConfigFinding, start: Start) -> bool:
     """Return whether a finding only repeats why the kubelet does not start, so that only its fix is new."""
     if start["outcome"] == "Started":
         return False

@@ -112,7 +112,7 @@ def _other_memory(replay: Replay, decision: Decision, runs: SearchBudget) -> Ite
     """Try what sets of NUMA nodes have of each resource, or the same amounts as whole numbers."""
     pod = replay.scenario.pod
     if decision.rule is Rule.QUANTITY_FORM:
-        yield from first_admitted(replay, written_anew(pod), runs)
+        yield from first_admitted(replay, normalized_memory_requests(pod), runs)
         return
     for asker in containers_to_change(replay, decision, MEMORY):
         for resource in asker.requests:  # NUMA nodes have nothing of what the Memory Manager does not count
@@ -200,7 +200,7 @@ def _within_pod(pod: StoredPod, choice: Choice, name: str) -> bool:
     return pod.resources is None or not pod.resources.requests.get(name, Quantity()) < total
 
 
-def written_anew(pod: StoredPod) -> Iterator[Choice]:
+def normalized_memory_requests(pod: StoredPod) -> Iterator[Choice]:
     """Write requests of memory that are no whole numbers as the API would."""
     yield {
         (each.name, name): amount.canonical()

@@ -10,7 +10,7 @@ from cpuctl.engine.explain.searches.requests import (
     fewer_for_all,
     in_bytes,
     in_proportion,
-    written_anew,
+    normalized_memory_requests,
 )
 from tests.engine.explain.scenarios import named
 from tests.support.pods import app, init
@@ -70,7 +70,7 @@ def test_shrinking_keeps_whole_cores_and_at_least_one() -> None:
 def test_only_memory_that_is_no_whole_number_is_written_anew() -> None:
     requests = "cpu=1000m memory=1.5Gi hugepages-2Mi=4Mi"
     pod = named("a", app(requests), init("hugepages-1Gi=1048576000m"), static=True)
-    (choice,) = written_anew(pod)
+    (choice,) = normalized_memory_requests(pod)
     assert {key: str(amount) for key, amount in choice.items()} == {
         ("main", "memory"): "1536Mi",
         ("init", "hugepages-1Gi"): "1048576",

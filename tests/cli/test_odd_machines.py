@@ -307,6 +307,10 @@ def test_what_a_kubelet_sees_of_cpus_without_ids_is_not_known(cpuctl: Cpuctl, tm
         assert (asked.code, f"would start is unknown: {why}" in asked.out) == (3, True)
     planned = cpuctl("plan", "-m", str(tmp_path), "-T", "a=1/1,1Mi", columns=200)
     assert (planned.code, f"would start is unknown: {why}" in planned.out) == (3, True)
+    upgraded = cpuctl(
+        "config", "versions", "--from", "1.35", "--to", "1.36", "-m", str(tmp_path), columns=200
+    )
+    assert f"Whether either kubelet would start is unknown: {why}\n  see: cpuctl config check" in upgraded.out
     warned = planned.err
     assert "warning: NUMA nodes are not recorded, nor are packages: the kubelet view has none\n" in warned
     assert "packages are used" not in warned

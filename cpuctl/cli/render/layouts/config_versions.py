@@ -52,8 +52,11 @@ def _starts(document: answers.ConfigVersions) -> Iterator[Cell]:
     one, other = document["start"]["from"], document["start"]["to"]
     if one["outcome"] == "Undetermined" == other["outcome"] and one["why"] == other["why"]:
         yield Cell(*start_word(one, "Either kubelet"))
+        if command := document.get("next"):
+            yield Cell(f"  see: {command}")
         return
-    checked = "to" if "fix" not in other and other["outcome"] in ("Refused", "KubeletFault") else "from"
+    unstarted = ("Refused", "KubeletFault", "Undetermined")
+    checked = "to" if "fix" not in other and other["outcome"] in unstarted else "from"
     for side in _SIDES:
         yield from _start(document, side)
         if side == checked and (command := document.get("next")):

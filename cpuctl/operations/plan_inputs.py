@@ -161,7 +161,7 @@ def _needs_unknown_caches(node: Node) -> bool:
 def read_planning(inputs: PlanningInputs, *, pods_needed: bool, sources: Sources | None = None) -> Planning:
     """Read everything.
 
-    The sources of all inputs go to *sources*, which record it even if the kubelet cannot load its configuration
+    The origin of each input goes to *sources*, even if the kubelet cannot load its configuration
     (ConfigRefusedError). Raise UsageError if no pods are named although they are needed.
     """
     refuse_stdin_twice(

@@ -83,7 +83,7 @@ class FieldPath(NamedTuple):
 
 
 Finding: TypeAlias = Diagnostic[FieldPath]
-"""A finding about a part of a document; as text, the sentence that ``kubectl`` shows after ``is invalid:``."""
+"""A finding about a part of a document; as text, what ``kubectl`` prints after ``is invalid:``."""
 
 
 def _quoted(value: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from shlex import quote
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import StoredPod
 
 RESTART = "cpuctl checkpoint verify && systemctl restart kubelet"
@@ -21,9 +22,14 @@ def for_each(ids: Iterable[int], command: str) -> str:
     return f"for id in {' '.join(map(str, listed))}; do {command.format('$id')}; done"
 
 
-def switch_cpus(cpus: Iterable[int], *, on: bool) -> str:
-    """Write the commands that bring CPUs online, or take them offline."""
-    return "; ".join(f"echo {int(on)} > /sys/devices/system/cpu/cpu{cpu}/online" for cpu in cpus)
+def bring_online(cpus: CPUSet) -> str:
+    """Write the command that brings CPUs online."""
+    return f"chcpu --enable {cpus}"
+
+
+def take_offline(cpus: CPUSet) -> str:
+    """Write the command that takes CPUs offline."""
+    return f"chcpu --disable {cpus}"
 
 
 def operand(name: str) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cpuctl.audit.commands import RESTART, delete_pod, show_pod, switch_cpus
+from cpuctl.audit.commands import RESTART, bring_online, delete_pod, show_pod, take_offline
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.cgroups.owners import Owner
@@ -177,7 +177,7 @@ def check_hotplug(snapshot: NodeSnapshot) -> Iterator[Finding]:
             message=f"{are(new)} online, but not in the kubelet's state: the kubelet would not start with it",
             expected=str(known),
             detected=str(online),
-            fix=switch_cpus(new, on=False),
+            fix=take_offline(new),
         )
 
 
@@ -195,7 +195,7 @@ def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
         "it",
         expected=str(known),
         detected=str(snapshot.machine.online),
-        fix=switch_cpus(gone, on=True) if can_come_back else _REPAIR,
+        fix=bring_online(gone) if can_come_back else _REPAIR,
     )
 
 

@@ -381,7 +381,7 @@ def _unknown(text: str, pods: Sequence[StoredPod]) -> UsageError:
         hint = f"did you mean {'one of ' if replicas[1:] else ''}{few_names(replicas)}?"
     else:
         hint = did_you_mean(text, (*names, *(pod.name for pod in pods)), otherwise)
-    return UsageError(f"there is no pod {text!r}", where=_WHERE, hint=hint)
+    return UsageError(f'there is no pod "{text}"', where=_WHERE, hint=hint)
 
 
 def few_names(names: Iterable[str]) -> str:

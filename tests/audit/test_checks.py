@@ -51,7 +51,7 @@ def test_a_cpu_that_went_away_is_one_finding(version: int) -> None:
     (finding,) = node.findings()
     assert (finding.code, str(finding.severity)) == ("cpus-offline", "error")
     assert "shop/database-0" in finding.message
-    assert finding.fix == "echo 1 > /sys/devices/system/cpu/cpu5/online"
+    assert finding.fix == "chcpu --enable 5"
 
 
 def test_a_cpu_that_the_machine_does_not_have_is_not_switched_on() -> None:

@@ -213,7 +213,7 @@ REPAIR = (
 )
 BAN = "/etc/default/irqbalance"
 DELETE, DELETE_WEB = (f"kubectl -n shop delete pod {name}" for name in ("database-0", "web-0"))
-SWITCH = "echo {} > /sys/devices/system/cpu/cpu3/online"
+SWITCH = "chcpu --{} 3"
 
 
 def wrong_checksum(node: Node) -> None:
@@ -279,11 +279,13 @@ MENDED = {
     ),
     "a CPU that was taken away": Situation(
         "cpus-offline",
-        SWITCH.format(1),
+        SWITCH.format("enable"),
         lambda node: node.path("sys/devices/system/cpu/cpu3/online").write_text("0\n"),
     ),
     "CPUs that are not there": Situation("cpus-offline", REPAIR, lambda node: state(node, "0,3-4,6-15")),
-    "a CPU that came": Situation("cpus-unknown", SWITCH.format(0), lambda node: state(node, "0,2,4,6-7")),
+    "a CPU that came": Situation(
+        "cpus-unknown", SWITCH.format("disable"), lambda node: state(node, "0,2,4,6-7")
+    ),
     "a file that tells others": Situation(
         "assigned-cpuset-stale",
         RESTART,

@@ -260,16 +260,16 @@ def test_a_pod_is_found_by_name_full_name_container_or_uid(cpuctl: Cpuctl) -> No
 USAGE = {
     "nobody": (
         "nobody",
-        "there is no pod 'nobody'",
+        'there is no pod "nobody"',
         "known pods: default/a, default/b, default/x-0, default/x-1",
     ),
-    "a workload": ("x", "there is no pod 'x'", "did you mean one of default/x-0, default/x-1?"),
+    "a workload": ("x", 'there is no pod "x"', "did you mean one of default/x-0, default/x-1?"),
     "a workload's full name": (
         "default/x",
-        "there is no pod 'default/x'",
+        'there is no pod "default/x"',
         "did you mean one of default/x-0, ",
     ),
-    "a near name": ("x-2", "there is no pod 'x-2'", "did you mean"),
+    "a near name": ("x-2", 'there is no pod "x-2"', "did you mean"),
     "no such container": ("default/a/side", "pod default/a has no container 'side'", "its containers: a"),
     "too many parts": ("a/b/c/d", "expected a pod name, found 'a/b/c/d'", "write NAME"),
     "an empty part": ("/a", "expected a pod name, found '/a'", "write NAME"),

@@ -332,7 +332,7 @@ USAGE = {
     "no amount": (("--set", "db:cpu=/"), "expected an amount after 'cpu=/'"),
     "no quantity": (("--set", "db:cpu=many"), 'expected a quantity, found "many"'),
     "negative": (("--set", "db:cpu=-1"), "expected an amount of at least 0, found -1"),
-    "nobody": (("--set", "dp:cpu=1"), "there is no pod 'dp'"),
+    "nobody": (("--set", "dp:cpu=1"), 'there is no pod "dp"'),
     "no such container": (("--set", "default/db/x:cpu=1"), "pod default/db has no container 'x'"),
     "which container": (("--set", "two:cpu=1"), "pod default/two has more than one container"),
     "control characters": (("--set", "a\x1b[31m:cpu=1"), "there is no pod"),

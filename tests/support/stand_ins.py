@@ -55,6 +55,15 @@ def crictl(root: Path, words: list[str]) -> None:
             (group / name).write_text(f"{value}\n")
 
 
+def chcpu(root: Path, words: list[str]) -> None:
+    """Bring CPUs online, or take them offline."""
+    action, cpus = words
+    for cpu in CPUSet.parse(cpus):
+        switch = root / f"sys/devices/system/cpu/cpu{cpu}/online"
+        assert switch.parent.is_dir()
+        switch.write_text(f"{int({'--enable': True, '--disable': False}[action])}\n")
+
+
 def taskset(root: Path, words: list[str]) -> None:
     """``-cp LIST PID``, with ``-a`` for all threads of the process."""
     options, cpus, pid = words
@@ -219,7 +228,7 @@ def cpuctl(_: Path, words: list[str]) -> None:
 
 
 PROGRAMS: dict[str, Callable[[Path, list[str]], None]] = {
-    each.__name__: each for each in (crictl, taskset, migratepages, systemctl, kubectl, sudo, cpuctl)
+    each.__name__: each for each in (crictl, taskset, chcpu, migratepages, systemctl, kubectl, sudo, cpuctl)
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.audit.commands import bring_online
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.inspection import readable_part
 from cpuctl.checkpoints.memory_state import write_memory_state
@@ -88,7 +89,7 @@ def _brought_online(finding: StateFinding, offline: CPUSet) -> StateFinding:
     if finding.code != "no-such-cpus" or not (gone := CPUSet.parse(finding.detected)) <= offline:
         return finding
     them = "it" if len(gone) == 1 else "them"
-    online = f"offline: bring {them} online (chcpu --enable {gone}), or repair the file"
+    online = f"offline: bring {them} online ({bring_online(gone)}), or repair the file"
     return replace(finding, message=finding.message.replace(NOT_ONLINE, online))
 
 

@@ -81,7 +81,7 @@ def moved_on(what: str) -> Objection:
     return Objection(
         code="state-moved",
         subject=what,
-        message="it has changed since the plan was made: make a new plan",
+        message="the state has changed since the plan was made: make a new plan",
     )
 
 

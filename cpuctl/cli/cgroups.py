@@ -38,7 +38,7 @@ app = verb_group("cgroups", HELP)
 
 SHOW_HELP = """Show the tree of kubepods, with expected and actual values.
 
-Shows CPUs, memory nodes, weights and quotas. Expected CPUs come from the kubelet's state; other values come
+Shows CPUs, NUMA nodes, weights and quotas. Expected CPUs come from the kubelet's state; other values come
 from the pods' resources (--pods; see cpuctl pods show) and, for kubepods and QoS classes, from the kubelet's
 reservations. Differences are listed below the tree; -o wide also lists memory and huge pages. Without --pods,
 pods are shown by UID, and containers by ID or by the name in the kubelet's log links.

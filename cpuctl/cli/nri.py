@@ -96,7 +96,7 @@ EventsOutputOption = Annotated[
 RUN_HELP = """Run as a plugin of containerd or CRI-O that sets CPUs of containers.
 
 Registers on the runtime's NRI socket and sets the CPUs of each new container: with --plan, the CPUs and
-memory nodes that the plan has for its namespace, pod and container; with --policy, free CPUs that the
+NUMA nodes that the plan has for its namespace, pod and container; with --policy, free CPUs that the
 kubelet's static policy or another one would choose. All other containers run in the shared pool, which
 shrinks before a container gets exclusive CPUs, and grows when that container stops. Running containers are
 corrected immediately, and again after the runtime restarts.

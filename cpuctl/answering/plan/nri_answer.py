@@ -141,7 +141,7 @@ def event_line(answer: Answer, outcome: NRIOutcome) -> str:
         if answer.adjust is None:
             parts.append(f"{answer.container.full_name}: untouched")
         else:
-            whose = "its own" if answer.own else "shared"
+            whose = "exclusive" if answer.own else "shared"
             parts.append(f"{answer.container.full_name}: {_setting_text(answer.adjust, whose)}")
     groups: dict[Setting, list[str]] = {}
     for each in answer.updates:
@@ -157,7 +157,7 @@ def _setting_text(setting: Setting, whose: str = "") -> str:
     if setting.cpus:
         parts.append(f"CPUs {setting.cpus}" + (f" ({whose})" if whose else ""))
     if setting.mems:
-        parts.append(f"memory nodes {setting.mems}")
+        parts.append(f"NUMA nodes {setting.mems}")
     return ", ".join(parts)
 
 

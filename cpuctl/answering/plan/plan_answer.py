@@ -407,7 +407,7 @@ def _warnings(admissions: Iterable[Admission], missed: int) -> Iterator[PlanWarn
             name, cpus = admission.pod.full_name, cpu_list(taken)
             text = f"pod {name} gets CPUs {cpus}, which are {_TAKEN}"
             if taken & missed:
-                text += "; after a restart the kubelet rejects its own cpu_manager_state"
+                text += "; the kubelet does not restart with its own cpu_manager_state"
             yield {"pod": name, "takenCPUs": cpus, "message": text}
         for container, resources in admission.wrapped_memory.items():
             name, what = admission.pod.full_name, " and ".join(resources)

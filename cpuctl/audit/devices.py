@@ -47,8 +47,8 @@ def _gone(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding
                 severity=Severity.NOTE,
                 code="stale-devices",
                 place=NodePart(_subject(snapshot, entry), _owner(snapshot, entry)),
-                message=f"{few(entry.names)} of {entry.resource} are recorded for this container, but the pod is "
-                "gone: they are released when the next pod is admitted (kubernetes issue 137010)",
+                message=f"{few(entry.names)} of {entry.resource} are recorded for this container, but the "
+                "pod is gone: they are released when the next pod is admitted (kubernetes issue 137010)",
                 expected="no entry",
                 detected=few(entry.names),
             )

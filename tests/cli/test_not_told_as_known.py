@@ -99,4 +99,4 @@ def test_what_is_granted_is_read_from_an_archive_too(cpuctl: Cpuctl, tmp_path: P
     words = ("resize", *MACHINE, *RELEASE, "-T", "a=2/2,1Gi", "--set", "a/a:cpu=3")
     for state in (at, tmp_path / "node.tar.gz"):
         error = cpuctl(*words, "--state", str(state)).err
-        assert f"error: {state}: allocated_pods_state: the kubelet panics on it" in error
+        assert f"error: {state}: allocated_pods_state: the kubelet panics on this file" in error

@@ -206,7 +206,7 @@ def test_a_policy_gives_cpus_away(runtime: FakeRuntime, tmp_path: Path) -> None:
         _, err = process.communicate(timeout=20)
     assert process.returncode == 0, err
     assert err.splitlines()[-3:-1] == [
-        "dry run: default/web/app: CPUs 2-3 (its own)",
+        "dry run: default/web/app: CPUs 2-3 (exclusive)",
         "dry run: default/log/log: CPUs 0-1,4-31 (shared)",
     ]
 

@@ -348,8 +348,8 @@ PASSES: dict[str, Applies] = {
     "init containers": partial(_has, ContainerKind.INIT),
     "groups of NUMA nodes": lambda case: case.setting.memory and _spread(case),
     "devices of several NUMA nodes": lambda case: case.setting.devices and case.setting.publisher == "nfd",
-    "requests of whole pods": lambda case: case.pod.resources is not None,
-    "CPUs of whole pods": lambda case: bool(case.node.cpu.state.pod_entries),
+    "pod-level requests": lambda case: case.pod.resources is not None,
+    "pod-level CPUs": lambda case: bool(case.node.cpu.state.pod_entries),
     "sparse NUMA nodes": _sparse,
 }
 """Why the plugin may let a pod pass that the kubelet rejects."""

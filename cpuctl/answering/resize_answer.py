@@ -51,7 +51,7 @@ from cpuctl.operations.resize import Resizes
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.values import CgroupValues
 from cpuctl.pods.downward_api import DownwardContext, DownwardValue, downward_value
-from cpuctl.pods.manifest import owner_of
+from cpuctl.pods.manifest import is_of_deployment, owner_of
 from cpuctl.pods.model import Container, ResourceFieldRef, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
@@ -118,7 +118,7 @@ def _recreation(pod: StoredPod) -> str:
     owner = owner_of(pod)
     if not owner:
         return RECREATE
-    return ROLL_OUT if owner.partition("/")[0] in _ROLLED_OUT else ""
+    return ROLL_OUT if owner.partition("/")[0] in _ROLLED_OUT or is_of_deployment(pod) else ""
 
 
 def not_started_document(

@@ -75,3 +75,10 @@ def owner_of(pod: Pod) -> str | None:
             own = group not in ("", "apps", "batch")
             return f"{each.get('kind')}{f'.{group}' if own else ''}/{each.get('name')}"
     return ""
+
+
+def is_of_deployment(pod: Pod) -> bool:
+    """Return whether a pod as ``kubectl get`` prints it has the label that Deployments set on their pods."""
+    written = manifest_of(pod)
+    labels = written.metadata.get("labels") if written is not None else None
+    return isinstance(labels, dict) and "pod-template-hash" in labels

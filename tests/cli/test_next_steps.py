@@ -224,6 +224,22 @@ spec:
 """
 
 
+def test_a_running_pod_of_a_deployment_is_changed_through_it(cpuctl: Cpuctl) -> None:
+    """Its controller is a ReplicaSet, whose running pods only the Deployment replaces."""
+    for labels, last in (({"pod-template-hash": "7d9f"}, "kubectl apply -f FILE"), ({}, None)):
+        controller = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a-7d9f", "controller": True}
+        limits = {"cpu": "2", "memory": "1Gi"}
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "a", "labels": labels, "ownerReferences": [controller]},
+            "spec": {"containers": [{"name": "a", "resources": {"limits": limits}}]},
+        }
+        words = (*MACHINE, "-f", "-", "--set", "a:cpu=2/4", "-o", "json", "-q")
+        refused = cpuctl("resize", *words, stdin=json.dumps(pod).encode())
+        assert (refused.code, json.loads(refused.out).get("next")) == (NO, last)
+
+
 @pytest.mark.parametrize(("kind", "last"), [("Deployment", "kubectl apply -f FILE"), ("ReplicaSet", "")])
 def test_pods_of_a_workload_are_recreated_by_it(kind: str, last: str, cpuctl: Cpuctl) -> None:
     """Replacing one pod of a workload does not help: the template stays as it is."""

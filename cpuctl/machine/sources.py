@@ -35,7 +35,7 @@ _ACCEPTED = (
 _MAX_PRINTED_BYTES = 64 << 20
 _GATHERINFO = (b"cpuDetails:", b"driverConfig:", b"layoutVersion:", b"toolVersion:")
 """How a report of ``dracpu gatherinfo`` begins; which member comes first is not guaranteed."""
-_OBJECT = re.compile(rb'^[\s{]*"?(?:apiVersion|kind)"?:', re.MULTILINE)
+_OBJECT = re.compile(rb'^[ \t{]*+"?(?:apiVersion|kind)"?:', re.MULTILINE)
 _UNPACKERS = {".bz2": "bzcat", ".xz": "xzcat", ".zst": "zstdcat"}
 _CONFIGURATION = b"kubelet.config.k8s.io/"
 """The API group of files that are easily named in place of a machine."""

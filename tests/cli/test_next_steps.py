@@ -180,7 +180,7 @@ def test_a_start_that_no_answer_has_room_for(words: tuple[str, ...], cpuctl: Cpu
 def test_an_explanation_without_changes_has_no_empty_table(cpuctl: Cpuctl) -> None:
     said = cpuctl("explain", *MACHINE, "-f", CLAIM, "-q")
     assert said.code == NO
-    assert said.out.endswith("\n\nNo change to try was found: change the claim's requests, or the devices.\n")
+    assert said.out.endswith("\n\nNo changes were tried: change the claim's requests, or the devices.\n")
     assert "CHANGE" not in said.out
 
 

@@ -70,7 +70,7 @@ def _suggestions(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
     if not table.rows:
         claims = document["decision"]["rule"] == "resourceClaims"
         change = ": change the claim's requests, or the devices" if claims else ""
-        yield Lines.of(f"No change to try was found{change}.")
+        yield Lines.of(f"No changes were tried{change}.")
         return
     yield table
     if wide and (commands := tuple(command_lines(document["suggestions"]))):

@@ -368,3 +368,11 @@ def test_this_host_is_not_named_where_nobody_named_it(
     monkeypatch.setenv("CPUCTL_MACHINE", "synthetic:4c")
     (command,) = proposed(cpuctl(*words, "-m", "live").out)
     assert " -m live" in command
+
+
+def test_a_pod_that_no_setting_helps_leads_to_what_fits(cpuctl: Cpuctl) -> None:
+    said = cpuctl("explain", *MACHINE, *STATIC, "-T", "a=64/64,1Gi", "-q")
+    assert said.code == NO
+    (command,) = proposed(said.out)
+    assert command.startswith("plan --capacity ")
+    assert "LARGEST REQUEST" in cpuctl(*shlex.split(command), "-q").out

@@ -59,10 +59,12 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
 
 
 def _next(planning: Planning, explained: Explained) -> NextPart:
-    """Name the command that repeats the question with the missing devices, or lints what breaks rules."""
+    """Name the command that shows what fits, asks with the missing devices, or lints what breaks rules."""
     if isinstance(explained.admission.verdict, Forbidden):
         command = lint_command(planning.inputs)
         return {"next": command} if command else {}
+    if isinstance(explained.admission.verdict, Rejected):
+        return {"next": planning_command(planning.inputs, ("plan", option_names.CAPACITY))}
     if not isinstance(explained.admission.verdict, Undetermined):
         return {}
     node = explained.explanation.replay.before

@@ -27,7 +27,7 @@ from tests.guest.harness.kernel import guest_kernel
 
 _PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 _PYTHON = Path("/usr/bin/python3")
-_TOOLS = ("lscpu", "numactl", "taskset", "migratepages")
+_TOOLS = ("lscpu", "numactl", "taskset", "chcpu", "migratepages")
 _PACKAGES = "opt/packages"
 _DIRECTORIES = ("bin", "dev", "etc", "out", "proc", "root", "share", "sys", "tmp", "usr", "usr/bin")
 _LEFT_OUT = ("__pycache__", "config-*", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "test", "turtledemo")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.documents.files import source_name
 from cpuctl.errors import CpuctlError, UsageError
+from cpuctl.exports.same_cause import count_findings, findings_of_audit
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.sources import THE_FLAGS, Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -447,13 +448,12 @@ def _summary(
     start = configuration["start"]
     if start["outcome"] == "Started" and "state" in parts:
         start = parts["state"]["start"]
-    counts = [configuration["summary"], *_counts(parts)]
-    of_machine = [each["severity"] for each in machine["findings"]]
+    counts = [count_findings(machine["findings"]), configuration["summary"], *_counts(parts)]
     return {
         "start": start["outcome"],
-        "error": of_machine.count("error") + sum(each["error"] for each in counts),
-        "warning": of_machine.count("warning") + sum(each["warning"] for each in counts),
-        "note": of_machine.count("note") + sum(each["note"] for each in counts),
+        "error": sum(each["error"] for each in counts),
+        "warning": sum(each["warning"] for each in counts),
+        "note": sum(each["note"] for each in counts),
         "notAdmitted": _not_admitted(parts),
         "unmet": len(parts["timeline"]["expectations"]["failures"]) if "timeline" in parts else None,
         "unknown": len(unknown),
@@ -461,8 +461,6 @@ def _summary(
 
 
 def _counts(parts: answers.ReportParts) -> Iterator[FindingCounts]:
-    from cpuctl.exports.same_cause import count_findings, findings_of_audit
-
     if "state" in parts:
         yield parts["state"]["summary"]
     if "audit" in parts:

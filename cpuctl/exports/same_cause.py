@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cpuctl.answers.audit import Audit, Finding
     from cpuctl.answers.checkpoint import CheckpointVerify
-    from cpuctl.answers.values import FindingCounts
+    from cpuctl.answers.values import FindingCounts, Graded
 
 _IN_STATE_FILES = {
     "state-unusable": {"unreadable"},
@@ -45,7 +45,7 @@ def _is_among(finding: Finding, found: set[tuple[str, str | None]]) -> bool:
     return any((code, about) in found for code in _IN_STATE_FILES.get(finding["code"], ()))
 
 
-def count_findings(findings: Sequence[Finding]) -> FindingCounts:
+def count_findings(findings: Sequence[Graded]) -> FindingCounts:
     """Count findings by severity."""
     error, warning, note = (sum(each["severity"] == name for each in findings) for name in SEVERITIES)
     return {"error": error, "warning": warning, "note": note}

@@ -186,6 +186,8 @@ _SECRETS = frozenset({"allocresp", "resourcehandles"})
 _CONTAINERS = "ContainerResources"
 _NESTED_TEXT = "data"
 _CHECKSUM = "checksum"
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+"""Only strings contain identifiers: a number may have as many digits as a static pod's UID."""
 
 
 def anonymous_state(text: str, pseudonyms: Pseudonyms) -> str:
@@ -197,7 +199,7 @@ def anonymous_state(text: str, pseudonyms: Pseudonyms) -> str:
         value = _replaced(json.loads(text), pseudonyms)
     except (ValueError, RecursionError):
         raise ValueError("the file is not JSON, so names in it cannot be replaced") from None
-    return pseudonyms.within(_written(value))
+    return _JSON_STRING.sub(lambda found: pseudonyms.within(found[0]), _written(value))
 
 
 def _written(value: Any) -> str:  # noqa: ANN401  # any JSON

@@ -25,7 +25,7 @@ def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     gc.set_threshold(_CYCLES_SOUGHT_AFTER)
     _open_closed_streams()
-    if sys.argv[1:] in (["--version"], ["-V"]) and _tells_version():
+    if sys.argv[1:] in (["--version"], ["-V"]) and _prints_version():
         return
     if sys.argv[1:2] == ["__complete"]:
         _complete()
@@ -65,7 +65,7 @@ def _complete() -> None:
     answer(sys.argv[2:])
 
 
-def _tells_version() -> bool:
+def _prints_version() -> bool:
     """Write the version; if that fails, the command line's own option explains the failure."""
     from cpuctl import __version__
 

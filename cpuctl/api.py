@@ -120,8 +120,10 @@ class Pod:
         if container not in self.containers:
             hint = f"it has {', '.join(self.containers)}"
             raise UsageError(f"pod {self.name} has no container {container!r}", hint=hint)
-        asked = ",".join(f"{name}={amount}" for name, amount in (("cpu", cpu), ("memory", memory)) if amount)
-        changed = with_amounts(self._pod, container, parse_set(f"{container}:{asked}"))
+        requested = ",".join(
+            f"{name}={amount}" for name, amount in (("cpu", cpu), ("memory", memory)) if amount
+        )
+        changed = with_amounts(self._pod, container, parse_set(f"{container}:{requested}"))
         return Pod(changed, self._given, self._inputs, self._sources)
 
 

@@ -67,7 +67,7 @@ def _attributes(handle: str) -> dict[str, bytes]:
 
 
 @contextmanager
-def written_beside(
+def temporary_file(
     path: Path,
     write: Callable[[IO[bytes]], object],
     *,

@@ -23,12 +23,12 @@ _REASONS = {
     errno.EPERM: "operation not permitted",
     errno.EROFS: "the file system is read-only",
 }
-_ROOM = "make room there, or use a file elsewhere"
+_FREE_SPACE_FIX = "make room there, or use a file elsewhere"
 _REMEDIES = {
     errno.EACCES: "try again with sudo, or use a file elsewhere",
-    errno.EDQUOT: _ROOM,
+    errno.EDQUOT: _FREE_SPACE_FIX,
     errno.EFBIG: "raise the limit",
-    errno.ENOSPC: _ROOM,
+    errno.ENOSPC: _FREE_SPACE_FIX,
     errno.EPERM: "try again with sudo, or use a file elsewhere",
     errno.EROFS: "use a file elsewhere",
 }

@@ -5,16 +5,16 @@ from __future__ import annotations
 from cpuctl.diagnostics import Diagnostic, Severity, counts, worst_first
 
 
-def said(severity: Severity, code: str) -> Diagnostic[str]:
+def stated(severity: Severity, code: str) -> Diagnostic[str]:
     return Diagnostic(severity, code, "kubelet.yaml:3", "text")
 
 
 MIXED = [
-    said(Severity.NOTE, "a"),
-    said(Severity.ERROR, "b"),
-    said(Severity.WARNING, "c"),
-    said(Severity.ERROR, "d"),
-    said(Severity.NOTE, "e"),
+    stated(Severity.NOTE, "a"),
+    stated(Severity.ERROR, "b"),
+    stated(Severity.WARNING, "c"),
+    stated(Severity.ERROR, "d"),
+    stated(Severity.NOTE, "e"),
 ]
 
 
@@ -28,5 +28,5 @@ def test_kinds_that_do_not_occur_are_counted_too() -> None:
 
 
 def test_a_place_without_a_name_is_left_out() -> None:
-    finding = said(Severity.NOTE, "a")
+    finding = stated(Severity.NOTE, "a")
     assert [str(finding), str(finding.at(""))] == ["kubelet.yaml:3: text", "text"]

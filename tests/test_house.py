@@ -210,27 +210,27 @@ def raises(function: Function) -> bool:
     return False
 
 
-def silent(node: Documented, path: str, *, told: bool) -> Iterator[str]:
+def silent(node: Documented, path: str, *, reported: bool) -> Iterator[str]:
     """Yield public functions that raise, where no docstring around them says so."""
-    told = told or tells(node)
+    reported = reported or recorded(node)
     for each in node.body:
         match each:
             case ast.FunctionDef(name=name, decorator_list=decorators) if not name.startswith("_"):
-                if raises(each) and not (told or tells(each) or is_command(decorators)):
+                if raises(each) and not (reported or recorded(each) or is_command(decorators)):
                     yield f"{path}:{each.lineno} {name}"
             case ast.ClassDef(name=name) if not name.startswith("_"):
-                yield from silent(each, path, told=told)
+                yield from silent(each, path, reported=reported)
             case _:
                 pass
 
 
-def tells(node: Documented) -> bool:
+def recorded(node: Documented) -> bool:
     return bool(re.search(r"\b(raises?|refuses?|errors?)\b", ast.get_docstring(node) or "", re.IGNORECASE))
 
 
 def test_public_functions_that_raise_say_so() -> None:
     """In their own docstring, or in that of their class or module, which then holds for all in it."""
-    found = [place for path, module in modules().items() for place in silent(module, path, told=False)]
+    found = [place for path, module in modules().items() for place in silent(module, path, reported=False)]
     assert found == []
 
 

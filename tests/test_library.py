@@ -88,20 +88,20 @@ def members(kind: type) -> set[str]:
 
 def test_the_public_names_are_these() -> None:
     assert sorted(NAMES) == sorted(PUBLIC)
-    for name, told in NAMES.items():
+    for name, reported in NAMES.items():
         found = getattr(cpuctl, name)
-        if told.startswith("("):
-            assert str(inspect.signature(found)) == told, name
+        if reported.startswith("("):
+            assert str(inspect.signature(found)) == reported, name
         elif isinstance(found, type):
-            assert sorted(members(found)) == told.split(), name
+            assert sorted(members(found)) == reported.split(), name
         else:
-            assert repr(found) == told, name
+            assert repr(found) == reported, name
 
 
 def test_the_methods_take_what_they_are_said_to_take() -> None:
-    for name, told in METHODS.items():
+    for name, reported in METHODS.items():
         kind, method = name.split(".")
-        assert str(inspect.signature(getattr(getattr(cpuctl, kind), method))) == told, name
+        assert str(inspect.signature(getattr(getattr(cpuctl, kind), method))) == reported, name
 
 
 def test_every_name_has_its_type_in_the_stub() -> None:
@@ -168,9 +168,9 @@ def test_decisions_are_those_of_the_command_line(node: cpuctl.Node) -> None:
     assert [decision.answer for decision in decisions] == planned["pods"]
     assert str(node.free) == planned["after"]["freeCPUs"]
     explained = printed("explain", "default/big", *words)
-    told = node.explain(pods[-1])
-    assert told.answer["decision"] == explained["decision"]
-    assert told.answer["suggestions"][0]["change"] == explained["suggestions"][0]["change"]
+    reported = node.explain(pods[-1])
+    assert reported.answer["decision"] == explained["decision"]
+    assert reported.answer["suggestions"][0]["change"] == explained["suggestions"][0]["change"]
 
 
 def test_a_copy_goes_its_own_way(node: cpuctl.Node) -> None:
@@ -306,12 +306,12 @@ def test_the_library_has_no_way_of_its_own() -> None:
     """At run time it asks what commands ask, and nothing below that."""
     tree = ast.parse((ROOT / "cpuctl" / "api.py").read_text())
     typed = {line for each in ast.walk(tree) if isinstance(each, ast.If) for line in lines_of(each)}
-    asked = {
+    requested = {
         each.module or ""
         for each in ast.walk(tree)
         if isinstance(each, ast.ImportFrom) and each.lineno not in typed
     }
-    assert {name for name in asked if not name.startswith(COMMON)} == {
+    assert {name for name in requested if not name.startswith(COMMON)} == {
         "__future__",
         "cpuctl.cpuset",
         "cpuctl.errors",

@@ -37,7 +37,7 @@ def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.
         "pods": len(planning.initial.running) + len(planning.incoming),
         "search": {
             "possible": advice.possible,
-            "alike": advice.alike,
+            "alike": advice.equivalent,
             "refused": advice.refused,
             "undetermined": advice.undetermined,
             "failed": advice.failed,

@@ -136,7 +136,7 @@ def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:
                 "capacities": [
                     {
                         "name": one.name,
-                        "asked": number_text(one.asked.nano),
+                        "asked": number_text(one.requested.nano),
                         "most": number_text(one.most),
                         "left": number_text(one.left),
                         "total": number_text(one.total),

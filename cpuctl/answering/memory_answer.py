@@ -84,7 +84,7 @@ def huge_page_warnings(node: Node) -> Iterator[PlanWarning]:
                 "resource": found.resource,
                 "numaNodes": str(CPUSet.of(found.numa_nodes)),
                 "allocatable": found.allocatable,
-                "promised": found.promised,
+                "promised": found.guaranteed,
                 "outside": found.outside,
                 "missing": found.missing,
             },
@@ -101,11 +101,11 @@ def _promises_pages(node: MemoryNode) -> bool:
 def _risk(found: PagesAtRisk) -> str:
     where = named(CPUSet.of(found.numa_nodes), "NUMA node")
     return (
-        f"{_bytes(found.promised)} of {found.resource} on {where} are guaranteed to "
+        f"{_bytes(found.guaranteed)} of {found.resource} on {where} are guaranteed to "
         f"{some_of(found.holders)}, but {_bytes(found.missing)} of them may be unavailable when needed: "
         f"{some_of(found.takers)}, which the Memory Manager does not track, may take "
         f"{_bytes(found.outside)} from any NUMA node, and only "
-        f"{_bytes(found.allocatable - found.promised)} there are not guaranteed to anyone (kubernetes "
+        f"{_bytes(found.allocatable - found.guaranteed)} there are not guaranteed to anyone (kubernetes "
         "issue 134395)"
     )
 

@@ -72,11 +72,11 @@ def _configuration(
     if not states:
         return check_document(loaded, outcome, lints, sources.entries, unseen)
 
-    from cpuctl.answering.checkpoint.verdict_answer import as_remarks, shortened_start
+    from cpuctl.answering.checkpoint.verdict_answer import as_findings, shortened_start
 
     verdict = verdict_on(source, loaded, states)
-    remarks = as_remarks(verdict, states)
-    document = check_document(loaded, verdict.start, lints, sources.entries, unseen, remarks)
+    notes = as_findings(verdict, states)
+    document = check_document(loaded, verdict.start, lints, sources.entries, unseen, notes)
     document["start"] = shortened_start(document["start"])
     return document
 
@@ -93,7 +93,7 @@ def verify_state(
     from cpuctl.operations.checkpoint.repair import advised
     from cpuctl.operations.checkpoint.states import read_checkpoint_case, read_host
 
-    asked = inputs
+    requested = inputs
     try:
         inputs, host = read_host(inputs, sources, assumes=True, source=source)
     except ConfigRefusedError as refused:
@@ -103,7 +103,7 @@ def verify_state(
         sources.warnings.append("no state files: the kubelet would write new ones")
     kubelet = kubelet_answer(host.kubelet, case.reader)
     document = verdict_document(advised(case), case.states, sources.entries, kubelet)
-    spell_out_fixes(document["findings"], checkpoint_commands(asked, released=host.kubelet.released))
+    spell_out_fixes(document["findings"], checkpoint_commands(requested, released=host.kubelet.released))
     return document
 
 

@@ -37,14 +37,16 @@ def description_document(chosen: ChosenPolicy) -> answers.PolicyDescription:
     }
 
 
-def _policy(plugin: Plugin, said: Description | None, error: str = "") -> answers.Policy:
+def _policy(plugin: Plugin, stated: Description | None, error: str = "") -> answers.Policy:
     return {
         "name": plugin.name,
         "origin": plugin.origin,
         "where": plugin.where,
-        "summary": said.doc.partition("\n")[0] if said else "",
-        "source": (said.source or None) if said else None,
-        "steps": list(said.steps) if said else [],
-        "options": [{"name": name, "default": value} for name, value in said.options.items()] if said else [],
+        "summary": stated.doc.partition("\n")[0] if stated else "",
+        "source": (stated.source or None) if stated else None,
+        "steps": list(stated.steps) if stated else [],
+        "options": [{"name": name, "default": value} for name, value in stated.options.items()]
+        if stated
+        else [],
         "error": error or None,
     }

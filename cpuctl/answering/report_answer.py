@@ -59,8 +59,8 @@ class ReportInputs(Record):
 
     ``planning`` has the node, its kubelet's settings, the running pods, and the pods to place;
     ``timeline`` is a file that is replayed, ``pod_resources`` if the kubelet is asked. ``now`` is the
-    time, for a node that is live (RFC 3339). ``coming`` and ``listed`` are pods that have been read already:
-    those to come, and those that run there.
+    time, for a node that is live (RFC 3339). ``incoming`` and ``listed`` are pods that have already been
+    read: those to admit, and those that run there.
     """
 
     name: str
@@ -68,7 +68,7 @@ class ReportInputs(Record):
     pod_resources: str = ""
     timeline: str = ""
     now: str = ""
-    coming: tuple[GivenPods, PastPods] | None = None
+    incoming: tuple[GivenPods, PastPods] | None = None
     listed: tuple[Pod, ...] | None = None
 
 
@@ -84,9 +84,9 @@ def report_document(inputs: ReportInputs, sources: Sources, progress: Progress) 
 
     words = inputs.planning
     _refuse_stdin(inputs)
-    coming, listed = inputs.coming, inputs.listed
-    if coming is None and (words.filenames or words.templates):
-        coming = read_pods(words, sources, needed=False)
+    incoming, listed = inputs.incoming, inputs.listed
+    if incoming is None and (words.filenames or words.templates):
+        incoming = read_pods(words, sources, needed=False)
     if words.pods:
         listed = listed_pods(words.pods)
     if listed is not None:
@@ -94,7 +94,7 @@ def report_document(inputs: ReportInputs, sources: Sources, progress: Progress) 
     source = load_machine(words.machine, sources, shows_findings=True)
     source = with_memory(with_storage(source, words.ephemeral_storage, sources), words.memory, sources)
     reporter = _Reporter(inputs, source, sources, listed, progress)
-    return reporter.report(coming)
+    return reporter.report(incoming)
 
 
 def _refuse_stdin(inputs: ReportInputs) -> None:
@@ -127,7 +127,7 @@ class _Reporter:
         self.states: tuple[StateInput, ...] | None = None
         """The state files once they are read: all parts are about the same."""
 
-    def report(self, coming: tuple[GivenPods, PastPods] | None) -> answers.Report:
+    def report(self, incoming: tuple[GivenPods, PastPods] | None) -> answers.Report:
         """Put the answers together, and what is not known."""
         machine = self._machine()
         configuration = self._configuration()
@@ -138,8 +138,8 @@ class _Reporter:
             parts["holders"] = holders
         if (audit := self._audit()) is not None:
             parts["audit"] = audit
-        if coming is not None:
-            self._plan(coming, parts)
+        if incoming is not None:
+            self._plan(incoming, parts)
         self._name(parts)
         if self.inputs.timeline:
             parts["timeline"] = self._timeline()
@@ -342,7 +342,7 @@ class _Reporter:
         ):
             self._misses("holders", _NAMELESS)
 
-    def _plan(self, coming: tuple[GivenPods, PastPods], parts: answers.ReportParts) -> None:
+    def _plan(self, incoming: tuple[GivenPods, PastPods], parts: answers.ReportParts) -> None:
         """Plan the pods that are to come on the node as it is, and explain those that are not admitted."""
         from cpuctl.answering.plan.picture_answer import plan_picture
         from cpuctl.answering.plan.plan_document import planned_document
@@ -356,7 +356,7 @@ class _Reporter:
         except ConfigRefusedError as refused:
             parts["plan"] = _unloaded(refused, sources)
             return
-        planning = self._planning(coming, loaded, sources)
+        planning = self._planning(incoming, loaded, sources)
         planner = Planner(planning, progress=self.progress)
         plan = planner.plan(planning.kubelet, planning.sources)
         parts["plan"] = planned_document(planner, plan, planning.sources)
@@ -367,7 +367,7 @@ class _Reporter:
         self.sources.warn(*sources.warnings)
 
     def _planning(
-        self, coming: tuple[GivenPods, PastPods], loaded: LoadedKubelet, sources: Sources
+        self, incoming: tuple[GivenPods, PastPods], loaded: LoadedKubelet, sources: Sources
     ) -> Planning:
         from cpuctl.inputs.pods import rules_of_pods, running_pods
         from cpuctl.operations.plan_inputs import node_planning
@@ -380,7 +380,7 @@ class _Reporter:
             running = running_pods(self.listed, rules_of_pods(loaded.kubelet), self.words.pods)
             initial = replace(planning.initial, running=running, known=True)
             planning = replace(planning, initial=initial)
-        given, past = coming
+        given, past = incoming
         planning = replace(planning, inputs=replace(planning.inputs, pods=self.words.pods), past=past)
         return planning.with_pods(given)
 

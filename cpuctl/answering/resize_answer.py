@@ -188,7 +188,7 @@ def resized_pod(attempted: RetriedResize, resizes: Resizes, fix: str = "") -> an
         "podLevel": None if pod.resources is None else _pod_level(outcome),
         "cgroup": cgroup_answer(change, POD),
         "scheduler": scheduler_answer(counted(outcome, rules)),
-        "hints": [round_answer(asked) for asked in outcome.hint_rounds],
+        "hints": [round_answer(requested) for requested in outcome.hint_rounds],
         "containers": [
             container_answer(outcome, each, node, change, rules)
             for each in request.running.allocated.all_containers
@@ -320,12 +320,12 @@ def _texts(amounts: Mapping[str, Quantity]) -> answers.Amounts:
 
 
 def _cpus(outcome: ResizeOutcome, name: str, share: CPUShare, topology: CPUTopology) -> answers.ResizedCPUs:
-    before, after, promised = share.before or 0, share.after or 0, share.baseline
+    before, after, guaranteed = share.before or 0, share.after or 0, share.baseline
     steps = [step for placed in outcome.placements if placed.container.name == name for step in placed.steps]
     return {
         "before": None if share.before is None else cpu_list(before),
         "after": None if share.after is None else cpu_list(after),
-        "promised": None if promised is None else cpu_list(promised),
+        "promised": None if guaranteed is None else cpu_list(guaranteed),
         "kept": cpu_list(before & after),
         "gained": cpu_list(after & ~before),
         "lost": cpu_list(before & ~after),

@@ -252,12 +252,12 @@ def _shares(before: CPUTimes, after: CPUTimes, seconds: float) -> answers.Shares
     busy = (time - idle - iowait - steal) / time
     ticks = user + nice + system + irq + softirq
     share = busy / ticks if ticks else 0.0
-    told = ticks > 0 or busy < _A_TICK_OR_TWO
+    reported = ticks > 0 or busy < _A_TICK_OR_TWO
     return {
         "busy": _rounded(busy),
-        "user": _rounded((user + nice) * share) if told else None,
-        "system": _rounded(system * share) if told else None,
-        "irq": _rounded((irq + softirq) * share) if told else None,
+        "user": _rounded((user + nice) * share) if reported else None,
+        "system": _rounded(system * share) if reported else None,
+        "irq": _rounded((irq + softirq) * share) if reported else None,
         "iowait": _rounded(iowait / time),
         "steal": _rounded(steal / time),
     }

@@ -31,8 +31,8 @@ def watch_events(
     time = _time(moment)
     if observation.failure:
         yield _event("AuditFailed", time, f"the audit failed: {observation.failure}")
-    if observation.remark:
-        yield _event("Sampling", time, observation.remark)
+    if observation.note:
+        yield _event("Sampling", time, observation.note)
     for change in observation.changes:
         yield _EVENTS[change.thing.kind](change, time, spelt_out)
 
@@ -66,13 +66,13 @@ def _finding(change: Change, time: str, spelt_out: SpeltOut) -> answers.WatchEve
     finding = cast("Finding", change.thing.value)
     answer = finding_answer(finding)
     spell_out_fixes([answer], spelt_out)
-    said = f"{finding.place}: {finding.message} [{finding.code}]"
+    stated = f"{finding.place}: {finding.message} [{finding.code}]"
     if change.how is How.WENT:
         event = _event("Resolved", time, f"{finding.place}: {finding.code} resolved")
     elif change.how is How.CHANGED:
-        event = _event("Changed", time, said)
+        event = _event("Changed", time, stated)
     else:
-        event = _event("Found", time, said)
+        event = _event("Found", time, stated)
     return {**event, "finding": answer}
 
 

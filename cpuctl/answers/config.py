@@ -67,11 +67,11 @@ class ConfigCheck(KnownRelease, CheckedNode):
     summary: FindingCounts
     """How many findings there are of each severity."""
     findings: list[ConfigFinding]
-    notLookedAt: list[NotLookedAt]
+    notLookedAt: list[NotChecked]
     """Startup checks that the kubelet makes on its host and that were not made here."""
 
 
-class NotLookedAt(TypedDict):
+class NotChecked(TypedDict):
     settings: list[str]
     what: str
 

@@ -24,7 +24,7 @@ from cpuctl.audit.disturbers import (
     check_siblings,
 )
 from cpuctl.audit.finding import Finding
-from cpuctl.audit.huge_pages import check_huge_pages, promised_pages
+from cpuctl.audit.huge_pages import allocated_pages, check_huge_pages
 from cpuctl.audit.kubelet_state import (
     check_finished_init_containers,
     check_hotplug,
@@ -76,14 +76,12 @@ def audit(snapshot: NodeSnapshot, wanted: Collection[str] = ()) -> tuple[Finding
     """Run the *wanted* checks, or all; the worst findings come first."""
     checks = (check for name, some in CHECKS.items() if not wanted or name in wanted for check in some)
     found = [finding for check in checks for finding in check(snapshot)]
-    if any(finding.code in _SET_BY_SOMEBODY for finding in found) and (
-        others := check_other_agents(snapshot)
-    ):
+    if any(finding.code in _SET_BY_OTHERS for finding in found) and (others := check_other_agents(snapshot)):
         found.append(others)
     return tuple(worst_first(found))
 
 
-_SET_BY_SOMEBODY = frozenset({"cpuset-differs", "effective-differs", "threads-outside"})
+_SET_BY_OTHERS = frozenset({"cpuset-differs", "effective-differs", "threads-outside"})
 
 
 def by_cause(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -196,7 +194,7 @@ def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     if snapshot.state.devices is None and not snapshot.state.devices_problem and _ask_for_devices(snapshot):
         yield f"{DEVICES_FILE}: which devices containers hold is unknown", _OF_DEVICES
     yield from _unanswered(snapshot)
-    if snapshot.configured.tells_assigned and not snapshot.pods_known:
+    if snapshot.configured.has_assigned and not snapshot.pods_known:
         yield "pods (--pods): which containers read their CPUs from a volume is unknown", _OF_VOLUMES
     if not all(file.looked_at for file in snapshot.downward_files):
         yield "volume files: the CPUs that some containers read there are unknown", _OF_VOLUMES
@@ -228,7 +226,7 @@ def _uncounted(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     state = snapshot.state
     if state.memory is None and not state.memory_problem and snapshot.configured.memory_policy == "Static":
         yield f"the kubelet's {MEMORY_FILE}: which huge pages are guaranteed is unknown", _OF_PAGES
-    if doubtful := [str(page) for page in promised_pages(snapshot) if page.doubtful]:
+    if doubtful := [str(page) for page in allocated_pages(snapshot) if page.doubtful]:
         yield (
             (
                 f"huge pages in use: how much is left of {some_of(doubtful)} for pods with guaranteed huge "
@@ -255,9 +253,9 @@ def _unanswered(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]
     for problem in snapshot.answers.problems:
         yield f"the kubelet's answer (--pod-resources): {problem}", _OF_ANSWERS
     if snapshot.answers.pods and unnamed_pods(snapshot):
-        from cpuctl.engine.state_checks.answer_findings import WHOSE
+        from cpuctl.engine.state_checks.answer_findings import UNKNOWN_PODS
 
-        yield WHOSE, _OF_ANSWERS
+        yield UNKNOWN_PODS, _OF_ANSWERS
 
 
 def _ask_for_devices(snapshot: NodeSnapshot) -> bool:

@@ -116,12 +116,12 @@ def _containers(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Fi
 def _on_claimed(
     snapshot: NodeSnapshot, prepared: PreparedClaims, observed: ObservedContainer, cpus: CPUSet
 ) -> Finding:
-    whose = [claim_name(snapshot, uid) for uid, held in sorted(prepared.cpus.items()) if held & cpus]
+    owner = [claim_name(snapshot, uid) for uid, held in sorted(prepared.cpus.items()) if held & cpus]
     return Finding(
         severity=Severity.ERROR,
         code="claim-shared",
         place=NodePart.of(observed),
-        message=f"the container does not use a claim, but may run on {named(cpus)} of {', '.join(whose)}",
+        message=f"the container does not use a claim, but may run on {named(cpus)} of {', '.join(owner)}",
         expected=str((observed.effective or CPUSet()) - cpus) or "other CPUs",
         detected=str(observed.effective),
         fix=f"crictl update --cpuset-cpus {snapshot.machine.online - prepared.claimed} "

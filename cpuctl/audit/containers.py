@@ -90,14 +90,14 @@ def _is_as_expected(snapshot: NodeSnapshot, effective: CPUSet | None, expected: 
 
 
 def _configured(snapshot: NodeSnapshot, observed: ObservedContainer, expected: CPUSet) -> Finding:
-    whose, who = "the shared pool is", "the container"
+    owner, who = "the shared pool is", "the container"
     if observed.expected.exclusive:
-        whose, who = "the container's exclusive CPUs are", "it"
+        owner, who = "the container's exclusive CPUs are", "it"
     return Finding(
         severity=Severity.ERROR,
         code="cpuset-differs",
         place=NodePart.of(observed),
-        message=f"{whose} {expected}, but {who} may run on {_text(observed.effective)}"
+        message=f"{owner} {expected}, but {who} may run on {_text(observed.effective)}"
         + _conflicts(snapshot, observed, (observed.effective or CPUSet()) - expected)
         + equal_to(snapshot, observed, observed.group.cpuset.cpus or observed.effective),
         expected=str(expected),

@@ -63,26 +63,26 @@ def _counts(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Findi
             continue
         for container in pod.all_containers:
             for resource in sorted(resources):
-                asked, entry = _asked(container, resource), held.get((uid, container.name, resource))
+                requested, entry = _requested(container, resource), held.get((uid, container.name, resource))
                 count = len(entry.names) if entry else 0
-                if asked != count and (entry or container.kind is not ContainerKind.INIT):
-                    yield _other_count(pod, container, resource, asked, count)
+                if requested != count and (entry or container.kind is not ContainerKind.INIT):
+                    yield _other_count(pod, container, resource, requested, count)
 
 
-def _other_count(pod: StoredPod, container: Container, resource: str, asked: int, count: int) -> Finding:
+def _other_count(pod: StoredPod, container: Container, resource: str, requested: int, count: int) -> Finding:
     return Finding(
         severity=Severity.WARNING,
         code="devices-differ",
         place=NodePart.in_pod(pod, pod.uid, container.name),
-        message=f"the container requests {asked} of {resource}, but {count or 'none'} are recorded: after a "
-        "restart the kubelet may give its devices to others, or not admit it again",
-        expected=str(asked),
+        message=f"the container requests {requested} of {resource}, but {count or 'none'} are recorded: "
+        "after a restart the kubelet may give its devices to others, or not admit it again",
+        expected=str(requested),
         detected=str(count),
         fix=delete_pod(pod),
     )
 
 
-def _asked(container: Container, resource: str) -> int:
+def _requested(container: Container, resource: str) -> int:
     amount = container.resources.requests.get(resource) or container.resources.limits.get(resource)
     return amount.value if amount is not None else 0
 

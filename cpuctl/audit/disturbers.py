@@ -289,7 +289,7 @@ def check_siblings(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.ERROR if wrong else Severity.NOTE,
             code="siblings-shared",
             place=NodePart(name),
-            message=f"{are(siblings)} on cores of its {named(held)}, and {_whose(snapshot, uid, siblings)}",
+            message=f"{are(siblings)} on cores of its {named(held)}, and {_users(snapshot, uid, siblings)}",
             expected="whole cores, as full-pcpus-only guarantees" if wrong else "whole cores",
             detected=str(siblings),
             fix=f"{first}{option}{_delete(snapshot, uid)}",
@@ -303,14 +303,14 @@ def _siblings(snapshot: NodeSnapshot, held: CPUSet, looked_at: CPUSet) -> CPUSet
     return (cores & snapshot.machine.online) - held
 
 
-def _whose(snapshot: NodeSnapshot, uid: str, siblings: CPUSet) -> str:
+def _users(snapshot: NodeSnapshot, uid: str, siblings: CPUSet) -> str:
     others = snapshot.holders(siblings, but=uid)
-    whose = [f"used by {others}"] if others else []
+    owner = [f"used by {others}"] if others else []
     if reserved := siblings & snapshot.configured.reserved:
-        whose.append(f"reserved ({reserved})")
+        owner.append(f"reserved ({reserved})")
     if pool := (siblings & (snapshot.shared_pool or CPUSet())) - snapshot.configured.reserved:
-        whose.append(f"in the shared pool ({pool})")
-    return ", ".join(whose) or "unassigned"
+        owner.append(f"in the shared pool ({pool})")
+    return ", ".join(owner) or "unassigned"
 
 
 def _no_parts_of_cores(snapshot: NodeSnapshot) -> str:

@@ -27,13 +27,13 @@ _WHO = "grep -ls huge /proc/[0-9]*/numa_maps"
 class Page(Record):
     """One resource on a set of NUMA nodes, in bytes.
 
-    ``had`` is what containers have at least of what they are ``promised``, ``had_at_most`` the same from
+    ``had`` is what containers have at least of what they are ``guaranteed``, ``had_at_most`` the same from
     above; ``free`` is None if nothing is known of the kernel's free pages.
     """
 
     resource: str
     nodes: tuple[int, ...]
-    promised: int
+    guaranteed: int
     had: int
     had_at_most: int
     free: int | None
@@ -41,18 +41,18 @@ class Page(Record):
     @property
     def missing(self) -> int:
         """What is allocated and certainly not available."""
-        return 0 if self.free is None else max(0, self.promised - self.had_at_most - self.free)
+        return 0 if self.free is None else max(0, self.guaranteed - self.had_at_most - self.free)
 
     @property
     def doubtful(self) -> bool:
         """Whether something may be missing, but the known facts do not show it."""
-        return self.free is None or (not self.missing and self.promised - self.had > self.free)
+        return self.free is None or (not self.missing and self.guaranteed - self.had > self.free)
 
     def __str__(self) -> str:
         return f"{self.resource} on {named(CPUSet.of(self.nodes), 'NUMA node')}"
 
 
-class _Promise(Record):
+class _Allocation(Record):
     uid: str
     container: str
     resource: str
@@ -62,36 +62,36 @@ class _Promise(Record):
 
 def check_huge_pages(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Report allocated pages that are not available, and nodes whose pages differ from the accounts."""
-    for page in promised_pages(snapshot):
+    for page in allocated_pages(snapshot):
         if page.missing:
             yield _taken(snapshot, page)
     yield from _differing(snapshot)
 
 
-def promised_pages(snapshot: NodeSnapshot) -> Iterator[Page]:
+def allocated_pages(snapshot: NodeSnapshot) -> Iterator[Page]:
     """Yield the huge pages allocated to running containers, by resource and set of NUMA nodes."""
-    configured = list(_promises(snapshot))
+    configured = list(_guarantees(snapshot))
     for resource, nodes in sorted({(each.resource, each.nodes) for each in configured}):
         inside = [each for each in configured if each.resource == resource and set(each.nodes) <= set(nodes)]
         bounds = [_had(snapshot, each) for each in inside]
         yield Page(
             resource=resource,
             nodes=nodes,
-            promised=sum(each.size for each in inside),
+            guaranteed=sum(each.size for each in inside),
             had=sum(low for low, _ in bounds),
             had_at_most=sum(high for _, high in bounds),
             free=_free(snapshot, resource, nodes),
         )
 
 
-def _promises(snapshot: NodeSnapshot) -> Iterator[_Promise]:
+def _guarantees(snapshot: NodeSnapshot) -> Iterator[_Allocation]:
     """Yield the blocks of running containers; an ended container needs no more pages."""
     state = snapshot.state.memory
     for uid, containers in (state.entries if state else {}).items():
         for container, blocks in containers.items():
             for block in blocks if _containers(snapshot, uid, container) else ():
                 if is_huge_pages(block.type):
-                    yield _Promise(uid, container, block.type, block.numa_affinity, block.size)
+                    yield _Allocation(uid, container, block.type, block.numa_affinity, block.size)
 
 
 def _containers(snapshot: NodeSnapshot, uid: str, container: str) -> list[ObservedContainer]:
@@ -101,19 +101,19 @@ def _containers(snapshot: NodeSnapshot, uid: str, container: str) -> list[Observ
     return by_name or [observed for observed in ours if not observed.owner.container]
 
 
-def _had(snapshot: NodeSnapshot, promise: _Promise) -> tuple[int, int]:
+def _had(snapshot: NodeSnapshot, allocation: _Allocation) -> tuple[int, int]:
     """Return the minimum and the maximum that a container can have of its allocation."""
-    size, least, most = page_bytes(promise.resource), 0, 0
-    for observed in _containers(snapshot, promise.uid, promise.container):
+    size, least, most = page_bytes(allocation.resource), 0, 0
+    for observed in _containers(snapshot, allocation.uid, allocation.container):
         used = observed.group.memory.hugepages_used.get(size)
         if used is None:
-            most = promise.size
+            most = allocation.size
         elif used.by_node is None:
             most += used.total
         else:
-            there = sum(used.by_node.get(node, 0) for node in promise.nodes)
+            there = sum(used.by_node.get(node, 0) for node in allocation.nodes)
             least, most = least + there, most + there
-    return min(least, promise.size), min(most, promise.size)
+    return min(least, allocation.size), min(most, allocation.size)
 
 
 def _free(snapshot: NodeSnapshot, resource: str, nodes: Iterable[int]) -> int | None:
@@ -136,10 +136,10 @@ def _taken(snapshot: NodeSnapshot, page: Page) -> Finding:
         severity=Severity.ERROR,
         code="huge-pages-taken",
         place=NodePart(str(page)),
-        message=f"containers are guaranteed {_bytes(page.promised)} and have {_bytes(page.had_at_most)} of "
-        f"it, but only {_bytes(free)} are free: {_whose(snapshot, takers)}{more}; pods that are not "
+        message=f"containers are guaranteed {_bytes(page.guaranteed)} and have {_bytes(page.had_at_most)} of "
+        f"it, but only {_bytes(free)} are free: {_users(snapshot, takers)}{more}; pods that are not "
         "Guaranteed are not tracked (kubernetes issue 134395)",
-        expected=f"{_bytes(page.promised - page.had_at_most)} free",
+        expected=f"{_bytes(page.guaranteed - page.had_at_most)} free",
         detected=f"{_bytes(free)} free",
         fix=_give_back(snapshot, next(iter(takers), "")),
     )
@@ -147,11 +147,11 @@ def _taken(snapshot: NodeSnapshot, page: Page) -> Finding:
 
 def _takers(snapshot: NodeSnapshot, page: Page) -> dict[str, int]:
     """Return the pods without an allocation that have pages of these nodes, by UID, the largest first."""
-    promised = {each.uid for each in _promises(snapshot) if each.resource == page.resource}
+    guaranteed = {each.uid for each in _guarantees(snapshot) if each.resource == page.resource}
     taken: dict[str, int] = {}
     for observed in snapshot.containers:
         used = observed.group.memory.hugepages_used.get(page_bytes(page.resource))
-        if used is None or observed.owner.uid in promised:
+        if used is None or observed.owner.uid in guaranteed:
             continue
         there = used.total if used.by_node is None else sum(used.by_node.get(node, 0) for node in page.nodes)
         if there:
@@ -159,7 +159,7 @@ def _takers(snapshot: NodeSnapshot, page: Page) -> dict[str, int]:
     return dict(sorted(taken.items(), key=lambda each: -each[1]))
 
 
-def _whose(snapshot: NodeSnapshot, takers: dict[str, int]) -> str:
+def _users(snapshot: NodeSnapshot, takers: dict[str, int]) -> str:
     if not takers:
         return "who uses the rest is unknown"
     names = [f"{snapshot.pod_name(uid)} ({_bytes(size)})" for uid, size in takers.items()]

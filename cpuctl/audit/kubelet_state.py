@@ -183,7 +183,7 @@ def check_hotplug(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
     holders = snapshot.holders(gone)
-    whose = f" (exclusive to {holders})" if holders else ""
+    owner = f" (exclusive to {holders})" if holders else ""
     # A CPU that is not present, as in a virtual machine that was given fewer, cannot be switched on.
     can_come_back = gone <= snapshot.machine.offline
     where = "offline" if can_come_back else "not on this machine, or offline"
@@ -191,7 +191,7 @@ def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
         severity=Severity.ERROR,
         code="cpus-offline",
         place=NodePart("node"),
-        message=f"{are(gone)} {where}, but in the kubelet's state{whose}: the kubelet would not start with "
+        message=f"{are(gone)} {where}, but in the kubelet's state{owner}: the kubelet would not start with "
         "it",
         expected=str(known),
         detected=str(snapshot.machine.online),

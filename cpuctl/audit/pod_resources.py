@@ -92,16 +92,16 @@ def _saved(snapshot: NodeSnapshot) -> SavedStates:
 
 def _allocatable(snapshot: NodeSnapshot) -> Iterator[Finding]:
     listed = snapshot.answers.allocatable if snapshot.answers else None
-    promised = snapshot.machine.online - snapshot.configured.reserved
-    if listed is None or snapshot.configured.policy != _STATIC or listed == promised:
+    guaranteed = snapshot.machine.online - snapshot.configured.reserved
+    if listed is None or snapshot.configured.policy != _STATIC or listed == guaranteed:
         return
     yield Finding(
         severity=Severity.WARNING,
         code="allocatable-differs",
         place=NodePart("allocatable CPUs"),
-        message=f"the kubelet reports {listed or 'none'}, but its configuration leaves {promised} on "
+        message=f"the kubelet reports {listed or 'none'}, but its configuration leaves {guaranteed} on "
         "this machine: one of them has changed since the kubelet started",
-        expected=str(promised),
+        expected=str(guaranteed),
         detected=str(listed) or "none",
         fix=RESTART,
     )

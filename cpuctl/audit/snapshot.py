@@ -93,7 +93,7 @@ class ConfiguredKubelet(NamedTuple):
     """What the configured kubelet enforces. ``lifts_quota``: exclusive CPUs have no CFS quota.
 
     ``policy`` and ``memory_policy`` are the configured policies of the CPU Manager and the Memory Manager,
-    empty if no configuration is known. ``tells_assigned``: containers can read ``assigned.cpuset``, and
+    empty if no configuration is known. ``has_assigned``: containers can read ``assigned.cpuset``, and
     ``takes_assigned`` is its gate; ``delays``: CPUs are taken from a container after a delay (KEP-6122).
     ``untold`` is why an existing configuration is unknown.
     """
@@ -104,7 +104,7 @@ class ConfiguredKubelet(NamedTuple):
     strict_reservation: bool = False
     full_cores: bool = False
     lifts_quota: bool = True
-    tells_assigned: bool = False
+    has_assigned: bool = False
     takes_assigned: bool = False
     delays: bool = False
     untold: str = ""

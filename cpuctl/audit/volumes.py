@@ -32,13 +32,13 @@ def check_volumes(snapshot: NodeSnapshot) -> Iterator[Finding]:
         if observed is None or not volume.looked_at:
             continue
         served = served or volume.text is not None
-        if not snapshot.configured.tells_assigned:
+        if not snapshot.configured.has_assigned:
             yield _unserved(snapshot, observed, volume)
         elif volume.text is None:
             yield _missing(observed, volume)
         else:
             yield from _compared(snapshot, observed, volume, volume.text)
-    if served and snapshot.configured.tells_assigned and not snapshot.configured.takes_assigned:
+    if served and snapshot.configured.has_assigned and not snapshot.configured.takes_assigned:
         yield Finding(
             severity=Severity.NOTE,
             code="assigned-cpuset-gate",

@@ -18,7 +18,7 @@ from cpuctl.atomic_file import (
     back_up,
     hidden_link,
     sync_directory,
-    written_beside,
+    temporary_file,
 )
 from cpuctl.errors import NotRestoredError, UsageError, os_reason, unwritable
 
@@ -93,7 +93,7 @@ class _Way(NamedTuple):
 
 def _saved(path: Path, write: Callable[[IO[bytes]], object], way: _Way, directory: int) -> Path | None:
     like = _old(path, directory)
-    with written_beside(
+    with temporary_file(
         path, write, like=like, keep_owner=False, mode=way.mode, directory=directory
     ) as temporary:
         old = _second_name(path, way, directory) if like else None

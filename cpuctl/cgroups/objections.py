@@ -110,9 +110,9 @@ def _reserved(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Itera
 
 def _exclusive(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
     """Object to CPUs guaranteed to another container; an init container's CPUs pass on to its own pod."""
-    promises = _promises(desired, situation)
+    guarantees = _guarantees(desired, situation)
     for one in desired:
-        for (uid, name), cpus in promises.items():
+        for (uid, name), cpus in guarantees.items():
             mine = (uid, name) == (one.owner.uid, one.owner.container)
             if mine or one.cpus is None or not (double := one.cpus & cpus):
                 continue
@@ -127,7 +127,7 @@ def _exclusive(desired: Sequence[DesiredGroup], situation: ApplyContext) -> Iter
             )
 
 
-def _promises(desired: Sequence[DesiredGroup], situation: ApplyContext) -> dict[tuple[str, str], CPUSet]:
+def _guarantees(desired: Sequence[DesiredGroup], situation: ApplyContext) -> dict[tuple[str, str], CPUSet]:
     """Return all exclusive CPUs as they will be after the writes."""
     found = {
         (uid, name): cpus for uid, containers in situation.held.items() for name, cpus in containers.items()

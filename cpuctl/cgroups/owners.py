@@ -195,7 +195,7 @@ class _Finder:
 
     def by_cpus(self, groups: Sequence[Cgroup]) -> dict[str, Owner]:
         """Name the containers that are the only ones in their pod with CPUs that occur once in the state."""
-        alike = Counter((group.role.uid, group.cpuset.cpus) for group in groups)
+        equivalent = Counter((group.role.uid, group.cpuset.cpus) for group in groups)
         given: dict[tuple[str, CPUSet | None], list[str]] = {}
         for uid in {group.role.uid for group in groups} & self.known.assigned.keys():
             for name, assigned in self.known.assigned[uid].items():
@@ -205,7 +205,7 @@ class _Finder:
         for group in groups:
             role, cpus = group.role, group.cpuset.cpus
             names = given.get((role.uid, cpus), [])
-            if len(names) == alike[role.uid, cpus] == 1:
+            if len(names) == equivalent[role.uid, cpus] == 1:
                 found[group.path] = Owner(
                     uid=role.uid,
                     container=names[0],

@@ -91,8 +91,8 @@ class _Ordering:
         """Shrink containers, grow the groups above them, grow containers, shrink the groups above them."""
         yield from self._shrink_holders()
         for path in _by_depth(self.changing - self.leaves):
-            room = _within(self.now, path, self._now(path) | self.goal[path])
-            yield from self._write(path, room, "make room")
+            space = _within(self.now, path, self._now(path) | self.goal[path])
+            yield from self._write(path, space, "make room")
         yield from self._move_leaves()
         for path in reversed(_by_depth(self.changing - self.leaves)):
             yield from self._write(path, self.goal[path], "give up")
@@ -205,8 +205,8 @@ def _followers(lists: Mapping[str, _Lists], targets: Mapping[str, CPUSet]) -> It
         above = next((each for each in ancestors(path) if each in goal), "")
         if not above or path in goal or not here.own:
             continue
-        alike = here.own == lists[above].own
-        goal[path] = goal[above] if alike else here.own & goal[above] or goal[above]
+        equivalent = here.own == lists[above].own
+        goal[path] = goal[above] if equivalent else here.own & goal[above] or goal[above]
         yield path, goal[path]
 
 

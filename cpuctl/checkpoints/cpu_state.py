@@ -175,7 +175,7 @@ def cpu_state_of(document: Value, *, later: bool) -> CPUStateFile:
         default_cpu_set=pool,
         entries=sets.of(document["entries"] or {}, "cpuset"),
         pod_entries=document.get("podEntries") or {},
-        baselines=sets.of(_promises(document), "baseline cpuset"),
+        baselines=sets.of(_guarantees(document), "baseline cpuset"),
     )
 
 
@@ -194,7 +194,7 @@ def _limited(document: Value, kubelet: StateReader) -> Value:
     return document | pods | baselines
 
 
-def _promises(document: Value) -> dict[str, dict[str, str]]:
+def _guarantees(document: Value) -> dict[str, dict[str, str]]:
     """Take the baselines, under the name they have or under the one they were proposed with."""
     found = document.get("baselines") or document.get("originals") or {}
     return {

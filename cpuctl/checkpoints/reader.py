@@ -8,7 +8,7 @@ from cpuctl.golang.text import quoted
 from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, STATUS_FILE
 
-_WHOSE = {
+_MANAGERS = {
     CPU_FILE: "the CPU manager",
     MEMORY_FILE: "the memory manager",
     STATUS_FILE: "pod allocation",
@@ -21,9 +21,9 @@ def kubelet_refusal(file_name: str, error: str, directory: str = "/var/lib/kubel
 
     *directory* is the kubelet's root directory.
     """
-    whose = _WHOSE.get(file_name, _OF_PODS)
+    owner = _MANAGERS.get(file_name, _OF_PODS)
     return (
-        f"could not restore state from checkpoint: {error}, please drain this node and delete {whose} "
+        f"could not restore state from checkpoint: {error}, please drain this node and delete {owner} "
         f"checkpoint file {quoted(f'{directory}/{file_name}')} before restarting Kubelet"
     )
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-from cpuctl.atomic_file import attributes_of, back_up, sync_directory, written_beside
+from cpuctl.atomic_file import attributes_of, back_up, sync_directory, temporary_file
 from cpuctl.errors import InputError, NodeAccessError, NotRestoredError, os_reason, unreadable, unwritable
 from cpuctl.golang.json_values import MAX_CHARACTERS
 from cpuctl.root_directory import Root
@@ -119,7 +119,7 @@ def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | No
         try:
             sync_directory(directory)
             like = attributes_of(backup.name, directory=directory)
-            with written_beside(
+            with temporary_file(
                 path, lambda file: file.write(new), like=like, directory=directory
             ) as temporary:
                 if not _same_file(path, backup, directory):

@@ -142,10 +142,10 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
     explanation = None
     if search.found and (inputs.filenames or inputs.templates or inputs.pods):
 
-        def asked(planning: Planning) -> str:
+        def requested(planning: Planning) -> str:
             return pod or named_pod(search, (*planning.incoming, *planning.initial.running))
 
-        explanation = _explanation(inputs, asked, style, pods_needed=not inputs.pods)
+        explanation = _explanation(inputs, requested, style, pods_needed=not inputs.pods)
     named = {
         "NODE": [] if inputs.machine == "live" else [inputs.machine],
         **({} if kubelet.config is None else {"CONFIG": [kubelet.config]}),
@@ -162,7 +162,7 @@ def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style:
 
 def _explanation(
     inputs: PlanningInputs,
-    asked: Callable[[Planning], str],
+    requested: Callable[[Planning], str],
     style: Style,
     *,
     pods_needed: bool,
@@ -177,7 +177,7 @@ def _explanation(
 
         document: Explanation = not_started_document(refused.whole_refusal, unloaded_header(sources))
     else:
-        document = _explained(planning, asked(planning), style)
+        document = _explained(planning, requested(planning), style)
     print_sources(sources, style)
     return document
 

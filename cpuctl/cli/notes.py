@@ -33,10 +33,10 @@ def print_sources(sources: Sources, style: Style) -> None:
         if name == "passedOver" and style.for_people:
             note(f"note: skipped (no pod template): {value}", style)
         if style.for_people and origin != "given":
-            said = "" if value == origin else f" ({origin_text(name, origin)})"
+            stated = "" if value == origin else f" ({origin_text(name, origin)})"
             if name == "kubeletConfiguration" and sources.assumed_configuration:
-                said = f", because {_missing(sources.assumed_configuration)} (set --kubelet-config FILE)"
-            note(f"note: {_spaced(name)}: {value or 'none'}{said}", style)
+                stated = f", because {_missing(sources.assumed_configuration)} (set --kubelet-config FILE)"
+            note(f"note: {_spaced(name)}: {value or 'none'}{stated}", style)
 
 
 def report_failed_start(start: Start, hint: str = "") -> None:

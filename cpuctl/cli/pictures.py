@@ -50,7 +50,7 @@ class Pictures(Record):
     replace: bool
 
     @classmethod
-    def asked(cls, files: Mapping[str, str], style: Style, *, replace: bool) -> Pictures:
+    def requested(cls, files: Mapping[str, str], style: Style, *, replace: bool) -> Pictures:
         """Check before the work whether the files can be written after it: raise UsageError if not."""
         wanted = {option: name for option, name in files.items() if name}
         if not wanted:

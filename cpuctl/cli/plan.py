@@ -222,7 +222,7 @@ def plan(
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     refuse_publisher(publisher, style)
-    pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
+    pictures = Pictures.requested({SVG: svg, HTML: html}, style, replace=force)
     _refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output, policy)
     inputs = planning_inputs(context, policy)
     planner_of = partial(_planner, order=order, repeat=repeat, capacity=capacity)

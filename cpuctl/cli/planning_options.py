@@ -29,13 +29,13 @@ from cpuctl.records import replace
 class PlanningCommand(KubeletCommand):
     """A command with these options and those of the kubelet; its function gets them from ``planning_inputs``.
 
-    ``lacks`` lists the parameters that a command does not have.
+    ``missing`` lists the parameters that a command does not have.
     """
 
-    lacks: ClassVar[frozenset[str]] = frozenset({"events"})
+    missing: ClassVar[frozenset[str]] = frozenset({"events"})
 
     def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
-        shared = [each for each in declared(_planning_inputs) if each.name not in self.lacks]
+        shared = [each for each in declared(_planning_inputs) if each.name not in self.missing]
         self._planning_inputs = [each.name for each in shared]
         own = [each for each in params if panel_of(each) == INPUT]
         others = [each for each in params if panel_of(each) != INPUT]
@@ -44,7 +44,7 @@ class PlanningCommand(KubeletCommand):
     def inputs_of(self, ctx: Any) -> PlanningInputs:  # noqa: ANN401  # typer's types are private
         """Take these options, too, out of the arguments of the command's function."""
         shared = _planning_inputs(**{name: ctx.params.pop(name) for name in self._planning_inputs})
-        if "include_completed" in self.lacks:
+        if "include_completed" in self.missing:
             shared = replace(shared, include_completed=None)
         return replace(shared, kubelet=super().inputs_of(ctx))
 
@@ -52,7 +52,7 @@ class PlanningCommand(KubeletCommand):
 class ExplainingCommand(PlanningCommand):
     """A command that also takes what happened in the past."""
 
-    lacks = frozenset()
+    missing = frozenset()
 
 
 class ReportingCommand(PlanningCommand):
@@ -69,13 +69,13 @@ class ReportingCommand(PlanningCommand):
 class ResizingCommand(PlanningCommand):
     """A command about running pods: none of them has ended."""
 
-    lacks = frozenset({"events", "include_completed"})
+    missing = frozenset({"events", "include_completed"})
 
 
 class EmptyNodeCommand(PlanningCommand):
     """A command that plans on an otherwise empty node."""
 
-    lacks = frozenset(
+    missing = frozenset(
         {"state", "pods", "events", "ephemeral_storage", "skip_api_server", "include_completed"}
     )
 

@@ -73,7 +73,7 @@ def read_by_journal(descriptor: int) -> bool:
     return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
 
 
-def tell_manager(state: str) -> None:
+def notify_manager(state: str) -> None:
     """Report the program's state to its service manager (*sd_notify(3)*), if it has requested this."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):

@@ -52,8 +52,8 @@ def emit_topology(planning: Planning, node: StartResult | None, publisher: str, 
             report_failed_start(not_started_answer(node), check_command(planning.inputs))
         return False
     found = publish_node(node_name(planning.inputs.machine), planning, node, chosen)
-    for remark in found.remarks:
-        note(f"note: {remark}", style)
+    for text in found.notes:
+        note(f"note: {text}", style)
     emit(topologies_document([found.topology]), style)
     return True
 

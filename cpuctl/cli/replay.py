@@ -170,7 +170,7 @@ def replay(
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pace = read_pace(speed, style, follow=follow)
-    pictures = Pictures.asked({SVG: svg}, style, replace=force)
+    pictures = Pictures.requested({SVG: svg}, style, replace=force)
     if pictures.instead and pace is not None:
         raise UsageError("cannot be - (stdout) with --follow", where=SVG, hint="use a file")
     inputs = TimelineInputs(
@@ -329,7 +329,7 @@ def _write_entry(entry: "HistoryEntry", style: Style, out: TextIO) -> None:
     if style.output is ReplayOutput.JSONL:
         line = json.dumps(answer, ensure_ascii=not takes_every_character())
     else:
-        whose = "/".join(filter(None, (entry.pod.removeprefix("default/"), entry.container)))
-        line = printable(f"{answer['at']:>12}  {whose or '-'}: {entry.text}")
+        owner = "/".join(filter(None, (entry.pod.removeprefix("default/"), entry.container)))
+        line = printable(f"{answer['at']:>12}  {owner or '-'}: {entry.text}")
     out.write(f"{line}\n")
     out.flush()

@@ -93,7 +93,7 @@ def report(
     from cpuctl.exports.report_words import is_clean
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    pictures = Pictures.asked({HTML: html}, style, replace=force)
+    pictures = Pictures.requested({HTML: html}, style, replace=force)
     planned = planning_inputs(context)
     inputs = ReportInputs(
         name=node_name(planned.machine) or "node",

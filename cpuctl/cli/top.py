@@ -250,8 +250,8 @@ def _replay(name: str, style: Style, interval: float, samples: int, *, once: boo
     from cpuctl.operations.top_recording import read_recording
 
     recording = read_recording(name)
-    for remark in recording.remarks:
-        note(f"warning: {name}: {remark}", style)
+    for text in recording.notes:
+        note(f"warning: {name}: {text}", style)
     count = len(recording.lines)
     if on_screen:
         from cpuctl.cli.top_screen import Playback

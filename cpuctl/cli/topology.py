@@ -252,7 +252,7 @@ def show(
         reject_unsupported_options(
             output, {"--columns": columns, "--cpus": cpus, option_names.NUMA_MEMORY: memory, SVG: svg}
         )
-    pictures = Pictures.asked({SVG: svg}, style, replace=force)
+    pictures = Pictures.requested({SVG: svg}, style, replace=force)
     names = _columns(columns)
     if names and memory:
         message = "shows only CPUs and cannot be used with --numa-memory"
@@ -287,7 +287,7 @@ def draw_map(
 ) -> None:
     """Draw a machine as boxes."""
     style = Style(output, color=not no_color, quiet=quiet, view="map_blocks")
-    pictures = Pictures.asked({SVG: svg}, style, replace=force)
+    pictures = Pictures.requested({SVG: svg}, style, replace=force)
     _show(_answer(machine, cpus, style), style, pictures)
 
 
@@ -424,9 +424,9 @@ def _columns(text: str) -> "list[ColumnName]":
 FOREIGN = frozenset({TopologyOutput.LSCPU, TopologyOutput.NUMACTL, TopologyOutput.HWLOC_XML})
 
 
-def reject_unsupported_options(output: TopologyOutput, asked: Mapping[str, object]) -> None:
+def reject_unsupported_options(output: TopologyOutput, requested: Mapping[str, object]) -> None:
     """Raise UsageError for an option, by its name, that another tool's form does not support."""
-    for option in (option for option, value in asked.items() if value):
+    for option in (option for option, value in requested.items() if value):
         message = f"cannot be used with -o {output}: it always writes the whole machine"
         raise UsageError(message, where=option, hint=f"omit {option}")
 
@@ -444,8 +444,8 @@ def write_foreign(spec: str, style: Style) -> None:
     """Read a machine and write it as another tool does; raise InputError if there is nothing to write."""
     sources = Sources()
     machine = load_machine(spec, sources).machine
-    text, remarks = _written(machine, TopologyOutput(style.output))
-    sources.warnings.extend(remarks)
+    text, notes = _written(machine, TopologyOutput(style.output))
+    sources.warnings.extend(notes)
     print_sources(sources, style)
     sys.stdout.write(text)
 
@@ -469,7 +469,7 @@ def refuse_unless_used(inputs: KubeletInputs) -> None:
         "--kubelet-args": bool(inputs.arguments),
         "--kubelet-version": bool(inputs.version),
     }
-    for option in (option for option, said in given.items() if said):
+    for option in (option for option, stated in given.items() if stated):
         raise UsageError("requires --numa-memory", where=option, hint="add --numa-memory")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpuctl.atomic_file import sync_directory, written_beside
+from cpuctl.atomic_file import sync_directory, temporary_file
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.check_option import CheckOption, chosen_checks
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
@@ -23,7 +23,7 @@ from cpuctl.cli.notes import print_doubts, print_sources
 from cpuctl.cli.options import PodResourcesOption, QuietOption, RootOption, RunningPodsOption
 from cpuctl.cli.output import Style, complain, takes_every_character
 from cpuctl.cli.panels import OUTPUT
-from cpuctl.cli.process import read_by_journal, tell_manager, watchdog_seconds
+from cpuctl.cli.process import notify_manager, read_by_journal, watchdog_seconds
 from cpuctl.errors import NodeAccessError, UsageError, unwritable
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def watch(
     teller = _Teller(inputs, Style(output, quiet=quiet), until, textfile)
     with _woken_by_signals() as waker:
         _follow(inputs, teller, end, waker)
-    tell_manager("STOPPING=1")
+    notify_manager("STOPPING=1")
     if teller.ends:
         raise typer.Exit(EXIT_NO)
 
@@ -257,13 +257,13 @@ class _Teller:
         self._write_metrics(look)
         self._write(watching_event(look, time.time()))
         self.tell(observation._replace(look=None))
-        tell_manager("READY=1")
+        notify_manager("READY=1")
 
     def tell(self, observation: "Observation") -> None:
         """Write what is new, and the metrics if the node was read."""
         from cpuctl.answering.watch_events import watch_events
 
-        tell_manager("WATCHDOG=1")
+        notify_manager("WATCHDOG=1")
         if observation.look:
             try:
                 self._write_metrics(observation.look)
@@ -294,7 +294,7 @@ class _Teller:
         text = metrics_text({"metrics": list(audit_metrics(audited))}).encode()
         try:
             # Completely or not at all, and under another suffix than the collector's until then.
-            with written_beside(
+            with temporary_file(
                 self._textfile, lambda file: file.write(text), like=None, mode=_READABLE
             ) as temporary:
                 temporary.replace(self._textfile)

@@ -83,8 +83,8 @@ class Cursor(NamedTuple):
         from cpuctl.spelling import MOST_LISTED, nearest
 
         # Names whose lengths differ more are other names: initContainers is not a misspelling of containers.
-        alike = [each for each in members if abs(len(each) - len(key)) <= _LONGER_BY_A_TYPO]
-        return nearest(key, alike[:MOST_LISTED], _LIKE_A_NAME)
+        equivalent = [each for each in members if abs(len(each) - len(key)) <= _LONGER_BY_A_TYPO]
+        return nearest(key, equivalent[:MOST_LISTED], _LIKE_A_NAME)
 
     def misspelling_of(self, key: str) -> str:
         """Return a hint at the misspelling of an absent *key*; empty if there is none."""

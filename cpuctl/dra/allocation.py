@@ -362,13 +362,13 @@ class _Search:
 
 
 class CapacityLeft(NamedTuple):
-    """A capacity of devices, the quantity that is ``asked``, and what is left of it, in billionths.
+    """A capacity of devices, the quantity that is ``requested``, and what is left of it, in billionths.
 
     That is the ``most`` on one device, and what is ``left`` on all of them together, of a ``total``.
     """
 
     name: str
-    asked: Quantity
+    requested: Quantity
     most: int
     left: int
     total: int
@@ -382,25 +382,25 @@ def capacities_left(
     The consumption of a request may differ: without a quantity, it is a device's default, or all of it.
     """
     for name in dict.fromkeys(names):
-        alike: dict[Quantity, list[Device]] = {}
+        equivalent: dict[Quantity, list[Device]] = {}
         for device in devices:
             if (capacity := device.capacity.get(name)) is not None:
-                alike.setdefault(_amount_of(request.capacity.get(name), capacity), []).append(device)
-        for asked, having in alike.items():
+                equivalent.setdefault(_amount_of(request.capacity.get(name), capacity), []).append(device)
+        for requested, having in equivalent.items():
             left = [books.left(device, name) for device in having]
             total = sum(device.capacity[name].value.nano for device in having)
-            yield CapacityLeft(name, asked, max(left), sum(left), total)
+            yield CapacityLeft(name, requested, max(left), sum(left), total)
 
 
 def _capacities(need: _Need, devices: Sequence[Device], books: Books) -> str:
     """Describe what is requested from each device, and the most that is left on one."""
     names = (name for device in devices for name in device.capacity)
     shortages = (
-        f"{each.name}: {each.asked} requested, at most {number_text(each.most)} left on one device"
+        f"{each.name}: {each.requested} requested, at most {number_text(each.most)} left on one device"
         for each in capacities_left(need.request, devices, books, names)
     )
-    lacking = [name for name in need.request.capacity if not any(name in each.capacity for each in devices)]
-    return "; ".join([*shortages, *(f"{name}: no device has it" for name in lacking)])
+    missing = [name for name in need.request.capacity if not any(name in each.capacity for each in devices)]
+    return "; ".join([*shortages, *(f"{name}: no device has it" for name in missing)])
 
 
 def number_text(nano: int) -> str:
@@ -426,21 +426,21 @@ def _consumed(request: DeviceRequest, device: Device) -> dict[str, Quantity]:
     return {name: _amount_of(request.capacity.get(name), each) for name, each in device.capacity.items()}
 
 
-def _amount_of(asked: Quantity | None, capacity: Capacity) -> Quantity:
+def _amount_of(requested: Quantity | None, capacity: Capacity) -> Quantity:
     """Return what a request comes to: without one the default or all, else rounded up as the policy says."""
     policy = capacity.policy
-    if asked is None:
+    if requested is None:
         return policy.default if policy and policy.default is not None else capacity.value
     if policy is None:
-        return asked
+        return requested
     if policy.minimum is not None:
-        if asked < policy.minimum:
+        if requested < policy.minimum:
             return policy.minimum
         if policy.step is None:
-            return asked
+            return requested
         least, step = policy.minimum.value, policy.step.value
-        return Quantity.from_value(least + -(-(asked.value - least) // step) * step)
-    return next((each for each in policy.values if asked <= each), asked)
+        return Quantity.from_value(least + -(-(requested.value - least) // step) * step)
+    return next((each for each in policy.values if requested <= each), requested)
 
 
 def _against_policy(amount: Quantity, capacity: Capacity) -> bool:

@@ -128,7 +128,7 @@ class NodeClaims(Copied):
         self.cgroups = CgroupSettings()
         self.books = Books()
         self.selectors = Selectors()
-        self._scheduler_view = _as_the_scheduler_sees(inventory, rules)
+        self._scheduler_view = _scheduler_view(inventory, rules)
         self._drivers = frozenset(device.driver for device in inventory.devices)
         self.held: dict[Key, _Held] = {}
         self.pods: dict[str, PodClaims] = {}
@@ -248,8 +248,8 @@ class NodeClaims(Copied):
             return Undetermined(str(error))
         except _UnschedulableHereError as error:
             return error.found
-        if doubt := (self.untold if new else "") or self._unknown_classes(list(new.values())):
-            return Undetermined(doubt)
+        if uncertain := (self.untold if new else "") or self._unknown_classes(list(new.values())):
+            return Undetermined(uncertain)
         found = allocate(list(new.values()), self._scheduler_view, self.books, self.selectors)
         if not isinstance(found, Allocated):
             return found
@@ -447,26 +447,26 @@ class NodeClaims(Copied):
 
     def _unknown_classes(self, claims: Sequence[Claim]) -> str:
         """Name the first device class that no manifest defines; its driver may offer anything."""
-        asked = (
+        requested = (
             (claim, each.class_name)
             for claim in claims
             for request in claim.requests
             for each in request.alternatives or (request,)
         )
-        return next(filter(None, (self._why_unknown(claim, name) for claim, name in asked)), "")
+        return next(filter(None, (self._why_unknown(claim, name) for claim, name in requested)), "")
 
     def _why_unknown(self, claim: Claim, name: str) -> str:
-        asked = f"claim {claim.full_name} requests devices of class {name}"
+        requested = f"claim {claim.full_name} requests devices of class {name}"
         if name not in self.inventory.classes:
-            return f"{asked}, but this DeviceClass is not among the manifests"
+            return f"{requested}, but this DeviceClass is not among the manifests"
         drivers = self.selectors.drivers(self.inventory.classes[name].selectors)
         if unsure := ", ".join(sorted((drivers or self.unknown) & self.unknown)):
             return (
-                f"{asked}, but whether slices of {unsure} are for this node depends on the node's "
+                f"{requested}, but whether slices of {unsure} are for this node depends on the node's "
                 "labels, which are unknown"
             )
         if missing := ", ".join(sorted(drivers - self._drivers)):
-            return f"{asked}, but no ResourceSlice lists the devices of its driver {missing}"
+            return f"{requested}, but no ResourceSlice lists the devices of its driver {missing}"
         return ""
 
 
@@ -475,7 +475,7 @@ _SKIPS_SINCE = 36
 _NONE = PodClaims(Pod("", ()))
 
 
-def _as_the_scheduler_sees(inventory: Inventory, rules: ClaimRules) -> Inventory:
+def _scheduler_view(inventory: Inventory, rules: ClaimRules) -> Inventory:
     """Return the devices, without shared ones if the scheduler does not support them."""
     devices = inventory.devices
     if not rules.consumable:

@@ -402,15 +402,17 @@ class Node(Copied):
         """Return what becomes of what a pod held that came back; None if it kept all, or held nothing."""
         if held is None:
             return None
-        anew = divided and self.topology_manager.scope == "pod" and not self.cpu.rules.restores_cpus
+        divides_again = divided and self.topology_manager.scope == "pod" and not self.cpu.rules.restores_cpus
         found = readmission_of(held, self.cpu.state, self.memory.state)
-        return found if found.lost or (anew and isinstance(verdict, Rejected)) else None
+        return found if found.lost or (divides_again and isinstance(verdict, Rejected)) else None
 
     def _if_it_has_none(self, pod: StoredPod, unknown: Collection[str]) -> str:
         """Say what comes of a pod whose init containers ask for devices that the node has none of."""
-        asked = {name for each in pod.init_containers for name in each.resources.requests}
-        lacking = "" if self.drops_what_inits_lack else next((each for each in unknown if each in asked), "")
-        return f"; if the node has none, this kubelet rejects the pod (OutOf{lacking})" if lacking else ""
+        requested = {name for each in pod.init_containers for name in each.resources.requests}
+        missing = (
+            "" if self.drops_what_inits_lack else next((each for each in unknown if each in requested), "")
+        )
+        return f"; if the node has none, this kubelet rejects the pod (OutOf{missing})" if missing else ""
 
     def _decide(self, admission: ScopedAdmission, given: StoredPod) -> Verdict:
         pod = self.active[given.uid]
@@ -435,8 +437,8 @@ class Node(Copied):
                 return forbidden
             allocatable = self.allocatable.with_amounts(self.devices.allocatable(pod))
             level = self.pod_level_resources
-            beside = self._running.usage_of_others(pod.uid, allocatable.requests, pod_level=level)
-            misfit = fit_verdict(pod, beside, allocatable, pod_level=level)
+            usage = self._running.usage_of_others(pod.uid, allocatable.requests, pod_level=level)
+            misfit = fit_verdict(pod, usage, allocatable, pod_level=level)
             return misfit or pod_level_rejection(given, self.pod_rules) or verdict
         return verdict
 

@@ -45,8 +45,8 @@ def unaligned_managers(pod: StoredPod, qos: "Qos") -> Iterator[tuple[str, str]]:
     """
     if qos.qos_class is not QosClass.GUARANTEED or pod.resources is None:
         return
-    asked = (pod.resources, *(each.resources for each in pod.all_containers))
-    if any(_whole_cpus(each) for each in asked):
+    requested = (pod.resources, *(each.resources for each in pod.all_containers))
+    if any(_whole_cpus(each) for each in requested):
         yield "cpu", f"{_IGNORED.format(what='CPU')}: {_SKIPPED.format(manager='CPU')}"
     yield "memory", f"{_IGNORED.format(what='memory')}: {_SKIPPED.format(manager='Memory')}"
     yield "topology", _IGNORED.format(what="topology")

@@ -137,13 +137,13 @@ class TrialNode:
                 yield subject.spec.note("not-decided", f"whether the node admits it is unknown: {why}")
 
     def _verdict(self, pod: StoredPod) -> Verdict:
-        asked = _asked(pod)
-        if asked not in self._verdicts:
-            self._verdicts[asked] = self.node.copy().admit(pod).verdict
-        return self._verdicts[asked]
+        requested = _requested(pod)
+        if requested not in self._verdicts:
+            self._verdicts[requested] = self.node.copy().admit(pod).verdict
+        return self._verdicts[requested]
 
 
-def _asked(pod: StoredPod) -> Hashable:
+def _requested(pod: StoredPod) -> Hashable:
     """Report everything that the answer depends on; whether an amount can be counted is not in its text."""
     return (
         tuple((each.name, each.kind, *_amounts(each.resources)) for each in pod.all_containers),

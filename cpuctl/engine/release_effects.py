@@ -85,8 +85,8 @@ def effects_of(
 
 def _fates(node: StartResult, pods: Sequence[StoredPod]) -> _Fates:
     if not isinstance(node, Node):
-        said = node.error if isinstance(node, StartRefused) else node.why
-        return _Fates(said, ("the kubelet does not start",) * len(pods))
+        stated = node.error if isinstance(node, StartRefused) else node.why
+        return _Fates(stated, ("the kubelet does not start",) * len(pods))
     return _Fates("", tuple(_fate(node.admit(pod)) for pod in pods))
 
 

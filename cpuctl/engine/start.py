@@ -96,13 +96,13 @@ def start_node(
     """
     started = check_start(info, kubelet)
     return (
-        furnished(started, info, kubelet, fit=fit, devices=devices)
+        started_node(started, info, kubelet, fit=fit, devices=devices)
         if isinstance(started, Started)
         else started
     )
 
 
-def furnished(
+def started_node(
     started: Started,
     info: MachineInfo,
     kubelet: Kubelet,
@@ -153,10 +153,10 @@ def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
 def check_start(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
     """Return whether a kubelet would start on a machine without state files."""
     started = start_managers(info, kubelet)
-    return doubted(last_checks(started), kubelet) if isinstance(started, Started) else started
+    return unless_flags_missing(last_checks(started), kubelet) if isinstance(started, Started) else started
 
 
-def doubted(outcome: T, kubelet: Kubelet) -> T | Undetermined:
+def unless_flags_missing(outcome: T, kubelet: Kubelet) -> T | Undetermined:
     """Take back a refusal over what a flag sets if the kubelet's flags are not all known."""
     if not kubelet.flags_gap or not isinstance(outcome, StartRefused):
         return outcome
@@ -175,11 +175,11 @@ def doubted(outcome: T, kubelet: Kubelet) -> T | Undetermined:
 def last_checks(started: Started) -> Started | NotStarted:
     """Do what a kubelet checks once its managers have their state."""
     try:
-        tells_expected = started.gates.release.tells_what_capacity_is_expected
+        reports_expected = started.gates.release.reports_expected_capacity
         kept = started.reserved.get("memory")
         unknown = not started.capacity["memory"].nano and kept is not None and kept.nano > 0
         capacity = {name: size for name, size in started.capacity.items() if name != "memory" or not unknown}
-        check_capacity(started.reservations, capacity, tells_what_is_expected=tells_expected)
+        check_capacity(started.reservations, capacity, reports_expected=reports_expected)
         if unknown:
             return Undetermined(MEMORY_UNKNOWN)
     except SettingError as error:
@@ -193,7 +193,7 @@ def start_managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
     If the input names no release of the kubelet, and the assumed one does not get so far, others
     are asked: a refusal is one of all releases that would take the configuration.
     """
-    outcome = doubted(_managers(info, kubelet), kubelet)
+    outcome = unless_flags_missing(_managers(info, kubelet), kubelet)
     if kubelet.released or not isinstance(outcome, StartRefused | KubeletFault):
         return outcome
     assumed = kubelet.version.minor
@@ -222,11 +222,11 @@ def agreed(
         return outcome
     parts = []
     for does in _ENDS:
-        alike = {minor: end for minor, end in ends.items() if _end_of(end) == does}
-        if alike:
-            *_, last = alike.values()
+        equivalent = {minor: end for minor, end in ends.items() if _end_of(end) == does}
+        if equivalent:
+            *_, last = equivalent.values()
             text = "" if isinstance(last, Started) else f": {why_not_started(last)}"
-            parts.append(f"kubelet {_minors(alike)} {does}{text}")
+            parts.append(f"kubelet {_minors(equivalent)} {does}{text}")
     return Undetermined(f"its release is unknown, and {why} (--kubelet-version); {'; '.join(parts)}")
 
 

@@ -300,8 +300,8 @@ class _Work:
         """Keep promises to those that still hold CPUs, as far as they hold what was promised."""
         baselines: dict[str, dict[str, CPUSet]] = {}
         dropped = {(each.pod_uid, each.container) for each in self.actions}
-        for uid, promised in sorted(self.state.baselines.items()):
-            for name, baseline in sorted(promised.items()):
+        for uid, guaranteed in sorted(self.state.baselines.items()):
+            for name, baseline in sorted(guaranteed.items()):
                 now = self.state.entries.get(uid, {}).get(name)
                 if now is not None:
                     right = baseline & now or now
@@ -315,8 +315,8 @@ class _Work:
 
     def give_up_baselines(self) -> None:
         """Report what a kubelet without baselines loses, now that it has to be written anyway."""
-        for uid, promised in sorted(self.state.baselines.items()):
-            for name, baseline in sorted(promised.items()):
+        for uid, guaranteed in sorted(self.state.baselines.items()):
+            for name, baseline in sorted(guaranteed.items()):
                 now = self.state.entries.get(uid, {}).get(name)
                 if now is not None and now != baseline:
                     why = (

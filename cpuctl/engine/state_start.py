@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.saved_files import SavedFiles
-from cpuctl.engine.start import NotStarted, Started, agreed, doubted, furnished, last_checks, start_managers
+from cpuctl.engine.start import (
+    NotStarted,
+    Started,
+    agreed,
+    last_checks,
+    start_managers,
+    started_node,
+    unless_flags_missing,
+)
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.records import Record, replace
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, MEMORY_FILE
@@ -56,10 +64,12 @@ def start_on(
     managers = start_managers(info, kubelet)
     if not isinstance(managers, Started):
         return StateStart(managers, managers)
-    node = furnished(managers, info, kubelet, fit=fit, devices=devices)
+    node = started_node(managers, info, kubelet, fit=fit, devices=devices)
     refusals = dict(_refusals(node, managers.gates, files, kubelet.config.root_dir))
     refused = next(iter(refusals.values()), None)
-    begun = StateStart(doubted(refused or last_checks(managers), kubelet), managers, node, refusals)
+    begun = StateStart(
+        unless_flags_missing(refused or last_checks(managers), kubelet), managers, node, refusals
+    )
     if kubelet.released or not files.by_others or isinstance(begun.outcome, Undetermined):
         return begun
     others = {

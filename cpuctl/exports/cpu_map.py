@@ -161,10 +161,10 @@ class _Drawer(NamedTuple):
     def _look(self, cpu: CPU) -> list[str]:
         if cpu.use is not CPUUse.OWNED:
             return [_USES[cpu.use]]
-        return owner_look(self.owners.get(cpu.marks[0], 0))
+        return owner_classes(self.owners.get(cpu.marks[0], 0))
 
 
-def owner_look(place: int) -> list[str]:
+def owner_classes(place: int) -> list[str]:
     """Name the classes of the owner with this place."""
     hatch = owner_hatch(place)
     return [owner_class(place), *([_hatch_class(hatch)] if hatch else [])]
@@ -175,8 +175,8 @@ def _hatch_class(hatch: str) -> str:
 
 
 def _box(name: str, caption: str, inside: Markup) -> Markup:
-    beside = element("small", {}, text(caption)) if caption else Markup("")
-    head = element("b", {}, element("span", {}, text(name)), beside)
+    small = element("small", {}, text(caption)) if caption else Markup("")
+    head = element("b", {}, element("span", {}, text(name)), small)
     return element("div", {"class": "box"}, head, element("div", {"class": "in"}, inside))
 
 

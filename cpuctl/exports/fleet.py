@@ -41,7 +41,7 @@ class _Look(NamedTuple):
     meaning: str
 
 
-_LOOKS: Mapping[str, _Look] = {
+_STYLES: Mapping[str, _Look] = {
     "free": _Look(_FREE, "", "CPUs free for exclusive use, as a share of the node"),
     "used": _Look("rs", "", "CPUs that are reserved, or in exclusive use"),
     "shared": _Look("sh", "", "no static CPU Manager policy"),
@@ -74,7 +74,7 @@ def fleet_svg(document: PicturedFleet, title: str) -> Markup:
         lines=[],
         legend=[
             LegendItem(look.classes, look.hatch, "", "", look.meaning)
-            for state, look in _LOOKS.items()
+            for state, look in _STYLES.items()
             if state in states
         ],
         notes=notes,
@@ -170,7 +170,7 @@ def _states(node: FleetNode) -> tuple[str, ...]:
 
 def _strip(node: FleetNode, x: float, y: float, size: _Size) -> Markup:
     states = _states(node)
-    look = _LOOKS[states[0]]
+    look = _STYLES[states[0]]
     parts = [
         element("title", {}, text(_tip(node))),
         box(x, y, size.width, size.height, class_=f"k {look.classes}", rx=2),

@@ -45,7 +45,7 @@ class CPUUse(StrEnum):
     SHARED = "shared"
     RESERVED = "reserved"
     OWNED = "owned"
-    NOBODY = "nobody"
+    NONE = "nobody"
     OFFLINE = "offline"
 
 
@@ -195,7 +195,7 @@ def _cpu(row: Marked, *, reserved: bool) -> CPU:
         return CPU(row, CPUUse.OFFLINE)
     if reserved:
         return CPU(row, CPUUse.RESERVED)
-    return CPU(row, CPUUse.SHARED if row["shared"] else CPUUse.NOBODY)
+    return CPU(row, CPUUse.SHARED if row["shared"] else CPUUse.NONE)
 
 
 def _owners(holders: Iterable[CPUHolder]) -> tuple[CPUOwner, ...]:

@@ -71,7 +71,7 @@ def _grouped(
 _CELL_WIDTH, _CELL_HEIGHT, _PLAIN_HEIGHT = 32.0, 30.0, 22.0
 _FLAG_ROOM = 9.0
 """What a CPU's number leaves free on both sides, for its flags."""
-_CPUS_BESIDE = 4
+_CPUS_PER_ROW = 4
 _CORE_PADDING, _CORE_GAP = 3.0, 6.0
 _PADDING, _GAP, _HEADING = 10.0, 12.0, 24.0
 _ASPECTS = {"socket": 1.4, "node": 1.5, "l3": 1.9}
@@ -154,7 +154,7 @@ class _Cells(NamedTuple):
                 return "rs", "", ""
             case CPUUse.OFFLINE:
                 return "off", "m", ""
-            case CPUUse.NOBODY:
+            case CPUUse.NONE:
                 return "no", "", ""
             case CPUUse.SHARED | CPUUse.PLAIN:
                 return "sh", "", ""
@@ -164,8 +164,8 @@ def cpu_words(cpu: CPU, names: Mapping[str, str]) -> str:
     """Say which owner and use a CPU has, and where it is; *names* are those of owners by their marks."""
     row = cpu.row
     known = [f"{name} {row[place]}" for place, name in _PLACES if row[place] is not None]
-    whose = [f"{mark} {names[mark]}" if names.get(mark) else mark for mark in cpu.marks]
-    what = [*whose, *_state(cpu)]
+    owner = [f"{mark} {names[mark]}" if names.get(mark) else mark for mark in cpu.marks]
+    what = [*owner, *_state(cpu)]
     parts = [", ".join(what)] if what else []
     guess = [GUESSED] if row.get("type") == "efficiency" and row.get("typeGuessed") else []
     return "; ".join([f"CPU {cpu.number}", *parts, ", ".join(known), *flags_of(row), *guess])
@@ -174,7 +174,7 @@ def cpu_words(cpu: CPU, names: Mapping[str, str]) -> str:
 _USE_WORDS = {
     CPUUse.SHARED: "in the shared pool",
     CPUUse.RESERVED: "reserved for the system",
-    CPUUse.NOBODY: "neither shared nor exclusive",
+    CPUUse.NONE: "neither shared nor exclusive",
     CPUUse.OFFLINE: "offline",
 }
 
@@ -187,7 +187,7 @@ def _state(cpu: CPU) -> Iterator[str]:
         yield _USE_WORDS[CPUUse.OFFLINE if cpu.marks else CPUUse.SHARED]
 
 
-_LABELS = {CPUUse.RESERVED: "R", CPUUse.NOBODY: "?", CPUUse.OFFLINE: "off"}
+_LABELS = {CPUUse.RESERVED: "R", CPUUse.NONE: "?", CPUUse.OFFLINE: "off"}
 
 
 def cpu_label(cpu: CPU) -> str:
@@ -254,7 +254,7 @@ class _Drawer:
 
     def _core(self, core: Core) -> SizedArea[_Content]:
         cells = [self._cell(self.cells.cpus[row["cpu"]]) for row in core.rows]
-        inside = in_columns(cells, min(len(cells), _CPUS_BESIDE), 2.0)
+        inside = in_columns(cells, min(len(cells), _CPUS_PER_ROW), 2.0)
         return _padded(core, inside, _CORE_PADDING, _CORE_PADDING)
 
     def _cell(self, cpu: CPU) -> SizedArea[_Content]:
@@ -316,7 +316,7 @@ owner.
 STATES = {
     CPUUse.SHARED: ("sh", "", "shared pool"),
     CPUUse.RESERVED: ("rs", "R", "reserved for the system"),
-    CPUUse.NOBODY: ("no", "?", "neither shared nor exclusive"),
+    CPUUse.NONE: ("no", "?", "neither shared nor exclusive"),
     CPUUse.OFFLINE: ("off", "off", "offline"),
 }
 """How CPUs without an owner are drawn: class, letters, and meaning."""

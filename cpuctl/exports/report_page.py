@@ -283,10 +283,10 @@ def _item(item: Item) -> Markup:
 
 def _fold(fold: Fold) -> Markup:
     heading = element("summary", {}, element("h3", {}, _marked(fold.title)))
-    whose = {"data-pod": fold.pod} if fold.pod else {}
+    owner = {"data-pod": fold.pod} if fold.pod else {}
     return element(
         "details",
-        {"open": "open", "data-folded": "", **whose},
+        {"open": "open", "data-folded": "", **owner},
         joined([heading, *map(_item, fold.parts)], "\n"),
     )
 

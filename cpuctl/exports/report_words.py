@@ -232,9 +232,9 @@ def _findings(report: Report) -> Iterator[PlacedFinding]:
     recording = f"{source['value']}: " if source is not None else ""
     for unusual in report["machine"]["findings"]:
         yield PlacedFinding("machine", unusual["file"], "", unusual)
-    for remark in report["configuration"]["findings"]:
-        about = ": ".join(filter(None, (remark["setting"], (remark["where"] or "").removeprefix(recording))))
-        yield PlacedFinding("configuration", about, "", remark)
+    for note in report["configuration"]["findings"]:
+        about = ": ".join(filter(None, (note["setting"], (note["where"] or "").removeprefix(recording))))
+        yield PlacedFinding("configuration", about, "", note)
     for wrong in report["state"]["findings"] if "state" in report else ():
         uid = wrong["podUID"] or ""
         yield PlacedFinding("state", wrong["file"], names.get(uid, uid), wrong)

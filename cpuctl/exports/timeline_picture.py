@@ -233,8 +233,8 @@ class _Plot(NamedTuple):
 
     def _tip(self, cpus: str, span: Span) -> str:
         name = span["container"]
-        whose = f"{self.facts.marks[name]} {short(name)}" if name else ""
-        what = ", ".join(filter(None, (whose, _NOT_OWN.get(span["use"], ""))))
+        owner = f"{self.facts.marks[name]} {short(name)}" if name else ""
+        what = ", ".join(filter(None, (owner, _NOT_OWN.get(span["use"], ""))))
         return f"CPUs {cpus}; {what}; {span['from']} to {span['until']}"
 
 

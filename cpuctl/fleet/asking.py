@@ -125,8 +125,10 @@ def ask(
 
     A recording that cannot be read answers with its error, one that holds several nodes once for each.
     """
-    beside = sha256(repr([sorted(contents(name).items()) for name in question.files]).encode()).hexdigest()
-    keys = [answer_key(question, each, beside) for each in recordings]
+    files_hash = sha256(
+        repr([sorted(contents(name).items()) for name in question.files]).encode()
+    ).hexdigest()
+    keys = [answer_key(question, each, files_hash) for each in recordings]
     firsts: dict[str, Recording] = {}
     for key, recording in zip(keys, recordings, strict=True):
         if key not in known:
@@ -171,11 +173,11 @@ def contents(name: str) -> dict[str, bytes]:
         raise unreadable(error, name) from None
 
 
-def answer_key(question: Question, recording: Recording, beside: str) -> str:
-    """Return a text that is equal for equal content and question, with the same files *beside* it."""
+def answer_key(question: Question, recording: Recording, files_hash: str) -> str:
+    """Return a text that is equal for equal content, question and files (*files_hash*)."""
     content = recording.digest or recording.source
-    asked = f"{__version__}\n{question.asks(recording.name)}\n{beside}\n{content}"
-    return sha256(asked.encode(errors="surrogateescape")).hexdigest()
+    requested = f"{__version__}\n{question.asks(recording.name)}\n{files_hash}\n{content}"
+    return sha256(requested.encode(errors="surrogateescape")).hexdigest()
 
 
 def _of(row: Row, recording: Recording, key: str) -> Row:
@@ -244,8 +246,8 @@ def in_processes(jobs: int) -> Mapper:
 
     def mapped(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
         workers = min(jobs, len(recordings))
-        asked = in_this_process if workers < 2 else _pooled(workers)
-        return asked(answering, recordings)
+        requested = in_this_process if workers < 2 else _pooled(workers)
+        return requested(answering, recordings)
 
     return mapped
 
@@ -279,18 +281,18 @@ def _pooled(workers: int) -> Mapper:
     return mapped
 
 
-_asked: list[Answering] = []
+_requested: list[Answering] = []
 """In a process that answers, what it is asked; it stays there, with what it remembers of equal nodes."""
 
 
 def _begin(answering: Answering) -> None:
     """Begin a process: Ctrl-C is the business of the one that started it, with which it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _asked.append(answering)
+    _requested.append(answering)
 
 
 def _answers(recordings: Sequence[Recording]) -> list[list[Row]]:
-    return list(map(_asked[-1], recordings))
+    return list(map(_requested[-1], recordings))
 
 
 def earlier_answers(text: str) -> dict[str, list[Row]]:

@@ -17,7 +17,7 @@ from cpuctl.dra.node import Key, NodeClaims
 from cpuctl.dra.reading import decode_claim_objects, node_names
 from cpuctl.engine.outcome import Pending
 from cpuctl.inputs.sources import Sources
-from cpuctl.operations.claims import claims_beside
+from cpuctl.operations.claims import claims_of_kubelet
 from cpuctl.phrases import few
 from cpuctl.scheduler.decisions import bound_load, shortages
 from cpuctl.scheduler.model import Load, NodeObject
@@ -91,7 +91,7 @@ class FleetClaims:
         config = kubelet.config if planning.sources.names_kubelet else None
         flags = f"{self._arguments} {_HOSTNAME} {shlex.quote(name)}".strip()
         running = planning.initial.running
-        claims = claims_beside(
+        claims = claims_of_kubelet(
             flags, self._of_node(name), planning.source, (config, kubelet.gates), own, running=running
         )
         claims.know_drivers(pool[0] for pools in self._pools.values() for pool in pools)
@@ -130,8 +130,8 @@ class FleetClaims:
             if any(each is not None and each.results for each in known):
                 return ClaimFit((_ELSEWHERE,))
             why = claims.pods[pod.uid].why
-            said = why.scheduler if isinstance(why, Unsatisfied) else ""
-            return ClaimFit((said or _CANNOT,))
+            stated = why.scheduler if isinstance(why, Unsatisfied) else ""
+            return ClaimFit((stated or _CANNOT,))
         preference = _preference(claims, pod) if claims.rules.minor >= _PREFERS_SINCE else 0
         counted = claims.counted(pod)
         if not counted.counted_claims:

@@ -160,7 +160,7 @@ class _Handing:
         self._shared = shared
         files = {} if shared else {name: contents(name) for name in answering.question.files}
         # A task, not data: if the worker that has it dies, it is computed again.
-        self._asked = client.submit(_Asked, answering, files, pure=False)
+        self._requested = client.submit(_Side, answering, files, pure=False)
         self._sends = False
 
     def answers(self, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
@@ -187,7 +187,7 @@ class _Handing:
         sent = [_sent(each) if sends and each.digest else None for each in chunk]
         away = [self._reachable(each) and content != b"" for each, content in zip(chunk, sent, strict=True)]
         task = _Task(tuple(compress(chunk, away)), tuple(compress(sent, away)))
-        future = self._client.submit(_answers, self._asked, task, self._shared, pure=False)
+        future = self._client.submit(_answers, self._requested, task, self._shared, pure=False)
         return _Waiting(chunk, away, future)
 
     def _reachable(self, recording: Recording) -> bool:
@@ -213,7 +213,7 @@ def _sent(recording: Recording) -> bytes:
         return b""
 
 
-class _Asked:
+class _Side:
     """What recordings are asked, on a worker, with additional files for which it gets its own directory."""
 
     def __init__(self, answering: Answering, files: Mapping[str, Mapping[str, bytes]]) -> None:
@@ -264,10 +264,10 @@ _one_at_a_time = Lock()
 """A worker may have several threads, and only its processes are faster than one."""
 
 
-def _answers(asked: _Asked, task: _Task, shared: bool) -> _Answers:  # noqa: FBT001  # Dask hands it on
+def _answers(requested: _Side, task: _Task, shared: bool) -> _Answers:  # noqa: FBT001  # Dask hands it on
     with _one_at_a_time:
         return [
-            asked(recording) if shared or _sees(recording) else _of_content(asked, recording, content)
+            requested(recording) if shared or _sees(recording) else _of_content(requested, recording, content)
             for recording, content in zip(task.recordings, task.contents, strict=True)
         ]
 
@@ -276,11 +276,11 @@ def _sees(recording: Recording) -> bool:
     return not recording.digest or file_digest(recording.source) == recording.digest
 
 
-def _of_content(asked: _Asked, recording: Recording, content: bytes | None) -> list[Row] | None:
+def _of_content(requested: _Side, recording: Recording, content: bytes | None) -> list[Row] | None:
     if content is None:
         return None
     with TemporaryDirectory(prefix="cpuctl-") as directory:
         place = str(Path(directory, Path(recording.source).name))
         Path(place).write_bytes(content)
-        rows = asked(recording._replace(source=place))
+        rows = requested(recording._replace(source=place))
         return [_renamed(row, {place: recording.source}) for row in rows]

@@ -255,13 +255,13 @@ class FleetPlanner:
         shares, there, left_out = [], [], []
         for node_class, members in [(each, sorted(each.members)) for each in self._classes if each.members]:
             names = {index: self._nodes[index]["node"] for index in members}
-            coming = [index for index, name in names.items() if name not in running]
+            incoming = [index for index, name in names.items() if name not in running]
             there += [index for index, name in names.items() if name in running]
             if not gets_daemon_pod(needs.selection, node_class.node):
-                left_out += coming
-            elif coming:
-                placed = self._bound_everywhere(node_class, coming, pod, needs)
-                shares.append(Share(placed, tuple(names[index] for index in coming)))
+                left_out += incoming
+            elif incoming:
+                placed = self._bound_everywhere(node_class, incoming, pod, needs)
+                shares.append(Share(placed, tuple(names[index] for index in incoming)))
         return Everywhere(pod, tuple(shares), self._names(there), self._names(left_out))
 
     def _bound_everywhere(
@@ -299,8 +299,8 @@ class FleetPlanner:
             return _NO_CLAIMS
         if shape not in node_class.claimed:
             kubelet = self._kubelet(node_class)
-            coming, node = newcomer(pod, kubelet), node_class.node
-            node_class.claimed[shape] = self._claims.fit(coming, kubelet, node, node_class.load)
+            incoming, node = newcomer(pod, kubelet), node_class.node
+            node_class.claimed[shape] = self._claims.fit(incoming, kubelet, node, node_class.load)
         return node_class.claimed[shape]
 
     def _totals(

@@ -16,8 +16,8 @@ from cpuctl.fleet.claims import FleetClaims
 from cpuctl.fleet.plan import Everywhere, FleetPlanner, Placed
 from cpuctl.fleet.plan_inputs import (
     Cluster,
-    Coming,
     FleetPlanInputs,
+    IncomingPods,
     coming_pods,
     doubts,
     first_kubelet,
@@ -49,22 +49,22 @@ class FleetPlanned(NamedTuple):
 
 def plan_fleet(
     planner: FleetPlanner,
-    coming: Coming,
+    incoming: IncomingPods,
     rounds: int | Literal["max"] | None,
     progress: Callable[[int, int], None],
 ) -> FleetPlanned:
     """Plan pods once or, with *rounds*, again and again until one is not admitted; DaemonSets once."""
     first: list[Placed | Everywhere] = []
     if rounds is None:
-        for number, found in enumerate(_planned(planner, coming, None)):
-            progress(number, len(coming.pods))
+        for number, found in enumerate(_planned(planner, incoming, None)):
+            progress(number, len(incoming.pods))
             first.append(found)
         return FleetPlanned(tuple(first))
-    repeated = len([pod for pod in coming.pods if pod.uid not in (coming.refused | coming.daemons)])
+    repeated = len([pod for pod in incoming.pods if pod.uid not in (incoming.refused | incoming.daemons)])
     most = _MOST_COPIES // max(repeated, 1) if rounds == "max" else rounds
     for copy in range(most if repeated else 1):
         progress(copy, 0 if rounds == "max" else most)
-        for found in _planned(planner, coming, copy):
+        for found in _planned(planner, incoming, copy):
             if copy == 0:
                 first.append(found)
             if isinstance(found, Placed) and not (found.runs or found.scheduled):
@@ -72,15 +72,17 @@ def plan_fleet(
     return FleetPlanned(tuple(first), most if repeated else 0)
 
 
-def _planned(planner: FleetPlanner, coming: Coming, copy: int | None) -> Iterator[Placed | Everywhere]:
-    for pod in coming.pods:
-        if pod.uid in coming.refused:
+def _planned(
+    planner: FleetPlanner, incoming: IncomingPods, copy: int | None
+) -> Iterator[Placed | Everywhere]:
+    for pod in incoming.pods:
+        if pod.uid in incoming.refused:
             continue
-        if pod.uid not in coming.daemons:
+        if pod.uid not in incoming.daemons:
             copied = pod if copy is None else pod._replace(uid=f"{pod.uid}-{copy}")
             yield planner.plan(copied)._replace(pod=pod)
         elif not copy:
-            yield planner.plan_everywhere(pod, coming.daemons[pod.uid])
+            yield planner.plan_everywhere(pod, incoming.daemons[pod.uid])
 
 
 def fleet_plan_document(
@@ -101,22 +103,22 @@ def fleet_plan_document(
     nodes = [row for row in rows if row["node"] not in left_out]
     readable = [row for row in nodes if row["outcome"] == "Read"]
     fleet_inputs = cluster.fleet_inputs(inputs, given.pods)
-    coming = coming_pods(inputs, given, cluster, first_kubelet(readable, fleet_inputs), sources)
-    sources.warnings += doubts(readable, cluster, coming.pods)
+    incoming = coming_pods(inputs, given, cluster, first_kubelet(readable, fleet_inputs), sources)
+    sources.warnings += doubts(readable, cluster, incoming.pods)
     topologies = None if inputs.plugin is None else Topologies(inputs.plugin, cluster.topologies)
     claims = None if fleet_inputs.driver is None else FleetClaims(given.dra, fleet_inputs.driver)
     planner = FleetPlanner(
-        readable, cluster.objects or {}, fleet_inputs, coming.pods, topologies, claims, policy=inputs.policy
+        readable, cluster.objects or {}, fleet_inputs, incoming.pods, topologies, claims, policy=inputs.policy
     )
     sources.warnings += (*topology_doubts(readable, cluster), *_stale(planner))
-    planned = plan_fleet(planner, coming, inputs.rounds, progress)
+    planned = plan_fleet(planner, incoming, inputs.rounds, progress)
     sources.warnings += claims.doubts() if claims is not None else ()
     if planner.unasked:
         from cpuctl.operations.policies import NOT_ASKED
         from cpuctl.phrases import few
 
         sources.warnings.append(f"{few(planner.unasked)}: {NOT_ASKED}")
-    return _document(planned, coming, nodes, sources, policy_part(inputs.policy))
+    return _document(planned, incoming, nodes, sources, policy_part(inputs.policy))
 
 
 def _stale(planner: FleetPlanner) -> Iterator[str]:
@@ -131,16 +133,18 @@ def _stale(planner: FleetPlanner) -> Iterator[str]:
 
 def _document(
     planned: FleetPlanned,
-    coming: Coming,
+    incoming: IncomingPods,
     nodes: Sequence[answers.PlannedNode | answers.UnreadableNode],
     sources: Sources,
     policy: PolicyPart,
 ) -> answers.FleetPlan:
     by_uid = {each.pod.uid: each for each in planned.found if isinstance(each, Placed)}
     pods = [
-        _forbidden(pod, coming.refused[pod.uid]) if pod.uid in coming.refused else pod_answer(by_uid[pod.uid])
-        for pod in coming.pods
-        if pod.uid in coming.refused or pod.uid in by_uid
+        _forbidden(pod, incoming.refused[pod.uid])
+        if pod.uid in incoming.refused
+        else pod_answer(by_uid[pod.uid])
+        for pod in incoming.pods
+        if pod.uid in incoming.refused or pod.uid in by_uid
     ]
     places = {node["node"]: place for place, node in enumerate(nodes)}
     daemon_sets = [_daemon_set(each, places) for each in planned.found if isinstance(each, Everywhere)]

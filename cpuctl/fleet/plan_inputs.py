@@ -81,10 +81,10 @@ class Cluster(NamedTuple):
     running: Mapping[str, Sequence[Pod]] | None
     topologies: Mapping[str, NodeTopology] | None = None
 
-    def fleet_inputs(self, inputs: FleetPlanInputs, coming: Iterable[Pod] = ()) -> FleetInputs:
+    def fleet_inputs(self, inputs: FleetPlanInputs, incoming: Iterable[Pod] = ()) -> FleetInputs:
         """Return the inputs that nodes are evaluated with when these pods arrive."""
         moved = (pod for name in inputs.drained for pod in (self.running or {}).get(name, ()))
-        claims = any(pod.resource_claims for pod in (*coming, *moved))
+        claims = any(pod.resource_claims for pod in (*incoming, *moved))
         objects = self.objects or {}
         releases = {name: each.kubelet_version for name, each in objects.items() if each.kubelet_version}
         # A policy sees the names of pods that run, which kubelets do not go by.
@@ -164,7 +164,7 @@ def _running(name: str, sources: Sources) -> Mapping[str, Sequence[Pod]]:
     return found
 
 
-class Coming(NamedTuple):
+class IncomingPods(NamedTuple):
     """The pods that come, as the API server hands them on, and by UID what it says of those it rejects.
 
     ``daemons`` are those that DaemonSets make for every node, by UID with the nodes where they run already.
@@ -185,7 +185,7 @@ def given_pods(inputs: FleetPlanInputs, sources: Sources) -> GivenPods:
 
 def coming_pods(
     inputs: FleetPlanInputs, given: GivenPods, cluster: Cluster, kubelet: Kubelet, sources: Sources
-) -> Coming:
+) -> IncomingPods:
     """Read pods in the order in which the scheduler takes them: by priority, then as they are given.
 
     Pods of drained nodes come first, after those of DaemonSets.
@@ -201,7 +201,7 @@ def coming_pods(
     server = given.server(rules.server, (), ()) if inputs.asks_server else None
     refused = {pod.uid: server.create(pod).refusals for pod in wanted} if server else {}
     ordered = sorted(wanted, key=lambda pod: (-(pod.priority or 0), not _is_daemon(pod)))
-    return Coming(
+    return IncomingPods(
         tuple(ordered),
         {uid: texts for uid, texts in refused.items() if texts},
         {pod.uid: _nodes_of(pod, cluster) for pod in ordered if _is_daemon(pod)},
@@ -289,12 +289,12 @@ def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[Stored
             yield f"{few(unknown)}: there is no Node with this name: assumed to have no taints or labels"
         return
     known = {name for node in nodes for name in node["allocatable"]}
-    asked = {
+    requested = {
         name for pod in pods for each in pod.all_containers for name in each.resources.limits if "/" in name
     }
-    if asked - known:
+    if requested - known:
         yield (
-            f"{few(sorted(asked - known))} are requested but not described (--nodes FILE, --devices "
+            f"{few(sorted(requested - known))} are requested but not described (--nodes FILE, --devices "
             "FILE): assumed to be none"
         )
 

@@ -62,13 +62,13 @@ def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
     devices if anything is known of them.
     """
     before, after = topology_settings(published), topology_settings(now)
-    for name, said, real in (
+    for name, stated, real in (
         (POLICY_ATTRIBUTE, before.policy, after.policy),
         (SCOPE_ATTRIBUTE, before.scope, after.scope),
     ):
-        if said != real:
-            message = f"the object has {said}, the kubelet {real}"
-            yield Untrue(Severity.ERROR, "other-settings", name, message, real, said)
+        if stated != real:
+            message = f"the object has {stated}, the kubelet {real}"
+            yield Untrue(Severity.ERROR, "other-settings", name, message, real, stated)
     if published.zones and all(zone.type != NUMA_ZONE for zone in published.zones):
         kinds = few(list(dict.fromkeys(zone.type for zone in published.zones)))
         message = (
@@ -109,11 +109,11 @@ def _of_numa_limit(published: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue
     config, place = kubelet.config, MOST_NUMA_NODES_ATTRIBUTE
     if published.attribute(place) is None or config.topology_manager_policy == "none":
         return
-    said = topology_settings(published).most_numa_nodes
+    stated = topology_settings(published).most_numa_nodes
     options = parse_topology_options(config.topology_manager_policy_options, kubelet.gates)
-    if said != (real := options.max_allowable_numa_nodes):
-        message = f"the object has {said}, the kubelet {real}: LeastNUMANodes scores by it"
-        yield Untrue(Severity.WARNING, "other-settings", place, message, str(real), str(said))
+    if stated != (real := options.max_allowable_numa_nodes):
+        message = f"the object has {stated}, the kubelet {real}: LeastNUMANodes scores by it"
+        yield Untrue(Severity.WARNING, "other-settings", place, message, str(real), str(stated))
 
 
 def unknown_devices(published: NodeTopology, now: NodeTopology) -> frozenset[str]:
@@ -139,18 +139,18 @@ def _of_zone(published: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Un
             yield Untrue(Severity.ERROR, "other-zones", f"{now.name} {each.name}", message, each.name)
             continue
         found = resources.pop(each.name)
-        for word, said, real in (
+        for word, stated, real in (
             ("allocatable", found.allocatable, each.allocatable),
             ("available", found.available, each.available),
             ("capacity", found.capacity, each.capacity),
         ):
-            if said != real:
+            if stated != real:
                 lasting = word != "available"
                 severity = Severity.ERROR if lasting else Severity.WARNING
                 place = f"{now.name} {each.name} {word}"
-                message = f"the object has {said}, the node {real}"
+                message = f"the object has {stated}, the node {real}"
                 code = "other-amounts" if lasting else "stale"
-                yield Untrue(severity, code, place, message, str(real), str(said))
+                yield Untrue(severity, code, place, message, str(real), str(stated))
     for name in resources:
         if name not in unknown:
             message = "the object lists it, but the node does not have it"

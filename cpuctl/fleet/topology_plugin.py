@@ -161,9 +161,9 @@ def why_filtered(
         return f"the object does not match the node: {_first_difference(topology, now)}"
     if name == "cpu" and not any(each.allocatable.sign for each in listing):
         return "every zone has 0 CPUs because the kubelet's CPU Manager has policy none"
-    asked = request.whole if not refusal.container else _of(refusal.container, request)
+    requested = request.whole if not refusal.container else _of(refusal.container, request)
     if name == "cpu" and any(part.requests.get("cpu", 0) % NANO for part in request.parts):
-        amount = Quantity(asked.get(name, 0), -9)
+        amount = Quantity(requested.get(name, 0), -9)
         return (
             f"the plugin looks for {amount.canonical()} CPUs on one NUMA node, but the kubelet does not "
             "align fractional CPUs"

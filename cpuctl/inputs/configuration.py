@@ -58,7 +58,7 @@ class ServerInputs(Record):
     gates: str = ""
 
 
-_WHOSE_FLAGS = {
+_FLAG_SOURCES = {
     "unit": "kubelet unit's",
     "running": "running kubelet's",
     "recorded": "recorded kubelet's",
@@ -127,14 +127,14 @@ def _noted(refused: list[ConfigRefusedError]) -> Iterator[None]:
 class KubeletSetup(Record):
     """Everything that was read: the main file's text and name (None if there is none), and the flags.
 
-    ``beside`` is the directory on the node that relative paths in the main file start from, ``overrides``
-    what overrides everything, as flags would, ``places`` where the main file's fields are in
+    ``base_directory`` is the directory on the node that relative paths in the main file start from,
+    ``overrides`` what overrides everything, as flags would, ``places`` where the main file's fields are in
     another tool's. Without ``released`` the release is assumed.
     """
 
     version: KubeletVersion
     main: tuple[bytes | str, str] | None
-    beside: str
+    base_directory: str
     drop_ins: DropInSource | None
     arguments: Arguments
     gate_flags: Mapping[str, bool] = {}
@@ -211,8 +211,8 @@ def configuration_text(
 
     if name is not None:
         sources.add("kubeletConfiguration", source_name(name), "given")
-        beside = "" if name == STDIN else str(Path(name).absolute().parent)
-        return (read_input(name) if data is None else data, source_name(name)), beside
+        base_directory = "" if name == STDIN else str(Path(name).absolute().parent)
+        return (read_input(name) if data is None else data, source_name(name)), base_directory
     if recorded.config is not None or recorded.config_refused:
         return _recorded_configuration(recorded, origin, sources)
     if recorded.config_problem is not None:
@@ -226,8 +226,8 @@ def configuration_text(
         raise _named_but_missing(f"{origin}: {recorded.config_path}")
     # A kubelet without a configuration file is known to have none.
     known: Origin = "live" if live else "capture"
-    said: Origin = "default" if recorded.flags is None or recorded.flags_gap else known
-    sources.add("kubeletConfiguration", "the kubelet's defaults", said)
+    stated: Origin = "default" if recorded.flags is None or recorded.flags_gap else known
+    sources.add("kubeletConfiguration", "the kubelet's defaults", stated)
     return None, ""
 
 
@@ -326,15 +326,15 @@ def all_arguments(
     if not recorded.flags and not recorded.other_flags:
         return Arguments(given=given, gap=gap)
     live = origin == LIVE_MACHINE
-    whose = "unit" if not recorded.runs else "running" if live else "recorded"
+    owner = "unit" if not recorded.runs else "running" if live else "recorded"
     known = "live" if live else "capture"
     # In the syntax of --kubelet-args: values of variables may contain spaces.
-    sources.add(f"{whose}Arguments", shlex.join(recorded.flags or ()), known)
+    sources.add(f"{owner}Arguments", shlex.join(recorded.flags or ()), known)
     if recorded.flag_files:
         sources.add("unitFiles", " ".join(recorded.flag_files), known)
     return Arguments(
         own=recorded.flags or (),
-        where=f"{origin}: the {_WHOSE_FLAGS[whose]} flags",
+        where=f"{origin}: the {_FLAG_SOURCES[owner]} flags",
         given=given,
         others=tuple(_doubtful(recorded)),
         lines={name: place if live else f"{origin}: {place}" for name, place in recorded.flag_places.items()},
@@ -387,7 +387,7 @@ def load_setup(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
 
     config = ConfigSources(
         main=setup.main,
-        beside=setup.beside,
+        base_directory=setup.base_directory,
         drop_ins=setup.drop_ins,
         ignores_unknown_gates=setup.ignores_unknown_gates,
         places=setup.places,

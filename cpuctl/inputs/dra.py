@@ -122,11 +122,11 @@ def load_driver(
     """
     loaded = _kubelet(kubelet, source, sources)
     config = None if loaded is None or not loaded.is_known else loaded.kubelet.config
-    driver = driver_beside(flags, source, sources, config, dra)
+    driver = driver_for_kubelet(flags, source, sources, config, dra)
     return driver if loaded is None else driver._replace(gates=loaded.kubelet.gates)
 
 
-def driver_beside(
+def driver_for_kubelet(
     flags: DriverFlags,
     source: MachineSource,
     sources: Sources,
@@ -245,10 +245,10 @@ def _reserved(text: str, machine: Machine) -> CPUSet:
 
 def _doubts(driver: DriverMachine, settings: DriverSettings, machine: Machine) -> Iterator[str]:
     if driver.skipped:
-        lacking = "have no socket, core, NUMA node or cache directory"
+        missing = "have no socket, core, NUMA node or cache directory"
         if not machine.numa_nodes:
-            lacking = "have no NUMA node"
-        yield f"the driver skips CPUs {driver.skipped}: they {lacking}"
+            missing = "have no NUMA node"
+        yield f"the driver skips CPUs {driver.skipped}: they {missing}"
     if unknown := settings.reserved - driver.online:
         yield f"{option_names.RESERVED_CPUS} names CPUs that are not online: {unknown}"
     if not machine.caches_known and settings.mode is DeviceMode.INDIVIDUAL:

@@ -61,7 +61,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
     own = recorded if config is None else RecordedKubelet()
     directory = inputs.config_dir if inputs.config_dir is not None else given.config_dir or None
     version = _version(inputs, recorded, origin, sources)
-    main, beside = configuration_text(config, own, origin, sources, data=inputs.config_data)
+    main, base_directory = configuration_text(config, own, origin, sources, data=inputs.config_data)
     places = None
     if main is not None and config is not None:
         main, arguments, places = of_other_tools(main, arguments, sources)
@@ -70,7 +70,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
     setup = KubeletSetup(
         version=version,
         main=main,
-        beside=beside,
+        base_directory=base_directory,
         drop_ins=drop_in_source(directory, own, sources),
         arguments=combined,
         gate_flags=read_gates(inputs.gates),

@@ -107,7 +107,7 @@ def load_node(
     known = NodeContext(
         machine=source.machine,
         state=_state(texts, _closed(files), kubelet, pods or {})._replace(own=not inputs.state),
-        configured=_promises(source, kubelet, sources, untold),
+        configured=_guarantees(source, kubelet, sources, untold),
         pods=pods,
         cgroup_root=kubelet.config.cgroup_root,
         live=live,
@@ -372,7 +372,7 @@ def _runtime_names(source: MachineSource, sources: Sources) -> dict[str, LogName
     }
 
 
-def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources, untold: str) -> ConfiguredKubelet:
+def _guarantees(source: MachineSource, kubelet: Kubelet, sources: Sources, untold: str) -> ConfiguredKubelet:
     """Derive what the kubelet enforces; reserved CPUs are those that it would choose on this machine."""
     from cpuctl.audit.snapshot import ConfiguredKubelet
     from cpuctl.cpuset import CPUSet
@@ -392,7 +392,7 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources, untold:
         strict_reservation=_is_on(config.cpu_manager_policy_options, STRICT_RESERVATION),
         full_cores=_is_on(config.cpu_manager_policy_options, FULL_PCPUS_ONLY),
         lifts_quota=gates.enabled("DisableCPUQuotaWithExclusiveCPUs"),
-        tells_assigned=gates.minor >= ASSIGNED_CPUSET_SINCE,
+        has_assigned=gates.minor >= ASSIGNED_CPUSET_SINCE,
         takes_assigned=gates.enabled("DownwardAPIAssignedResources"),
         delays=_delays(config.cpu_manager_policy_options, gates),
         untold=untold,

@@ -48,7 +48,7 @@ class GivenPods(Record):
         name = GO_NAMES.get(machine.architecture or "", "")
         return replace(self, pods=tuple(on_architecture(pod, name) for pod in self.pods))
 
-    def beside(self, others: GivenPods) -> GivenPods:
+    def merged(self, others: GivenPods) -> GivenPods:
         """Return the namespace objects of both, each once, without pods."""
         return GivenPods(
             pods=(),

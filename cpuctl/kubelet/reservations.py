@@ -239,13 +239,13 @@ def check_qos_reserved(shares: Mapping[str, str]) -> None:
 
 
 def check_capacity(
-    reservations: Reservations, capacity: Mapping[str, Quantity], *, tells_what_is_expected: bool = True
+    reservations: Reservations, capacity: Mapping[str, Quantity], *, reports_expected: bool = True
 ) -> None:
     """Refuse to keep more of a resource than there is.
 
-    Unless *tells_what_is_expected* (kubernetes pull request 119764) the text has what would be left.
+    Unless *reports_expected* (kubernetes pull request 119764) the text has what would be left.
     """
-    write = _expected_capacity if tells_what_is_expected else _negative_allocatable
+    write = _expected_capacity if reports_expected else _negative_allocatable
     errors = {
         resource: write(resource, amount, capacity[resource])
         for resource, amount in sorted(reservations.total(capacity).items())

@@ -371,12 +371,12 @@ def _described(description: Description, machine: Machine, layout: Layout) -> De
     asleep = sleeping_siblings(regular.restricted_to(running)) if description.nosmt else CPUSet()
     if not asleep <= machine.offline:
         return _described(replace(description, nosmt=False), machine, layout)
-    said = {
+    stated = {
         "pcores": (kind_of_cpus(description, PERFORMANCE) or CPUSet()) & machine.online,
         "ecores": (kind_of_cpus(description, EFFICIENCY) or CPUSet()) & machine.online,
     }
     options = {**description.cpus, "offline": machine.offline - asleep}
-    cpus = {key: cpus for key, cpus in options.items() if cpus and cpus != said.get(key)}
+    cpus = {key: cpus for key, cpus in options.items() if cpus and cpus != stated.get(key)}
     groups = dict(_group_options(layout, regular.restricted_to(machine.online)))
     return replace(
         description, groups=groups, cpus=cpus, l3_count=None if "l3" in groups else description.l3_count
@@ -398,17 +398,17 @@ def _cpu_options(machine: Machine) -> Iterator[tuple[str, CPUSet]]:
 
 
 def _group_options(layout: Layout, regular: Layout) -> Iterator[tuple[str, Mapping[int, CPUSet]]]:
-    if not _alike(layout.cores, regular.cores):
+    if not _equivalent(layout.cores, regular.cores):
         yield "cores", dict(enumerate(core for core in layout.cores if len(core) > 1))
     if layout.sockets != regular.sockets:
         yield "sockets", layout.sockets
     if layout.nodes != regular.nodes:
         yield "nodes", layout.nodes
-    if not _alike(layout.l3_groups, regular.l3_groups):
+    if not _equivalent(layout.l3_groups, regular.l3_groups):
         yield "l3", dict(enumerate(layout.l3_groups))
 
 
-def _alike(groups: Sequence[CPUSet], others: Sequence[CPUSet]) -> bool:
+def _equivalent(groups: Sequence[CPUSet], others: Sequence[CPUSet]) -> bool:
     return groups == others or set(groups) == set(others)
 
 

@@ -371,7 +371,7 @@ class Description(Record):
         return ",".join((str(self.figures), *self._options()))
 
     def _options(self) -> Iterator[str]:
-        yield from (flag for flag, said in self.arrangement._asdict().items() if said)
+        yield from (flag for flag, stated in self.arrangement._asdict().items() if stated)
         if self.nosmt:
             yield "nosmt"
         for key, groups in self.groups.items():

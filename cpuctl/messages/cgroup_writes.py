@@ -15,8 +15,8 @@ _AUDIT = "cpuctl audit --check cpusets"
 
 def _refused(file: str, reason: str) -> tuple[Text, ...]:
     """Write the kernel's reason as runc, a Go program, and as crun and systemd, C programs, print it."""
-    said = reason.capitalize()
-    return Text(f"{file}: {reason}"), Text(f"{file}: {said}"), Text(f"{file}`: {said}")
+    stated = reason.capitalize()
+    return Text(f"{file}: {reason}"), Text(f"{file}: {stated}"), Text(f"{file}`: {stated}")
 
 
 CGROUP_WRITES = (

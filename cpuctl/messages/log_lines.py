@@ -83,11 +83,11 @@ class _TextLine(Record):
 
     def read(self) -> LogLine:
         """Take message and fields apart; a plain print is a message without fields."""
-        said = _MESSAGE.match(self.text)
-        if said is None:
+        stated = _MESSAGE.match(self.text)
+        if stated is None:
             return LogLine(self.number, self.at, self.process, self.text, {})
-        fields = {found["key"]: _value(found) for found in _PAIR.finditer(self.text, said.end())}
-        return LogLine(self.number, self.at, self.process, unquoted(said[0]), fields)
+        fields = {found["key"]: _value(found) for found in _PAIR.finditer(self.text, stated.end())}
+        return LogLine(self.number, self.at, self.process, unquoted(stated[0]), fields)
 
 
 class _Years:
@@ -144,13 +144,13 @@ def _text_line(number: int, line: str, years: _Years) -> _TextLine | None:
 
 def _structured(number: int, found: dict[str, Any], at: int | None, process: str) -> LogLine | None:
     """Read klog's JSON; the journal's time takes precedence."""
-    milli, said = found.get("ts"), found.get("msg")
-    if not isinstance(said, str) or isinstance(milli, bool) or not isinstance(milli, int | float):
+    milli, stated = found.get("ts"), found.get("msg")
+    if not isinstance(stated, str) or isinstance(milli, bool) or not isinstance(milli, int | float):
         return None
     if not 0 <= milli < 1e15:  # neither infinite nor beyond the year 30000
         return None
     own = round(milli * 1000) * 1000
-    return LogLine(number, own if at is None else at, process, said, {
+    return LogLine(number, own if at is None else at, process, stated, {
         key: _plain(value) for key, value in found.items() if key not in ("ts", "msg", "v", "caller")
     })  # fmt: skip
 

@@ -48,9 +48,9 @@ class _Match(NamedTuple):
 
 def recognize(line: str) -> list[Recognized]:
     """Find the messages of a line in their order; of nested ones the most specific ones."""
-    said, pod, container = _said(line[:MOST_CHARACTERS])
-    specific = _apart(_matches(said, general=False))
-    kept = specific or _apart(_matches(said, general=True))
+    stated, pod, container = _stated(line[:MOST_CHARACTERS])
+    specific = _apart(_matches(stated, general=False))
+    kept = specific or _apart(_matches(stated, general=True))
     return [
         Recognized(
             each.message,
@@ -64,12 +64,12 @@ def recognize(line: str) -> list[Recognized]:
     ]
 
 
-def _matches(said: str, *, general: bool) -> Iterator[_Match]:
+def _matches(stated: str, *, general: bool) -> Iterator[_Match]:
     for message in MESSAGES:
         if message.general == general:
             for text, literal, pattern in message.patterns:
-                if literal in said:
-                    yield from (_Match(message, text, found) for found in pattern.finditer(said))
+                if literal in stated:
+                    yield from (_Match(message, text, found) for found in pattern.finditer(stated))
 
 
 def _apart(matches: Iterator[_Match]) -> list[_Match]:
@@ -85,18 +85,18 @@ def _apart(matches: Iterator[_Match]) -> list[_Match]:
     return kept
 
 
-def _said(line: str) -> tuple[str, str, str]:
+def _stated(line: str) -> tuple[str, str, str]:
     """Return the text of a line, and the pod and container it names: logs quote errors within their text."""
     fields = _json_fields(line)
     if fields:
         texts = [fields.get(name, "") for name in ("msg", "message", "MESSAGE", "reason", "err", "error")]
         pod = fields.get("pod", "")
-        inner = _said(" ".join(filter(None, texts)))
+        inner = _stated(" ".join(filter(None, texts)))
         return inner[0], pod or inner[1], fields.get("containerName", "") or inner[2]
-    said = line.replace(r"\"", '"').replace(r"\\", "\\")
+    stated = line.replace(r"\"", '"').replace(r"\\", "\\")
     named, container = _POD.search(line), _CONTAINER.search(line)
     pod = (named["pod"] or named["refused"]) if named else ""
-    return said, pod, container["name"] if container else ""
+    return stated, pod, container["name"] if container else ""
 
 
 def _json_fields(line: str) -> dict[str, str]:

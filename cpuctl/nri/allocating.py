@@ -87,21 +87,21 @@ class AllocatedPlaces:
         free, claimed, wanted = CPUSet(policy.allocatable & self._node.state.default), CPUSet(), CPUSet()
         candidates = []
         for each in containers:
-            asked, has = _asked(each), each.setting.cpu_set
-            if asked is None or asked.requests["cpu"].milli_value != len(has) * 1000 or has - free:
+            requested, has = _requested(each), each.setting.cpu_set
+            if requested is None or requested.requests["cpu"].milli_value != len(has) * 1000 or has - free:
                 continue
             claimed |= wanted & has
             wanted |= has
-            candidates.append((each, asked, has))
-        for each, asked, has in candidates:
+            candidates.append((each, requested, has))
+        for each, requested, has in candidates:
             if not has & claimed and _key(each) not in self._held:
-                yield from self._leave_to(each, asked, has)
+                yield from self._leave_to(each, requested, has)
 
     def _leave_to(
-        self, container: RuntimeContainer, asked: ResourceRequirements, has: CPUSet
+        self, container: RuntimeContainer, requested: ResourceRequirements, has: CPUSet
     ) -> Iterator[str]:
         """Record the CPUs of a container, as if the policy had chosen them."""
-        pod, trial = self._pod(container, asked), self._node.copy()
+        pod, trial = self._pod(container, requested), self._node.copy()
         taken = CPUMask(has.mask)
         trial.state.default &= ~taken
         trial.state.assign(pod.uid, container.name, taken)
@@ -127,12 +127,12 @@ class AllocatedPlaces:
 
     def _give(self, container: RuntimeContainer) -> Iterator[str]:
         self._there[container.id] = container
-        asked = _asked(container)
-        if asked is None:
+        requested = _requested(container)
+        if requested is None:
             return
         trial = self._node.copy()
         trial.sources_ready = True
-        admission = trial.admit_once(self._pod(container, asked))
+        admission = trial.admit_once(self._pod(container, requested))
         if isinstance(admission.verdict, Admitted):
             self._node = trial
             self._held[_key(container)] = container.id
@@ -181,13 +181,13 @@ class AllocatedPlaces:
     def _save(self) -> None:
         self._store.save(self._node, self._held)
 
-    def _pod(self, new: RuntimeContainer, asked: ResourceRequirements) -> StoredPod:
+    def _pod(self, new: RuntimeContainer, requested: ResourceRequirements) -> StoredPod:
         """Make the pod of a container that comes: with those of its containers that hold something."""
         uid = _key(new)[0]
-        parts = {new.name: Container(name=new.name, resources=asked)}
+        parts = {new.name: Container(name=new.name, resources=requested)}
         for (owner, name), container in self._held.items():
             known = self._there.get(container)
-            resources = _asked(known) if known and owner == uid else None
+            resources = _requested(known) if known and owner == uid else None
             if resources is not None:
                 parts.setdefault(name, Container(name=name, resources=resources))
         pod = Pod(name=new.pod.name, namespace=new.pod.namespace, uid=uid, containers=tuple(parts.values()))
@@ -207,7 +207,7 @@ def _key(container: RuntimeContainer) -> ContainerKey:
     return container.pod.uid or container.pod.id, container.name
 
 
-def _asked(container: RuntimeContainer) -> ResourceRequirements | None:
+def _requested(container: RuntimeContainer) -> ResourceRequirements | None:
     """Return what a container of a Guaranteed pod asks for; None for any other.
 
     The kubelet puts pods of other classes below a group of that class; without it, one whose quota is what

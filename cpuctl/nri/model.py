@@ -27,7 +27,7 @@ class Event(IntEnum):
     REMOVE_CONTAINER = 11
 
 
-HEARD = (
+EVENTS = (
     Event.STOP_POD_SANDBOX,
     Event.REMOVE_POD_SANDBOX,
     Event.CREATE_CONTAINER,

@@ -19,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cpuctl.errors import CpuctlError
-from cpuctl.nri.model import HEARD, Answer, Event, Setting, container_of, sandbox_of
+from cpuctl.nri.model import EVENTS, Answer, Event, Setting, container_of, sandbox_of
 from cpuctl.nri.protocol import PLUGIN_SERVICE, Call, Caller, Code, FramingError, Reply, messages, parsed
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ USUAL_TIMEOUT = 2.0
 """Seconds that a runtime waits, if it does not report its timeout."""
 _SHARE, _LONGEST_TIMEOUT = 0.1, 600.0
 _REGISTERS_WITHIN = 10.0
-_HEARD_MASK = sum(1 << event - 1 for event in HEARD)
+_EVENT_MASK = sum(1 << event - 1 for event in EVENTS)
 
 _METHODS = {
     "RunPodSandbox": Event.RUN_POD_SANDBOX,
@@ -108,7 +108,7 @@ class Plugin:
         self.synchronized = False
         self._budget = USUAL_TIMEOUT * _SHARE
         self._collected: tuple[list[Any], list[Any]] = [], []
-        self._asked: dict[int, Answer | None] = {}
+        self._requested: dict[int, Answer | None] = {}
         self._unsettled = False
         self._done: deque[tuple[int, Future[Answer]]] = deque()
         self._latest = 0
@@ -159,12 +159,12 @@ class Plugin:
         """
         self.synchronized, self._unsettled = False, False
         self._collected = [], []
-        self._asked.clear()
+        self._requested.clear()
         caller = Caller(end)
         name, priority, version = self._identity
         register = messages()["RegisterPluginRequest"]
         request = register(plugin_name=name, plugin_idx=priority, NRI_version=version)
-        self._asked[caller.call("RegisterPlugin", request)] = None
+        self._requested[caller.call("RegisterPlugin", request)] = None
         deadline = time.monotonic() + _REGISTERS_WITHIN
         while not self.stopping:
             left = None if self.synchronized else max(deadline - time.monotonic(), 0)
@@ -203,12 +203,12 @@ class Plugin:
         if isinstance(each, Reply):
             self._journal.say(level, f"reply from the runtime: {why}")
             return
-        passes = caller.owes(each) and each.method not in _MUST_BE_READ
+        passes = caller.is_unanswered(each) and each.method not in _MUST_BE_READ
         self._journal.say(level, f"{each.method}: {why}" + (": passed through unchanged" if passes else ""))
         if passes:
             caller.answer(each, messages()["Empty"]())
             self._put_right_later()
-        elif caller.owes(each):
+        elif caller.is_unanswered(each):
             caller.refuse(each.stream, Code.INVALID_ARGUMENT, why)
 
     def _serve_call(self, caller: Caller, call: Call) -> None:
@@ -217,7 +217,7 @@ class Plugin:
             caller.refuse(call.stream, Code.UNIMPLEMENTED, f"service {call.service}")
         elif event is not None:
             request = "UpdateContainerRequest" if event is Event.UPDATE_CONTAINER else "ContainerEvent"
-            self._hear(caller, call, event, parsed(request, call.payload))
+            self._handle(caller, call, event, parsed(request, call.payload))
         elif handler := self._others.get(call.method):
             handler(caller, call)
         else:
@@ -228,7 +228,7 @@ class Plugin:
         timeout = min(request.request_timeout / 1000, _LONGEST_TIMEOUT)
         timeout = timeout if timeout > 0 else USUAL_TIMEOUT
         self._budget = timeout * _SHARE
-        caller.answer(call, messages()["ConfigureResponse"](events=_HEARD_MASK))
+        caller.answer(call, messages()["ConfigureResponse"](events=_EVENT_MASK))
         runtime = f"{request.runtime_name} {request.runtime_version}".strip() or "a runtime"
         usual = "" if request.request_timeout > 0 else " by default"
         self._journal.say(
@@ -268,7 +268,7 @@ class Plugin:
         if request.event in tuple(Event) and request.event not in _ANSWERED:
             self._note(Event(request.event), request)
 
-    def _hear(self, caller: Caller, call: Call, event: Event, request: Any) -> None:  # noqa: ANN401
+    def _handle(self, caller: Caller, call: Call, event: Event, request: Any) -> None:  # noqa: ANN401
         response = messages()[_ANSWERED.get(event, "Empty")]()
         decide: Callable[[], Answer]
         if event is Event.CREATE_CONTAINER:
@@ -390,11 +390,11 @@ class Plugin:
             return
         request = messages()["UpdateContainersRequest"]()
         _fill(request, answer)
-        self._asked[caller.call("UpdateContainers", request)] = answer
+        self._requested[caller.call("UpdateContainers", request)] = answer
         self._journal.event("UPDATE_CONTAINERS", answer, "Answered")
 
     def _replied(self, reply: Reply) -> None:
-        answer = self._asked.pop(reply.stream, None)
+        answer = self._requested.pop(reply.stream, None)
         if reply.error:
             self._unsettled = True
             self._journal.say(Level.ERROR, f"the runtime rejected the request: {reply.error}")

@@ -279,7 +279,7 @@ class Caller:
         whole.status.code, whole.status.message = code, why
         self._respond(stream, whole)
 
-    def owes(self, call: Call) -> bool:
+    def is_unanswered(self, call: Call) -> bool:
         """Return whether a call has not been answered yet."""
         return call.stream in self._unanswered
 

@@ -76,8 +76,8 @@ class Proposed(NamedTuple):
 class Advice(NamedTuple):
     """What was found: the settings as they are (or why the kubelet does not start), and those to choose from.
 
-    Of ``possible`` settings, ``alike`` are equivalent to others, ``refused`` are such that the kubelet does
-    not start, ``undetermined`` such that this is unknown, ``failed`` such that it hangs or crashes.
+    Of ``possible`` settings, ``equivalent`` equal others in effect, with ``refused`` the kubelet does not
+    start, ``undetermined`` such that this is unknown, ``failed`` such that it hangs or crashes.
     ``current_unbeaten``: nothing that was tried beats the settings as they are.
     """
 
@@ -86,7 +86,7 @@ class Advice(NamedTuple):
     proposed: tuple[Proposed, ...]
     left_out: tuple[LeftOut, ...]
     possible: int
-    alike: int
+    equivalent: int
     refused: int
     undetermined: int
     failed: int
@@ -138,7 +138,7 @@ class _Search:
     equivalence: Equivalence | None = None
     found: list[Tried] = field(default_factory=list)
     seen: set[object] = field(default_factory=set)
-    alike: int = 0
+    equivalent: int = 0
     refused: int = 0
     undetermined: int = 0
     failed: int = 0
@@ -163,7 +163,7 @@ class _Search:
             if stopped():
                 return "stopped"
             if self._is_known(choice):
-                self.alike += 1
+                self.equivalent += 1
                 continue
             if self.tried >= budget:
                 return "budget"
@@ -188,7 +188,7 @@ class _Search:
             self.refused += 1
             return
         if not self._is_new(choice, node):
-            self.alike += 1
+            self.equivalent += 1
             return
         self.tried += 1
         try:
@@ -249,14 +249,16 @@ class _Search:
             found = [each for each in found if not any(each is other for other in bad)]
             self.left_out += (LeftOut(", ".join(each.choice.changes), "config check objects") for each in bad)
             front = unbeaten((each, each.service) for each in found)
-        alike = {service: sum(each.service == service for each in found) - 1 for _, service in front}
+        equivalent = {service: sum(each.service == service for each in found) - 1 for _, service in front}
         return Advice(
             current=current,
             current_unbeaten=any(each is current for each, _ in front),
-            proposed=tuple(Proposed(each, alike[service]) for each, service in front if each is not current),
+            proposed=tuple(
+                Proposed(each, equivalent[service]) for each, service in front if each is not current
+            ),
             left_out=tuple(self.left_out),
             possible=possible,
-            alike=self.alike,
+            equivalent=self.equivalent,
             refused=self.refused,
             undetermined=self.undetermined,
             failed=self.failed,

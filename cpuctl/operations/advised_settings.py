@@ -322,7 +322,7 @@ class Equivalence:
             pod.resources or pod.overhead for pod in pods
         )
         self._has_inits = any(pod.init_containers for pod in pods)
-        self._distances_alike = _alike(info)
+        self._distances_alike = _equivalent(info)
         nodes = list(topology.numa_nodes.values())
         self._one_node = len(nodes) == 1 and nodes[0] == topology.cpus
         self._single_cpus = all(mask.bit_count() == 1 for mask in topology.cores.values())
@@ -361,7 +361,7 @@ class Equivalence:
         return name == ALIGN_BY_SOCKET and unasked and DISTRIBUTE_NUMA not in options
 
 
-def _alike(info: MachineInfo) -> bool:
+def _equivalent(info: MachineInfo) -> bool:
     """Return whether the distances between NUMA nodes cannot tell two sets of as many nodes apart."""
     ids = [node.id for node in info.nodes]
     if any(not 0 <= each < len(node.distances) for node in info.nodes for each in ids):

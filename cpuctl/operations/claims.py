@@ -63,7 +63,7 @@ def plan_claims(
     return ClaimsPlan(tuple(pods), node)
 
 
-def claims_beside(
+def claims_of_kubelet(
     arguments: str,
     dra: Sequence[DRAObject],
     source: MachineSource,
@@ -76,13 +76,13 @@ def claims_beside(
 
     Raise UsageError for arguments, InputError for a claim, class or slice that make no sense.
     """
-    from cpuctl.inputs.dra import driver_beside, read_driver_arguments
+    from cpuctl.inputs.dra import driver_for_kubelet, read_driver_arguments
 
     flags = read_driver_arguments(arguments)
     shown = arguments or "none: CPUs grouped by NUMA node, none reserved"
     sources.add("driverArguments", shown, "given" if arguments else "default")
     config, gates = kubelet
-    driver = driver_beside(flags, source, sources, config, dra)
+    driver = driver_for_kubelet(flags, source, sources, config, dra)
     return node_claims(dra, driver._replace(gates=gates), sources, running=running)
 
 

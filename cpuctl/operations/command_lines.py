@@ -62,8 +62,10 @@ def assuming_command(planning: Planning, node: Node, verb: Sequence[str]) -> str
     """
     inputs = planning.inputs
     served = node.claims is not None
-    asked = (each for pod in planning.incoming for each in node.devices.unknown(pod, claims_served=served))
-    if not any("/" in each for each in asked):
+    requested = (
+        each for pod in planning.incoming for each in node.devices.unknown(pod, claims_served=served)
+    )
+    if not any("/" in each for each in requested):
         return ""
     return planning_command(replace(inputs, node=replace(inputs.node, assume_devices=True)), verb)
 
@@ -84,8 +86,8 @@ def explain_command(planner: Planner, plan: Plan, inputs: PlanningInputs, flags:
     again = planner.options.order is PodOrder.GIVEN and planner.options.rounds is None
     if refused is None or not again:
         return ""
-    alike = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
-    name = refused.full_name if len(alike) == 1 else refused.uid
+    equivalent = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
+    name = refused.full_name if len(equivalent) == 1 else refused.uid
     return planning_command(inputs, ("explain", name), flags)
 
 
@@ -178,14 +180,14 @@ def audit_command(inputs: NodeInputs) -> str:
     from cpuctl.inputs.state_files import CheckpointInputs
 
     here = inputs.machine == LIVE_MACHINE and inputs.root in ("", "/")
-    asked = CheckpointInputs(
+    requested = CheckpointInputs(
         state=inputs.state,
         machine=_machine(inputs.machine),
         kubelet=inputs.kubelet,
         pods=inputs.pods,
         root=inputs.root or "/",
     )
-    command = checkpoint_commands(asked)("sudo cpuctl audit")
+    command = checkpoint_commands(requested)("sudo cpuctl audit")
     return command if here else command.removeprefix("sudo ")
 
 

@@ -62,9 +62,9 @@ def compare(planner: Planner, texts: tuple[str, str]) -> Comparison:
 
     Raise UsageError for impossible settings, InputError for a file that cannot be used.
     """
-    asked = [_asked(text) for text in texts]
-    one, other = (_side(planner, each, planner.planning.sources) for each in asked)
-    return Comparison(one, other, all(each.is_release for each in asked))
+    requested = [_requested(text) for text in texts]
+    one, other = (_side(planner, each, planner.planning.sources) for each in requested)
+    return Comparison(one, other, all(each.is_release for each in requested))
 
 
 def compare_unloaded(
@@ -83,19 +83,19 @@ def compare_unloaded(
     from cpuctl.operations.plan_inputs import read_planning
 
     sides: list[tuple[Side, Planner | None]] = []
-    for asked in map(_asked, texts):
-        kubelet = replace(inputs.kubelet, config=asked.file or inputs.kubelet.config)
-        kubelet = replace(kubelet, version=str(asked.overrides.version or "") or kubelet.version)
+    for requested in map(_requested, texts):
+        kubelet = replace(inputs.kubelet, config=requested.file or inputs.kubelet.config)
+        kubelet = replace(kubelet, version=str(requested.overrides.version or "") or kubelet.version)
         own = Sources()
         try:
             planning = read_planning(replace(inputs, kubelet=kubelet), pods_needed=pods_needed, sources=own)
         except ConfigRefusedError as refused:
             version = KubeletVersion.parse(own.entries["kubeletVersion"]["value"])
             start = refused.whole_refusal
-            sides.append((Side(settings=asked.text, version=version, sources=own, start=start), None))
+            sides.append((Side(settings=requested.text, version=version, sources=own, start=start), None))
         else:
             planner = planner_of(planning)
-            sides.append((_side(planner, asked, own), planner))
+            sides.append((_side(planner, requested, own), planner))
             sources.warnings.extend(text for text in own.warnings if text not in sources.warnings)
     return tuple(sides)
 
@@ -124,7 +124,7 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
     return [name for name in names if name in shown]
 
 
-class _Asked(NamedTuple):
+class _Side(NamedTuple):
     """One side: a configuration file in place of the one that is given, if one is named, and words on top.
 
     Or (``policy``) a policy that no kubelet has, on the configuration that is given.
@@ -147,7 +147,7 @@ class _Asked(NamedTuple):
         return ",".join(filter(None, (self.file, policy, self.overrides.text)))
 
 
-def _asked(text: str) -> _Asked:
+def _requested(text: str) -> _Side:
     """Take what comes first for a file if it is called like one: settings are not.
 
     What is no setting may be a policy, and is one behind ``policy=``.
@@ -158,9 +158,9 @@ def _asked(text: str) -> _Asked:
     if ".py:" in first:
         return _with_policy(text.strip())
     if first.endswith(_SUFFIXES) or ("/" in first and "=" not in first):
-        return _Asked(first, read_setting_overrides(rest, option_names.COMPARE))
+        return _Side(first, read_setting_overrides(rest, option_names.COMPARE))
     try:
-        return _Asked("", read_setting_overrides(text, option_names.COMPARE))
+        return _Side("", read_setting_overrides(text, option_names.COMPARE))
     except UsageError:
         from cpuctl.policies.catalogue import known
 
@@ -169,63 +169,63 @@ def _asked(text: str) -> _Asked:
         return _with_policy(text.strip())
 
 
-def _with_policy(text: str) -> _Asked:
+def _with_policy(text: str) -> _Side:
     from cpuctl.operations.policies import choose_policy
 
-    return _Asked("", SettingOverrides(), choose_policy(text), text)
+    return _Side("", SettingOverrides(), choose_policy(text), text)
 
 
-def _setup(planner: Planner, asked: _Asked, sources: Sources) -> KubeletSetup:
+def _setup(planner: Planner, requested: _Side, sources: Sources) -> KubeletSetup:
     """Return what the kubelet of a side is set up with before settings come on top."""
     planning = planner.planning
-    if not asked.file:
+    if not requested.file:
         return planning.loaded.setup
 
     from cpuctl.inputs.kubelet import load_kubelet
 
-    inputs = replace(planning.inputs.kubelet, config=asked.file)
+    inputs = replace(planning.inputs.kubelet, config=requested.file)
     return load_kubelet(inputs, sources, machine=planning.source).setup
 
 
-def _side(planner: Planner, asked: _Asked, sources: Sources) -> Side:
+def _side(planner: Planner, requested: _Side, sources: Sources) -> Side:
     """Plan with some settings; warnings that both sides have are reported once."""
     own = Sources()
     own.entries |= sources.entries
-    setup = _setup(planner, asked, own)
-    version = asked.overrides.version
+    setup = _setup(planner, requested, own)
+    version = requested.overrides.version
     setup = replace(setup, version=version or setup.version, released=setup.released or version is not None)
-    side = Side(settings=asked.text, version=setup.version, sources=own)
+    side = Side(settings=requested.text, version=setup.version, sources=own)
     try:
-        kubelet = _kubelet(setup, asked.overrides, own)
+        kubelet = _kubelet(setup, requested.overrides, own)
     except ConfigRefusedError as refused:
         return side._replace(start=refused.whole_refusal)
-    if asked.policy is not None:
-        planner = replace(planner, planning=replace(planner.planning, policy=asked.policy))
+    if requested.policy is not None:
+        planner = replace(planner, planning=replace(planner.planning, policy=requested.policy))
     plan = planner.plan(kubelet, own)
     for minor, topics in own.unrecorded.items():
         sources.add_unrecorded(minor, topics)
     sources.warnings.extend(text for text in own.warnings if text not in sources.warnings)
     return side._replace(
-        plan=plan, fragmentation=_fragmentation(plan), explain=_explain(planner, asked, plan)
+        plan=plan, fragmentation=_fragmentation(plan), explain=_explain(planner, requested, plan)
     )
 
 
-def _explain(planner: Planner, asked: _Asked, plan: Plan) -> str:
+def _explain(planner: Planner, requested: _Side, plan: Plan) -> str:
     """Write the command that explains the first rejected pod with the settings of a side."""
     from cpuctl.operations.command_lines import explain_command
 
-    inputs, overrides = planner.planning.inputs, asked.overrides
+    inputs, overrides = planner.planning.inputs, requested.overrides
     flags = _flags(overrides.patch, plan.kubelet)
     if flags is None:
         return ""
     gates = ",".join(f"{gate}={str(on).lower()}" for gate, on in overrides.gates.items())
     kubelet = replace(
         inputs.kubelet,
-        config=asked.file or inputs.kubelet.config,
+        config=requested.file or inputs.kubelet.config,
         version=str(overrides.version or "") or inputs.kubelet.version,
         gates=",".join(filter(None, (inputs.kubelet.gates, gates))),
     )
-    node = replace(inputs.node, policy=asked.policy_text or inputs.node.policy)
+    node = replace(inputs.node, policy=requested.policy_text or inputs.node.policy)
     return explain_command(planner, plan, replace(inputs, kubelet=kubelet, node=node), flags)
 
 

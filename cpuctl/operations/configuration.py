@@ -78,10 +78,10 @@ def driver_lints(
         return
 
     from cpuctl.dra.conflicts import conflicts, static_conflict
-    from cpuctl.inputs.dra import driver_beside, read_driver_arguments
+    from cpuctl.inputs.dra import driver_for_kubelet, read_driver_arguments
 
     if arguments:
-        driver = driver_beside(read_driver_arguments(arguments), source, sources, None)
+        driver = driver_for_kubelet(read_driver_arguments(arguments), source, sources, None)
         found = conflicts(driver.machine, driver.settings, config)
     else:
         found = static_conflict(config)
@@ -118,13 +118,13 @@ def states_of_node(
 
 def verdict_on(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StateVerdict:
     """Start a kubelet on state files, as ``cpuctl checkpoint verify`` does."""
-    from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+    from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
     from cpuctl.operations.checkpoint.repair import advised
     from cpuctl.operations.checkpoint.states import CheckpointCase, KubeletHost, knowing_reader
 
-    reader = knowing_reader(loaded.kubelet, NOBODY_SAYS)
+    reader = knowing_reader(loaded.kubelet, UNKNOWN_OWNERS)
     host = KubeletHost(source=source, loaded=loaded)
-    return advised(CheckpointCase(host=host, states=states, owners=NOBODY_SAYS, reader=reader))
+    return advised(CheckpointCase(host=host, states=states, owners=UNKNOWN_OWNERS, reader=reader))
 
 
 def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StartOutcome:
@@ -212,7 +212,7 @@ class VersionsInputs(NamedTuple):
     to_version: str
     state: str
     running: str
-    coming: GivenPods
+    incoming: GivenPods
 
 
 class Comparison(NamedTuple):
@@ -251,7 +251,7 @@ def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) 
     states, unseen = states_of_node(source, loaded, sources, inputs.state)
     running = load_running(inputs.running, rules_of_pods(loaded.kubelet), sources)
     changes, starts, other = compare_versions(source, loaded, target, states)
-    effects, trial = None, ReleaseTrial(source, states, running, inputs.coming)
+    effects, trial = None, ReleaseTrial(source, states, running, inputs.incoming)
     if other is not None and not trial.is_empty:
         effects = effects_between(trial, (loaded.kubelet, other), changes, sources)
     sources.add_unrecorded(
@@ -282,12 +282,12 @@ class ReleaseTrial(NamedTuple):
     source: MachineSource
     states: tuple[StateInput, ...]
     running: tuple[StoredPod, ...]
-    coming: GivenPods
+    incoming: GivenPods
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to start on, and nothing to decide on."""
-        return not (self.states or self.running or self.coming.pods)
+        return not (self.states or self.running or self.incoming.pods)
 
     def start(self, kubelet: Kubelet) -> StartResult:
         """Start a kubelet, and let it go on from the state files with the pods that run."""
@@ -311,7 +311,7 @@ def effects_between(
     from cpuctl.kubelet.releases.behaviours import Behaviours
 
     names = [each.name for each in changes.behaviours if each.name in Behaviours._fields]
-    pods = (*as_granted(trial.running), *trial.coming.stored(rules_of_pods(kubelets[0])))
+    pods = (*as_granted(trial.running), *trial.incoming.stored(rules_of_pods(kubelets[0])))
     for kubelet in kubelets if pods else ():
         topics = topics_of_decisions(kubelet.config, pod_level=any(each.resources for each in pods))
         sources.add_unrecorded(kubelet.version.minor, topics)

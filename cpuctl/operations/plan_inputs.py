@@ -127,7 +127,11 @@ class Planning(Record):
     def with_pods(self, given: GivenPods) -> Planning:
         """Let pods come behind those that come, with what governs them; warnings go to the sources."""
         given, kubelet, info = given.on(self.source.machine), self.kubelet, self.source.info
-        governing, rules, running = self.governing.beside(given), rules_of_pods(kubelet), self.initial.running
+        governing, rules, running = (
+            self.governing.merged(given),
+            rules_of_pods(kubelet),
+            self.initial.running,
+        )
         come = replace(given, limit_ranges=governing.limit_ranges).stored(rules)
         again = {pod.uid for pod in come} if self.incoming else set()
         kept = tuple(pod for pod in self.incoming if pod.uid not in again)
@@ -245,12 +249,12 @@ def _claims(planning: Planning, given: GivenPods) -> NodeClaims | None:
         return None
 
     from cpuctl.engine.pod_rules import cgroup_settings
-    from cpuctl.operations.claims import claims_beside
+    from cpuctl.operations.claims import claims_of_kubelet
 
     source, kubelet, dra = planning.source, planning.kubelet, planning.governing.dra
     config = kubelet.config if sources.names_kubelet else None
     flags = inputs.node.driver_arguments
-    claims = claims_beside(flags, dra, source, (config, kubelet.gates), sources, running=running)
+    claims = claims_of_kubelet(flags, dra, source, (config, kubelet.gates), sources, running=running)
     claims.cgroups = cgroup_settings(kubelet.config, kubelet.gates)
     return claims
 
@@ -296,10 +300,10 @@ def _devices(
     What is not described is named, with a file to fill in.
     """
     known = described.resources if described is not None else {}
-    asked = sorted({name for pod in pods for name in _extended_resources(pod)} - known.keys())
+    requested = sorted({name for pod in pods for name in _extended_resources(pod)} - known.keys())
     if any(pod.virtual_machine for pod in pods):
-        described, asked = _with_permanent(described, asked, sources)
-    if not asked:
+        described, requested = _with_permanent(described, requested, sources)
+    if not requested:
         return described
 
     from cpuctl.machine.devices.inventory import draft_text, with_assumed
@@ -307,39 +311,39 @@ def _devices(
 
     if inputs.node.assume_devices:
         sources.warn(
-            f"{few(asked)}: assumed to be available in sufficient number on every NUMA node "
+            f"{few(requested)}: assumed to be available in sufficient number on every NUMA node "
             "(--assume-devices)"
         )
-        return with_assumed(described, asked, info)
+        return with_assumed(described, requested, info)
     sources.warn(
-        f"{few(asked)} {'are' if len(asked) > 1 else 'is'} requested but not described: fill in "
-        f"{draft_text(asked, info)} with devices per NUMA node and pass the file with "
+        f"{few(requested)} {'are' if len(requested) > 1 else 'is'} requested but not described: fill in "
+        f"{draft_text(requested, info)} with devices per NUMA node and pass the file with "
         "--devices (cpuctl topology devices drafts it from PCI devices), or use --assume-devices"
     )
     return described
 
 
 def _with_permanent(
-    described: DeviceInventory | None, asked: list[str], sources: Sources
+    described: DeviceInventory | None, requested: list[str], sources: Sources
 ) -> tuple[DeviceInventory | None, list[str]]:
     """Add what KubeVirt offers on every node that runs virtual machines, unless it is described."""
     from cpuctl.machine.devices.inventory import with_unplaced
     from cpuctl.phrases import few
     from cpuctl.pods.launcher_pod import MOST_DEVICES, PERMANENT_DEVICES
 
-    offered = [name for name in asked if name in PERMANENT_DEVICES]
+    offered = [name for name in requested if name in PERMANENT_DEVICES]
     if not offered:
-        return described, asked
+        return described, requested
     text = f"{MOST_DEVICES:,} each of {few(offered)}, as virt-handler offers them, without a NUMA node"
     sources.add("virtualizationDevices", text, "default")
-    rest = [name for name in asked if name not in PERMANENT_DEVICES]
+    rest = [name for name in requested if name not in PERMANENT_DEVICES]
     return with_unplaced(described, offered, MOST_DEVICES), rest
 
 
 def _extended_resources(pod: StoredPod) -> Iterator[str]:
     for container in pod.all_containers:
-        asked = (*container.resources.requests, *container.resources.limits)
-        yield from (name for name in asked if "/" in name)
+        requested = (*container.resources.requests, *container.resources.limits)
+        yield from (name for name in requested if "/" in name)
 
 
 def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:

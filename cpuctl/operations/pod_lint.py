@@ -270,7 +270,7 @@ class LintRun:
 
     setting: LintSetting
     server: PodServer | None = None
-    remarks: list[PlacedFinding] = field(default_factory=list)
+    notes: list[PlacedFinding] = field(default_factory=list)
     files: int = 0
     objects: int = 0
     others: int = 0
@@ -314,22 +314,22 @@ class LintRun:
         )
         self.machines = around, setting
 
-    def look_at(self, source: str, parts: Iterable[Document | Unreadable]) -> None:
+    def inspect(self, source: str, parts: Iterable[Document | Unreadable]) -> None:
         """Look at the documents of one file; what is wrong is remarked, in the order of its lines.
 
         Raise InputError for more than MOST_FINDINGS remarks in all.
         """
         self.files += 1
-        remarks: list[PlacedFinding] = []
+        notes: list[PlacedFinding] = []
         for document in parts:
             if isinstance(document, Unreadable):
-                remarks.append(_unreadable(document, source))
+                notes.append(_unreadable(document, source))
             else:
-                remarks.extend(self._document(document))
-            if len(self.remarks) + len(remarks) > MOST_FINDINGS:
+                notes.extend(self._document(document))
+            if len(self.notes) + len(notes) > MOST_FINDINGS:
                 hint = "check fewer manifests at a time"
                 raise InputError(f"more than {MOST_FINDINGS:,} findings", where=source, hint=hint)
-        self.remarks.extend(sorted(remarks, key=lambda remark: remark.place))
+        self.notes.extend(sorted(notes, key=lambda note: note.place))
 
     def _document(self, document: Document) -> Iterator[PlacedFinding]:
         yield from _repeats(document)
@@ -407,8 +407,8 @@ def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, p
     run.collect_kubevirt((part for _, parts in read for part in parts), sources)
     for number, (source, parts) in enumerate(read):
         progress("checking manifests", number, len(files))
-        run.look_at(source, parts)
-    if not run.objects and not run.remarks:
+        run.inspect(source, parts)
+    if not run.objects and not run.notes:
         hint = "found only objects that do not create pods" if run.others else ""
         raise InputError("no pods: expected a Pod, a list of pods or a workload", where=where, hint=hint)
     if run.custom_resources:

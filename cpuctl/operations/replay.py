@@ -70,12 +70,12 @@ def _with_claims(timeline: Timeline, arguments: str, sources: Sources) -> Timeli
         return timeline
 
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.operations.claims import claims_beside
+    from cpuctl.operations.claims import claims_of_kubelet
 
     kubelet = timeline.setup.kubelet
     config = kubelet.config if isinstance(kubelet, Kubelet) else None
     known = (config, timeline.server.gates)
-    claims = claims_beside(arguments, timeline.dra, timeline.machine, known, sources)
+    claims = claims_of_kubelet(arguments, timeline.dra, timeline.machine, known, sources)
     return replace(timeline, claims=claims)
 
 
@@ -108,7 +108,7 @@ def _read_timeline(data: bytes, name: str, machine: str, sources: Sources) -> Ti
     from cpuctl.machine.sources import LIVE, SYNTHETIC, read_machine
     from cpuctl.timeline.reading.document import TimelineLoaders, read_timeline
 
-    beside = Path() if name == STDIN else Path(name).parent
+    directory = Path() if name == STDIN else Path(name).parent
     sources.add("timeline", source_name(name), "given")
 
     def machine_named(spec: str) -> MachineSource:
@@ -116,9 +116,9 @@ def _read_timeline(data: bytes, name: str, machine: str, sources: Sources) -> Ti
             sources.add("machine", machine, "given")
             return read_machine(machine)
         sources.add("machine", spec, "given")
-        return read_machine(spec if spec == LIVE or spec.startswith(SYNTHETIC) else str(beside / spec))
+        return read_machine(spec if spec == LIVE or spec.startswith(SYNTHETIC) else str(directory / spec))
 
-    outside = TimelineLoaders(machine=machine_named, file=lambda file: read_member(str(beside / file)))
+    outside = TimelineLoaders(machine=machine_named, file=lambda file: read_member(str(directory / file)))
     timeline = read_timeline(data, source_name(name), outside)
     if timeline.assumed:
         sources.warnings.append(timeline.assumed)
@@ -325,8 +325,8 @@ def _warn_of_unknown(history: RuntimeHistory, sources: Sources) -> None:
     from cpuctl.phrases import counted, few
 
     if history.running:
-        pods, whose = counted(history.running, "pod"), "its" if history.running == 1 else "their"
-        sources.warnings.append(f"{pods} already running when the log begins: the replay keeps {whose} CPUs")
+        pods, owner = counted(history.running, "pod"), "its" if history.running == 1 else "their"
+        sources.warnings.append(f"{pods} already running when the log begins: the replay keeps {owner} CPUs")
     for names, text in (
         (history.made, "pods derived from the containers' settings, without devices and pod-level resources"),
         (history.without_memory, "Burstable pods with unknown memory requests, assumed to be none"),

@@ -90,9 +90,9 @@ def _decided(node: Node, requests: Sequence[PodResize], path: ResizePath) -> Seq
     from cpuctl.engine.resize.pending import resize_all
 
     if requests and node.what_if is not None and path.kubelet.allocates:
-        from cpuctl.policies.what_if import no_say_in_resizes
+        from cpuctl.policies.what_if import resizes_unsupported
 
-        raise no_say_in_resizes()
+        raise resizes_unsupported()
     return resize_all(node, requests, path)
 
 
@@ -108,7 +108,7 @@ class GateOptions:
     ) -> None:
         self._planning, self._inputs, self._semantics = planning, inputs, semantics
         self._lacking = needed_gates(resizes)
-        self._asked: dict[frozenset[tuple[str, str]], Mapping[str, tuple[str, bool]]] = {}
+        self._requested: dict[frozenset[tuple[str, str]], Mapping[str, tuple[str, bool]]] = {}
 
     def options(self, uid: str) -> dict[str, str]:
         """Return gates by the option that takes them, with those that were given; empty if none lacks."""
@@ -132,10 +132,10 @@ class GateOptions:
     def _needs(
         self, planning: Planning, inputs: ResizeInputs, options: frozenset[tuple[str, str]]
     ) -> Mapping[str, tuple[str, bool]]:
-        if options not in self._asked:
+        if options not in self._requested:
             resizes = resize_pods(planning, inputs, self._semantics)
-            self._asked[options] = needed_gates(resizes) if isinstance(resizes, Resizes) else {}
-        return self._asked[options]
+            self._requested[options] = needed_gates(resizes) if isinstance(resizes, Resizes) else {}
+        return self._requested[options]
 
 
 def needed_gates(resizes: Resizes) -> dict[str, tuple[str, bool]]:
@@ -160,7 +160,7 @@ def _with_gate(gate: str, planning: Planning, inputs: ResizeInputs, *, apart: bo
     if apart:
         given = inputs.server.gates
         gates = server_gates(inputs.server, gates, Sources())
-    switched = (*gates.lacking(gate), gate)
+    switched = (*gates.missing(gate), gate)
     others = (each for each in given.split(",") if each and each.partition("=")[0].strip() not in switched)
     return ",".join((*others, *(f"{each}=true" for each in switched)))
 

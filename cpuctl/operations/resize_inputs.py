@@ -207,12 +207,14 @@ def read_requests(
     return requests
 
 
-def _by_amounts(running: RunningNode, asked: Sequence[NewAmounts], server: ResizeServer) -> list[PodResize]:
+def _by_amounts(
+    running: RunningNode, requested: Sequence[NewAmounts], server: ResizeServer
+) -> list[PodResize]:
     from cpuctl.engine.resize.running import PodResize
 
     pods = [each.spec for each in running.pods]
     desired: dict[int, Pod] = {}
-    for amounts in asked:
+    for amounts in requested:
         place, container = target(amounts, pods)
         desired[place] = with_amounts(desired.get(place, pods[place]), container, amounts)
     return [PodResize(running.pods[place], server.stored(pods[place], pod)) for place, pod in desired.items()]

@@ -109,11 +109,11 @@ class Line(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What a file holds. ``remarks`` say what is left out of it, and why."""
+    """What a file holds. ``notes`` say what is left out of it, and why."""
 
     name: str
     lines: tuple[Line, ...]
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
     check: Check
 
     def moment(self, number: int) -> Top:
@@ -174,20 +174,20 @@ def read_recording(name: str) -> Recording:
     """
     try:
         with open(name, "rb") as file:  # noqa: PTH123  # a text that may be empty
-            lines, remarks = _read(file, name)
+            lines, notes = _read(file, name)
     except OSError as error:
         raise unreadable(error, name) from None
     if not lines:
-        why = f" that can be played ({remarks[0]})" if remarks else ""
+        why = f" that can be played ({notes[0]})" if notes else ""
         raise InputError(f"does not contain a sample{why}: {_EXPECTED}", where=name)
-    recording = Recording(name, lines, remarks, quick_check(json.loads(schema_text(_SCHEMA))))
+    recording = Recording(name, lines, notes, quick_check(json.loads(schema_text(_SCHEMA))))
     recording.moment(0)
     return recording
 
 
 def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]]:
     """Return the lines that can be kept, and remarks on all others."""
-    text, lines, remarks = _Text(file), list[Line](), list[str]()
+    text, lines, notes = _Text(file), list[Line](), list[str]()
     kept = too_long = passed_over = 0
     for number, line in enumerate(text.lines(), 1):
         if line.length > _LONGEST_LINE:
@@ -196,20 +196,20 @@ def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]
                 raise InputError(f"its lines are too long: {_EXPECTED}", where=f"{name}:{number}")
             if too_long <= _MOST_LISTED:
                 most = byte_text(_LONGEST_LINE)
-                remarks.append(f"line {number} has {line.length} bytes, more than {most}, and is skipped")
+                notes.append(f"line {number} has {line.length} bytes, more than {most}, and is skipped")
             continue
         if len(lines) == _MOST_MOMENTS or kept > _MOST_KEPT:
             count = counted(len(lines), "sample")
-            remarks.append(f"only the first {count} are played, to limit memory use")
+            notes.append(f"only the first {count} are played, to limit memory use")
             break
         lines.append(Line(number, zlib.compress(line.text, 1)))
         kept += len(lines[-1].packed)
     else:
         if text.flaw:
-            remarks.append(text.flaw)
+            notes.append(text.flaw)
     if too_long > _MOST_LISTED:
-        remarks.append(f"{too_long - _MOST_LISTED} more lines are too long, and are skipped")
-    return tuple(lines), tuple(remarks)
+        notes.append(f"{too_long - _MOST_LISTED} more lines are too long, and are skipped")
+    return tuple(lines), tuple(notes)
 
 
 class _ReadLine(NamedTuple):

@@ -85,7 +85,7 @@ class Published(NamedTuple):
     """An object, and in sentences what is wrong with it or left out of it."""
 
     topology: NodeTopology
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Held(NamedTuple):
@@ -146,7 +146,7 @@ def publish(
         )
     zones = tuple(map(writer.zone, range(len(machine.numa_nodes))))
     topology = NodeTopology(name, zones, (*attributes, *settings), policies, tuple(annotations))
-    return Published(topology, tuple(writer.remarks()))
+    return Published(topology, tuple(writer.notes()))
 
 
 def publish_node(name: str, planning: Planning, node: Node, publisher: Publisher) -> Published:
@@ -343,7 +343,7 @@ class _Writer:
             if cpus:
                 yield name, str(cpus)
 
-    def remarks(self) -> Iterator[str]:
+    def notes(self) -> Iterator[str]:
         """Say what is wrong with the object, or not in it."""
         owner = "the Node" if self.by_rte else "the exporter's Namespace"
         yield f"ownerReferences are left out: the UID of {owner} is unknown"

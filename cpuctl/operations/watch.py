@@ -87,10 +87,10 @@ class Observation(NamedTuple):
     changes: tuple[Change, ...] = ()
     look: Look | None = None
     failure: str = ""
-    remark: str = ""
+    note: str = ""
 
 
-def look_at(inputs: WatchInputs) -> Look:
+def inspect(inputs: WatchInputs) -> Look:
     """Look at the whole node, from its configuration on; raise CpuctlError for what cannot be used."""
     sources = Sources()
     loaded = load_node(inputs.node, sources, goes_without=True)
@@ -130,7 +130,7 @@ class Watch:
     def begin(self) -> Observation:
         """Look at the node for the first time; raise CpuctlError if that is not possible at all."""
         started = time.process_time()
-        look = look_at(self._inputs)
+        look = inspect(self._inputs)
         self._texts = _checksums(look)
         self._written = time.monotonic() - _age_of_state(look, self._inputs.node.root)
         known = (each for each in self._things(look) if each.kind in _KNOWN_FROM_THE_START)
@@ -144,9 +144,9 @@ class Watch:
         """
         spoken = time.monotonic()
         while (now := time.monotonic()) < until:
-            look = self._pace.next_look(min(self._ledger.due, self._retry))
+            look = self._pace.next_inspection(min(self._ledger.due, self._retry))
             if now >= look:
-                return self._look_again()
+                return self._inspect_again()
             if now >= spoken + self._silence:
                 return Observation()
             if self._paused(min(until, look, self._next_sample, spoken + self._silence) - now):
@@ -183,17 +183,17 @@ class Watch:
         self._next_sample = now + self._pace.pause(self._inputs.every, time.process_time() - started)
         return (before, pods) != (self._sample, self._pods_file)
 
-    def _look_again(self) -> Observation:
+    def _inspect_again(self) -> Observation:
         started = time.process_time()
         # Sampled before, so that what changes while the node is looked at is a reason to look again.
         self._sample_differs(time.monotonic())
         try:
-            return self._taken_in(look_at(self._inputs), started)
+            return self._taken_in(inspect(self._inputs), started)
         except CpuctlError as error:
             self._pace.looked(time.monotonic(), time.process_time() - started)
             self._retry = time.monotonic() + self._inputs.settle
-            said, self._failure = self._failure, str(error)
-            return Observation(failure=self._failure if self._failure != said else "")
+            stated, self._failure = self._failure, str(error)
+            return Observation(failure=self._failure if self._failure != stated else "")
 
     def _taken_in(self, look: Look, started: float) -> Observation:
         now = time.monotonic()
@@ -209,13 +209,13 @@ class Watch:
             self._interest, unheard = interest, True
             self._sample_differs(now)
         self._failure, self._retry = "", math.inf
-        remark = _remark(self._problem, self._places.problem)
+        note = _note(self._problem, self._places.problem)
         self._problem = self._places.problem
         self._pace.looked(time.monotonic(), time.process_time() - started)
         if unheard:
             # What has happened there since the node was looked at has not been reported.
             self._pace.noticed(time.monotonic())
-        return Observation(changes, look, remark=remark)
+        return Observation(changes, look, note=note)
 
     def _things(self, look: Look) -> list[Thing]:
         period = look.node.kubelet.config.cpu_manager_reconcile_period / 1e9
@@ -239,7 +239,7 @@ def _readable(*handles: int, seconds: float, output: int | None) -> list[int]:
     return [handle for handle, _ in poll.poll(max(0.0, min(seconds, _LONGEST_PAUSE)) * 1000)]
 
 
-def _remark(before: str, now: str) -> str:
+def _note(before: str, now: str) -> str:
     if now == before:
         return ""
     if now:

@@ -58,9 +58,9 @@ def consumed_amounts(
 def _scheduler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
     """Report what must fit into a node, and what nodes are compared by when a minimum adds to that."""
     effective = pod if rules.pod_level else pod._replace(resources=None)
-    asked, compared = pod_requests(effective), pod_requests(_with_minimum(effective))
+    requested, compared = pod_requests(effective), pod_requests(_with_minimum(effective))
     for resource, minimum in _MINIMUM.items():
-        amount, more = asked.get(resource, _ZERO), compared[resource]
+        amount, more = requested.get(resource, _ZERO), compared[resource]
         yield ConsumedAmount("scheduler", f"{resource} request", "what must be free on the node", amount)
         if amount < more:
             rule = f"for scoring nodes, containers without a request count as {minimum}"

@@ -46,9 +46,9 @@ class DownwardValue(Record):
 
 def downward_value(pod: Pod, ref: ResourceFieldRef, context: DownwardContext) -> DownwardValue:
     """Resolve a reference of *pod*, which is the pod as its kubelet looks at it."""
-    container = _named(pod, ref.whose)
+    container = _named(pod, ref.owner)
     if container is None:
-        return DownwardValue(error=not_found(ref.whose))
+        return DownwardValue(error=not_found(ref.owner))
     if ref.resource == ASSIGNED_CPUSET and ref.in_file and context.minor >= ASSIGNED_CPUSET_SINCE:
         return _assigned(container, context)
     side, _, resource = ref.resource.partition(".")

@@ -83,7 +83,7 @@ class ResourceFieldRef(Record):
     projected: bool = False
 
     @property
-    def whose(self) -> str:
+    def owner(self) -> str:
         """The container whose resources are read."""
         return self.container or self.reader
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.policies.cycle import Tell, evicted, kept, order, selection, writes
+from cpuctl.policies.cycle import Report, evicted, kept, order, selection, writes
 from cpuctl.policies.model import (
     STEPS,
     ContainerView,
@@ -67,7 +67,7 @@ class Server:
         self._elements: Elements | None = None
         self._topology = Topology(Elements({}, {}, {}, {}, 0, 0, 0))
 
-    def __call__(self, question: Question, tell: Tell) -> Answer:
+    def __call__(self, question: Question, tell: Report) -> Answer:
         """Answer one question; *tell* is called for every step that is asked."""
         if question.kind == "describe":
             return self._description()
@@ -100,7 +100,7 @@ class Server:
             "options": dict(self.options),
         }
 
-    def _selected(self, view: View, tell: Tell) -> Answer:
+    def _selected(self, view: View, tell: Report) -> Answer:
         try:
             found = selection(self.policy, view, tell, as_kubelet=self.as_kubelet)
         except Refusal as refusal:

@@ -32,6 +32,6 @@ class CoreKinds(Static):
         """Pick as the kubelet does, from cores of one type."""
         rules = self.rules(view)
         for kind in ("", "performance", "efficiency"):
-            alike = CPUSet.of(cpu for cpu in scores if view.topology.cpus[cpu].kind == kind)
-            if len(alike) >= view.need:
-                yield packed(view.topology, alike, view.need, rules)
+            equivalent = CPUSet.of(cpu for cpu in scores if view.topology.cpus[cpu].kind == kind)
+            if len(equivalent) >= view.need:
+                yield packed(view.topology, equivalent, view.need, rules)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_SETS = 4096
 """The maximum number of sets that ``select`` may name."""
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 """Is called before every step."""
 
 
@@ -48,7 +48,7 @@ def writes(policy: Policy, step: str) -> bool:
     return getattr(type(policy), step) is not getattr(Policy, step)
 
 
-def kept(policy: Policy, pod: PodView, view: View, tell: Tell) -> int:
+def kept(policy: Policy, pod: PodView, view: View, tell: Report) -> int:
     """Return the CPUs of ``view.free`` that pass ``filter``, as a mask, or raise BadAnswerError."""
     if not writes(policy, "filter"):
         return view.free.mask
@@ -65,7 +65,7 @@ def kept(policy: Policy, pod: PodView, view: View, tell: Tell) -> int:
     return passed
 
 
-def selection(policy: Policy, view: View, tell: Tell, *, as_kubelet: bool) -> Selection:
+def selection(policy: Policy, view: View, tell: Report, *, as_kubelet: bool) -> Selection:
     """Run the steps from ``pre_score`` to ``score``; raise Refusal or Failure as they do.
 
     A policy that models the kubelet (*as_kubelet*) may assign CPUs that a kubelet assigns by mistake.
@@ -83,7 +83,7 @@ def selection(policy: Policy, view: View, tell: Tell, *, as_kubelet: bool) -> Se
     return Selection(scores, scored, winner)
 
 
-def order(policy: Policy, pods: tuple[PodView, ...], view: View, tell: Tell) -> tuple[str, ...]:
+def order(policy: Policy, pods: tuple[PodView, ...], view: View, tell: Report) -> tuple[str, ...]:
     """Return the UIDs of pods in the order of ``sort``, or raise BadAnswerError."""
     if not writes(policy, "sort"):
         return tuple(pod.uid for pod in pods)
@@ -95,7 +95,7 @@ def order(policy: Policy, pods: tuple[PodView, ...], view: View, tell: Tell) -> 
     return tuple(str(uid) for uid in uids)
 
 
-def evicted(policy: Policy, pod: PodView, view: View, tell: Tell) -> tuple[str, ...]:
+def evicted(policy: Policy, pod: PodView, view: View, tell: Report) -> tuple[str, ...]:
     """Return the UIDs of the pods that ``post_filter`` wants to evict, or raise BadAnswerError."""
     if not writes(policy, "post_filter"):
         return ()

@@ -241,8 +241,8 @@ class SubstitutePolicy:
         for offer, count, nodes in ((near, first, request.affinity), (offered, number - first, None)):
             if not count:
                 continue
-            asked = replace(request, offered=offer & ~found.cpus, number=count, affinity=nodes)
-            part = self._picked(policy, state, asked, removed)
+            requested = replace(request, offered=offer & ~found.cpus, number=count, affinity=nodes)
+            part = self._picked(policy, state, requested, removed)
             if not isinstance(part, Picked):
                 return part
             aside = [replace(each, aside=True) for each in part.weighings] if found.cpus else part.weighings
@@ -347,7 +347,7 @@ class SubstitutePolicy:
         return found
 
 
-def no_say_in_resizes() -> UsageError:
+def resizes_unsupported() -> UsageError:
     """Return the error for a resize with exclusive CPUs: the steps do not support resizes."""
     return UsageError(
         "policies cannot decide on resizes, which would change exclusive CPUs (KEP-5554)",

@@ -233,12 +233,12 @@ def least_allocated(pod: Load, candidate: Candidate) -> int:
 
 def balanced_allocation(pod: Load, candidate: Candidate) -> int:
     """Score how much nearer a pod brings the shares of CPU and memory; 0 for one that requests none."""
-    asked = {name: pod.amounts.get(name, 0) for name in ("cpu", "memory")}
-    if not any(asked.values()):
+    requested = {name: pod.amounts.get(name, 0) for name in ("cpu", "memory")}
+    if not any(requested.values()):
         return 0
     allocatable, bound = candidate.node.allocatable, candidate.load.amounts
-    before = _balance({name: bound.get(name, 0) for name in asked}, allocatable)
-    after = _balance({name: bound.get(name, 0) + amount for name, amount in asked.items()}, allocatable)
+    before = _balance({name: bound.get(name, 0) for name in requested}, allocatable)
+    after = _balance({name: bound.get(name, 0) + amount for name, amount in requested.items()}, allocatable)
     return _BEST // 2 + int((_BEST // 2 + after - before) / 2)
 
 

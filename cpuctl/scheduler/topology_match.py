@@ -254,12 +254,12 @@ def _worst_zone(requests: Nanos, zones: Sequence[NumaZone], scoring: Scoring) ->
 def _weighted(requests: Nanos, available: Nanos, scoring: Scoring) -> int:
     total = weights = 0
     for name, amount in requests.items():
-        room = available.get(name, 0)
+        space = available.get(name, 0)
         share = 0
-        if room and amount <= room:
+        if space and amount <= space:
             taken = _value(amount)
-            counted = taken if scoring.strategy is Strategy.MOST_ALLOCATED else _value(room) - taken
-            share = counted * _BEST // _value(room)
+            counted = taken if scoring.strategy is Strategy.MOST_ALLOCATED else _value(space) - taken
+            share = counted * _BEST // _value(space)
         total += share * scoring.weight(name)
         weights += scoring.weight(name)
     if not weights:
@@ -270,8 +270,8 @@ def _weighted(requests: Nanos, available: Nanos, scoring: Scoring) -> int:
 def _balanced(requests: Nanos, available: Nanos) -> int | None:
     shares = []
     for name, amount in requests.items():
-        room = _value(available.get(name, 0))
-        share = _value(amount) / room if room else 1.0
+        space = _value(available.get(name, 0))
+        share = _value(amount) / space if space else 1.0
         if share > 1:
             return 0
         shares.append(share)

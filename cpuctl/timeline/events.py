@@ -121,7 +121,7 @@ def _reboot(world: World) -> None:
     world.boot += 1
     for life in world.pods.values():
         for container in life.containers.values():
-            container.comes_back = container.runs
+            container.returns = container.runs
             container.file = None
             if container.runs:
                 container.state, container.cgroup, container.milli = ContainerState.WAITING, 0, 0

@@ -194,8 +194,8 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     if waits:
         _go_on(world, kubelet, life, granted, waits)
     for container in granted.all_containers:
-        if life.containers[container.name].comes_back:
-            life.containers[container.name].comes_back = False
+        if life.containers[container.name].returns:
+            life.containers[container.name].returns = False
             if granted.restarts(container, KILLED):
                 start(world, kubelet, life, container)
             else:

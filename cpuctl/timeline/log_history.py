@@ -210,8 +210,8 @@ class _Reading:
         new = event.pod not in self.present
         admission = self._admission(event)
         if event.hints:
-            whose = f"{event.pod}/{event.container}" if event.container else event.pod
-            admission.hints.setdefault(whose, {}).update(event.hints)
+            owner = f"{event.pod}/{event.container}" if event.container else event.pod
+            admission.hints.setdefault(owner, {}).update(event.hints)
         if event.kind is LogEventKind.HINTED:
             admission.open_hint = True
         elif event.kind is LogEventKind.AGREED:
@@ -322,7 +322,7 @@ def _comparable(hints: Mapping[str, Mapping[str, str]], pod: TimelinePod) -> dic
     )
     known = ("cpu", "memory", "hugepages-", *(() if any("/" in name for name in asks) else (BEST_HINT,)))
     found = {
-        whose: {resource: text for resource, text in texts.items() if resource.startswith(known)}
-        for whose, texts in hints.items()
+        owner: {resource: text for resource, text in texts.items() if resource.startswith(known)}
+        for owner, texts in hints.items()
     }
-    return {whose: texts for whose, texts in found.items() if texts}
+    return {owner: texts for owner, texts in found.items() if texts}

@@ -59,8 +59,8 @@ def read_requests(text: str, source: str) -> Iterator[RuntimeRequest]:
         found = _line(line[:MOST_CHARACTERS])
         if found is None:
             continue
-        at, said = found
-        name, part, about = said["request"], said["line"], said["object"]
+        at, stated = found
+        name, part, about = stated["request"], stated["line"], stated["object"]
         if part is not None:
             if request is not None and name == request.name and lines is not None:
                 lines.append(part)
@@ -89,9 +89,9 @@ def read_requests(text: str, source: str) -> Iterator[RuntimeRequest]:
 def _line(line: str) -> tuple[int, re.Match[str]] | None:
     """Return when a line was written, and what it says of a request."""
     if (written := _WRITTEN.search(line)) is not None:
-        said = written["said"]
+        stated = written["said"]
         at = _time(written["time"])
-        text = unquoted(said) if said.startswith('"') else said
+        text = unquoted(stated) if stated.startswith('"') else stated
     elif (shown := _SHOWN.search(line)) is not None:
         at, text = int(shown["seconds"]) * 10**9, shown["said"]
     else:

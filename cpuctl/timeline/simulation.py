@@ -16,7 +16,7 @@ from cpuctl.timeline.kubelet_start import start_kubelet
 from cpuctl.timeline.model import Moment, Timeline
 from cpuctl.timeline.pods.lifecycle import schedule
 from cpuctl.timeline.pods.resize import retry_deferred
-from cpuctl.timeline.report.chart import NOBODY, Sample, owners
+from cpuctl.timeline.report.chart import NO_OWNERS, Sample, owners
 from cpuctl.timeline.report.views import Failure, check
 from cpuctl.timeline.world.disk import WrittenCPUs, WrittenMemory
 from cpuctl.timeline.world.entries import MOVES
@@ -92,7 +92,7 @@ class Simulation:
             return False
         return world.kubelet is not None and _work_of(world, world.kubelet)
 
-    def _tell_runtime(self) -> None:
+    def _notify_runtime(self) -> None:
         if self.calls is not None:
             self.calls.settled(self.world)
 
@@ -101,9 +101,9 @@ class Simulation:
 
         A resize that is refused again is not reported, but may leave traces.
         """
-        self._tell_runtime()
+        self._notify_runtime()
         schedule(self.world)
-        self._tell_runtime()
+        self._notify_runtime()
         entries = self.world.entries
         moved = retried or any(entry.kind in MOVES for entry in entries[self.settled :])
         self.settled = len(entries)
@@ -111,7 +111,7 @@ class Simulation:
             return
         if self.world.kubelet is not None:
             _persist(self.world, self.world.kubelet)
-        found = owners(self.world, self.samples[-1].owners if self.samples else NOBODY)
+        found = owners(self.world, self.samples[-1].owners if self.samples else NO_OWNERS)
         if self.samples and self.samples[-1].at == self.world.now:
             self.samples.pop()
         if not self.samples or self.samples[-1].owners != found:

@@ -34,7 +34,7 @@ class Patience(NamedTuple):
     ``not_before`` is the first moment at which its appearance may be reported.
     """
 
-    coming: float = 0.0
+    incoming: float = 0.0
     changing: float = 0.0
     going: float = 0.0
     not_before: float = -inf
@@ -77,7 +77,7 @@ class Change(NamedTuple):
     before: Thing | None = None
 
 
-class _Said:
+class _Reported:
     """A thing that was reported: how it was then, and since when it has been otherwise."""
 
     def __init__(self, thing: Thing) -> None:
@@ -98,15 +98,15 @@ class Ledger:
     """Reports every change once, when it has lasted; recurring changes are reported ever more rarely."""
 
     def __init__(self) -> None:
-        self._said: dict[Identity, _Said] = {}
+        self._stated: dict[Identity, _Reported] = {}
         self._waiting: dict[Identity, float] = {}
         self._returns: dict[Identity, _Return] = {}
         self._due: list[float] = []
 
     @property
-    def said(self) -> Mapping[Identity, Thing]:
+    def stated(self) -> Mapping[Identity, Thing]:
         """Everything as it was reported last."""
-        return {identity: entry.thing for identity, entry in self._said.items()}
+        return {identity: entry.thing for identity, entry in self._stated.items()}
 
     @property
     def due(self) -> float:
@@ -115,7 +115,7 @@ class Ledger:
 
     def begin(self, things: Iterable[Thing]) -> None:
         """Treat things as known, without reporting them."""
-        self._said.update({each.identity: _Said(each) for each in things})
+        self._stated.update({each.identity: _Reported(each) for each in things})
 
     def see(self, things: Iterable[Thing], now: float) -> tuple[Change, ...]:
         """Compare the current things with those reported; of equal identities, the first is used."""
@@ -130,7 +130,7 @@ class Ledger:
         return (*self._going(here, now), *self._changing(here, now), *self._coming(here, now))
 
     def _going(self, here: Mapping[Identity, Thing], now: float) -> Iterator[Change]:
-        for identity, entry in [*self._said.items()]:
+        for identity, entry in [*self._stated.items()]:
             if identity in here:
                 entry.gone = None
                 continue
@@ -141,12 +141,12 @@ class Ledger:
             patience = entry.thing.patience.going
             wait = max(patience, min(LONGEST, patience * 2**times))
             if self._has_come(entry.gone + wait, now):
-                del self._said[identity]
+                del self._stated[identity]
                 self._returns[identity] = _Return(times, now)
                 yield Change(How.WENT, entry.thing, entry.thing)
 
     def _changing(self, here: Mapping[Identity, Thing], now: float) -> Iterator[Change]:
-        for identity, entry in self._said.items():
+        for identity, entry in self._stated.items():
             thing = here.get(identity)
             if thing is None or thing.detail == entry.thing.detail:
                 entry.otherwise = None
@@ -159,12 +159,12 @@ class Ledger:
 
     def _coming(self, here: Mapping[Identity, Thing], now: float) -> Iterator[Change]:
         for identity, thing in here.items():
-            if identity in self._said:
+            if identity in self._stated:
                 continue
             since = self._waiting.setdefault(identity, now)
-            if self._has_come(max(since + thing.patience.coming, thing.patience.not_before), now):
+            if self._has_come(max(since + thing.patience.incoming, thing.patience.not_before), now):
                 del self._waiting[identity]
-                self._said[identity] = _Said(thing)
+                self._stated[identity] = _Reported(thing)
                 if back := self._returns.get(identity):
                     self._returns[identity] = back._replace(times=min(back.times + 1, _MOST_DOUBLINGS))
                 yield Change(How.CAME, thing)

@@ -49,7 +49,7 @@ class Pace:
         self._allowance -= cost
         self._counted, self._looked, self._first = now, now, None
 
-    def next_look(self, due: float = inf) -> float:
+    def next_inspection(self, due: float = inf) -> float:
         """Return the moment of the next look; at *due* there may be something to report in any case."""
         moments = [self._looked + self._full, max(due, self._looked + QUIET)]
         if self._first is not None:

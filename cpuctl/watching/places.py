@@ -157,7 +157,7 @@ _OVERFLOW, _IGNORED, _DIRECTORY = 0x4000, 0x8000, 0x4000_0000
 _ONLY_DIRECTORIES = 0x0100_0000
 _WANTED = _MODIFY | _MOVED | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF | _ONLY_DIRECTORIES
 _HEAD = struct.Struct("iIII")
-_ROOM = 1 << 16
+_FREE_SPACE_FIX = 1 << 16
 
 
 class Notice(NamedTuple):
@@ -207,7 +207,7 @@ class Notices:
         """Read the pending notices, without waiting for any."""
         while True:
             try:
-                data = os.read(self._handle, _ROOM)
+                data = os.read(self._handle, _FREE_SPACE_FIX)
             except BlockingIOError:
                 return
             yield from self._notices(data)

@@ -233,13 +233,13 @@ def _kernel_affinity() -> Affinity:
     from ctypes import CDLL, create_string_buffer
 
     ask = CDLL(None).sched_getaffinity
-    room = create_string_buffer(_ROOM)
+    space = create_string_buffer(_FREE_SPACE_FIX)
     known: dict[bytes, int] = {}
 
     def affinity(_pid: int, tid: int) -> int | None:
-        if ask(tid, _ROOM, room):
+        if ask(tid, _FREE_SPACE_FIX, space):
             return None
-        raw = room.raw
+        raw = space.raw
         if raw not in known:
             if len(known) > _MOST_KEPT:
                 known.clear()
@@ -249,5 +249,5 @@ def _kernel_affinity() -> Affinity:
     return affinity
 
 
-_ROOM = 1024
+_FREE_SPACE_FIX = 1024
 """Bytes for the mask of 8192 CPUs."""

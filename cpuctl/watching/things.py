@@ -109,11 +109,11 @@ def finding_things(findings: Iterable[Finding], timing: Timing) -> Iterator[Thin
 def _patience(code: str, timing: Timing) -> Patience:
     usual = Patience(changing=timing.settle, going=timing.settle)
     if code in _FILE_CODES:
-        return usual._replace(coming=HALF_WRITTEN)
+        return usual._replace(incoming=HALF_WRITTEN)
     if code in _AFTER_STATE:
         return usual._replace(not_before=timing.written + timing.period)
     if code in _AFTER_PODS:
-        return usual._replace(coming=timing.period)
+        return usual._replace(incoming=timing.period)
     return usual
 
 
@@ -123,7 +123,7 @@ def pod_things(snapshot: NodeSnapshot, timing: Timing) -> Iterator[Thing]:
         entries = snapshot.state.entries.get(uid, {})
         pod = WatchedPod(uid, snapshot.pod_name(uid), entries, snapshot.shared_pool)
         detail = tuple(sorted((name, cpus.mask) for name, cpus in entries.items()))
-        yield Thing(Kind.POD, (uid,), detail, pod, Patience(coming=0.0 if pod.named else timing.settle))
+        yield Thing(Kind.POD, (uid,), detail, pod, Patience(incoming=0.0 if pod.named else timing.settle))
 
 
 def file_things(snapshot: NodeSnapshot, checksums: Mapping[str, str]) -> Iterator[Thing]:
@@ -144,6 +144,6 @@ def kubelet_things(pids: Iterable[int], timing: Timing) -> Iterator[Thing]:
 
 def gap_things(gaps: Iterable[Unchecked], timing: Timing) -> Iterator[Thing]:
     """Make things from missing inputs of checks."""
-    lasting = Patience(coming=timing.settle, going=timing.settle)
+    lasting = Patience(incoming=timing.settle, going=timing.settle)
     for gap in gaps:
         yield Thing(Kind.GAP, (gap.missing,), gap.checks, gap, lasting)

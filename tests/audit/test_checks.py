@@ -32,7 +32,7 @@ def without_cpu_5(node: NodeTree) -> None:
     node.process(91, "writer", node.server, "1", mems="0", of=90)
 
 
-def promise(node: NodeTree, **configured: object) -> None:
+def allocation(node: NodeTree, **configured: object) -> None:
     node.configured = node.configured._replace(**configured)  # type: ignore[arg-type]  # of the fields' types
 
 
@@ -79,7 +79,7 @@ def test_new_cpus_keep_a_kubelet_from_starting_again() -> None:
 
 def test_with_strict_reservation_the_state_leaves_out_reserved_cpus() -> None:
     node = clean_node()
-    promise(node, strict_reservation=True)
+    allocation(node, strict_reservation=True)
     assert codes(node, "reserved") == {"reserved-in-use": "0,4"}
     node.state = replace(node.state, default_cpu_set=CPUSet.parse("2-3,6-7"))
     node.cpuset(node.front, cpus="2-3,6-7")
@@ -89,13 +89,13 @@ def test_with_strict_reservation_the_state_leaves_out_reserved_cpus() -> None:
 
 def test_reserved_cpus_that_a_container_has_are_told() -> None:
     node = clean_node()
-    promise(node, reserved=CPUSet.parse("0-1"))
+    allocation(node, reserved=CPUSet.parse("0-1"))
     assert codes(node, "reserved") == {"reserved-in-use": "1"}
 
 
 def test_a_container_that_runs_on_reserved_and_exclusive_cpus_is_told_whose_they_are() -> None:
     node = clean_node()
-    promise(node, reserved=CPUSet.parse("0,7"))
+    allocation(node, reserved=CPUSet.parse("0,7"))
     entries(node, WEB, front="2-3")
     node.cpuset(node.front, cpus="1-3,7")
     (finding,) = node.findings("cpusets")
@@ -109,22 +109,22 @@ def test_a_sibling_that_another_pod_uses_breaks_the_promise_of_whole_cores() -> 
     assert (str(finding.severity), finding.detected) == ("error", "5")
     ask = "change the CPU requests of shop/database-0 to multiples of 2"
     assert finding.fix == f"{ask}, then kubectl -n shop delete pod database-0"
-    promise(node, full_cores=False)
+    allocation(node, full_cores=False)
     (finding,) = node.findings("siblings")
     assert str(finding.severity) == "note"
     assert finding.message.endswith("unassigned")
 
 
 @pytest.mark.parametrize(
-    ("held", "told"),
+    ("held", "reported"),
     [("1-2,5", "in the shared pool (6)"), ("0-1,5", "reserved (4)"), ("1-2,5-6", "")],
 )
-def test_siblings_are_told_by_whose_they_are(held: str, told: str) -> None:
+def test_siblings_are_told_by_whose_they_are(held: str, reported: str) -> None:
     node = clean_node()
     entries(node, DATABASE, server=held)
     assert [finding.message.rpartition(", and ")[2] for finding in node.findings("siblings")] == [
-        told
-    ] * bool(told)
+        reported
+    ] * bool(reported)
 
 
 def test_cpus_are_given_once() -> None:
@@ -142,20 +142,20 @@ def test_containers_of_one_pod_may_share_their_cpus() -> None:
 
 def test_a_state_of_another_policy_is_told() -> None:
     node = clean_node()
-    promise(node, policy="none")
+    allocation(node, policy="none")
     assert codes(node, "state") == {"state-policy": "static"}
-    promise(node, policy="")
+    allocation(node, policy="")
     assert codes(node, "state") == {}
 
 
 def test_a_memory_state_of_another_policy_is_told() -> None:
     """Either kubelet does not start: the file of the Memory Manager is read under every policy."""
     node = clean_node()
-    promise(node, memory_policy="None")
+    allocation(node, memory_policy="None")
     (finding,) = node.findings("state")
     assert (finding.code, finding.place.subject) == ("state-policy", "memory_manager_state")
     assert (finding.expected, finding.detected) == ("None", "Static")
-    promise(node, memory_policy="Static")
+    allocation(node, memory_policy="Static")
     assert codes(node, "state") == {}
 
 
@@ -202,7 +202,7 @@ def test_what_is_left_of_the_static_policy_is_told() -> None:
 def test_a_kubelet_that_keeps_quotas_is_not_reproached() -> None:
     """Before 1.33, or with the gate off."""
     node = clean_node()
-    promise(node, lifts_quota=False)
+    allocation(node, lifts_quota=False)
     node.quota(node.server, 200_000)
     assert node.findings() == ()
 

@@ -70,9 +70,9 @@ def test_a_command_mends_what_it_stands_under(fault: Fault, tmp_path: Path) -> N
 def test_a_parameter_mends_what_it_stands_under(fault: Fault) -> None:
     node = clean_node()
     fault.plant(node)
-    told = BOOT.fullmatch(fault.fix)
-    assert told
-    node.files[FILES[told[1]]] = f"{told[2]}\n"
+    reported = BOOT.fullmatch(fault.fix)
+    assert reported
+    node.files[FILES[reported[1]]] = f"{reported[2]}\n"
     assert node.codes() == []
 
 

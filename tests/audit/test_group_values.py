@@ -129,8 +129,8 @@ def upper(version: int, group: str, **settings: Any) -> dict[str, FileValue]:
     node = with_memory(version)
     pods = node.pods()
     web = pods[WEB].containers[0]
-    asked = {**web.resources.requests, "memory": Quantity.parse("256Mi")}
-    web = replace(web, resources=replace(web.resources, requests=asked))
+    requested = {**web.resources.requests, "memory": Quantity.parse("256Mi")}
+    web = replace(web, resources=replace(web.resources, requests=requested))
     snapshot = node.snapshot(pods | {WEB: pods[WEB]._replace(containers=(web,))})
     return group_values(snapshot, snapshot.groups[group], rules)
 

@@ -14,7 +14,7 @@ HUGE, MI = "hugepages-2Mi", 1 << 20
 POOL_FILES = f"{NODE_DIR}/node{{}}/hugepages/hugepages-2048kB"
 
 
-def promise(node: NodeTree, mib: int, *nodes: int) -> None:
+def allocation(node: NodeTree, mib: int, *nodes: int) -> None:
     """Give the database huge pages in the books."""
     block = MemoryBlock(numa_affinity=nodes or (0,), type=HUGE, size=mib * MI)
     node.memory = MemoryStateFile(policy_name="Static", entries={DATABASE: {"server": (block,)}})
@@ -22,12 +22,12 @@ def promise(node: NodeTree, mib: int, *nodes: int) -> None:
     node.cpuset(node.server, cpus="1,5", mems=mems)
 
 
-def uses(node: NodeTree, group: str, *by_node: int, told: bool = True) -> None:
+def uses(node: NodeTree, group: str, *by_node: int, reported: bool = True) -> None:
     """Let a group have some MiB of each NUMA node, and the nodes that much less."""
     amounts = [mib * MI for mib in by_node]
     usage = "current" if node.version == 2 else "usage_in_bytes"
     node.put("hugetlb", group, f"hugetlb.2MB.{usage}", str(sum(amounts)))
-    if told:
+    if reported:
         nodes = "".join(f" N{number}={amount}" for number, amount in enumerate(amounts))
         text = f"total={sum(amounts)}{nodes}"
         node.put(
@@ -46,7 +46,7 @@ def free(node: NodeTree, *pages: int) -> None:
 
 def taken(node: NodeTree) -> None:
     """Plant the issue's case: 12Mi are promised on node 0, and a Burstable pod has half of the 16Mi there."""
-    promise(node, 12)
+    allocation(node, 12)
     uses(node, node.server, 0, 0)
     uses(node, node.front, 8, 0)
     free(node, 4, 8)
@@ -54,7 +54,7 @@ def taken(node: NodeTree) -> None:
 
 def another_number(node: NodeTree) -> None:
     """Add a page to node 1 after the kubelet has counted."""
-    promise(node, 2)
+    allocation(node, 2)
     free(node, 8, 9)
     table = MemoryTable(total=16 * MI, system_reserved=0, allocatable=16 * MI, reserved=0, free=16 * MI)
     tables = {number: MemoryNode(1, {HUGE: table}, (number,)) for number in (0, 1)}
@@ -90,7 +90,7 @@ def test_what_a_container_has_already_it_needs_no_more() -> None:
 
 def test_pages_of_several_nodes_are_one_promise() -> None:
     node = clean_node()
-    promise(node, 24, 0, 1)
+    allocation(node, 24, 0, 1)
     uses(node, node.server, 4, 4)
     uses(node, node.front, 0, 0)
     free(node, 2, 6)
@@ -122,7 +122,7 @@ def test_what_older_kernels_do_not_tell_is_said() -> None:
     """Before Linux 5.17 a group's pages are known, and not where: that can be the promised ones, or not."""
     node = clean_node()
     taken(node)
-    uses(node, node.front, 8, 0, told=False)
+    uses(node, node.front, 8, 0, reported=False)
     del node.files[f"{node.at('hugetlb')}{node.server}/hugetlb.2MB.numa_stat"]
     assert node.codes("hugepages") == ["huge-pages-taken"]
     node.put("hugetlb", node.server, "hugetlb.2MB.current", str(6 * MI))

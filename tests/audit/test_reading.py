@@ -92,7 +92,7 @@ def test_no_name_of_a_unit_gets_into_a_command_as_an_option() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounds", "told"),
+    ("bounds", "reported"),
     [
         (
             {"processes.MAX_THREADS": 5},
@@ -103,7 +103,7 @@ def test_no_name_of_a_unit_gets_into_a_command_as_an_option() -> None:
     ids=["threads", "memory"],
 )
 def test_what_is_beyond_a_bound_is_told(
-    bounds: Mapping[str, int], told: str, monkeypatch: pytest.MonkeyPatch
+    bounds: Mapping[str, int], reported: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A clean answer about half of the threads would be a wrong one."""
     for name, bound in bounds.items():
@@ -111,7 +111,7 @@ def test_what_is_beyond_a_bound_is_told(
     node = clean_node()
     files = NodeFiles(MemoryTree(dict(node.files)), str)
     take_snapshot(files, node.known(), no_progress)
-    assert [(each.path, each.reason) for each in files.unreadable] == [("proc", told)]
+    assert [(each.path, each.reason) for each in files.unreadable] == [("proc", reported)]
 
 
 def test_a_state_that_is_closed_to_us_is_no_clean_answer() -> None:

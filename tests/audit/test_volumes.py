@@ -24,10 +24,10 @@ OF_FRONT = replace(OF_SERVER, container="front")
 def telling(text: str | None, web: str | None = "") -> NodeTree:
     """Make a node whose two pods read their CPUs; None leaves a file out."""
     node = clean_node()
-    node.configured = node.configured._replace(tells_assigned=True, takes_assigned=True)
-    for uid, told in ((DATABASE, text), (WEB, web)):
-        if told is not None:
-            node.files[PLACE.format(uid)] = told
+    node.configured = node.configured._replace(has_assigned=True, takes_assigned=True)
+    for uid, reported in ((DATABASE, text), (WEB, web)):
+        if reported is not None:
+            node.files[PLACE.format(uid)] = reported
     return node
 
 
@@ -40,8 +40,8 @@ def read(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> tuple[Fi
     files = NodeFiles(MemoryTree(dict(node.files)), str)
     # Processes are not looked at: those of a live node are this machine's.
     snapshot = take_snapshot(files, known._replace(live=False), no_progress)
-    told = take_snapshot(files, known, no_progress).downward_files
-    return audit(snapshot._replace(downward_files=told), ["volumes"])
+    reported = take_snapshot(files, known, no_progress).downward_files
+    return audit(snapshot._replace(downward_files=reported), ["volumes"])
 
 
 def codes(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> dict[str, str]:
@@ -112,7 +112,7 @@ def test_a_path_out_of_the_volume_is_passed_over(name: str) -> None:
 
 def test_an_older_kubelet_keeps_nothing_up_to_date() -> None:
     node = telling("1")
-    node.configured = node.configured._replace(tells_assigned=False)
+    node.configured = node.configured._replace(has_assigned=False)
     assert codes(node) == {"assigned-cpuset-unserved": "warning"}
 
 
@@ -136,5 +136,5 @@ def test_without_the_pods_nobody_knows_who_reads_what() -> None:
     node.named = False
     (gap,) = unchecked(node.snapshot(), ["volumes"])
     assert gap.missing.startswith("pods (--pods)")
-    node.configured = node.configured._replace(tells_assigned=False)
+    node.configured = node.configured._replace(has_assigned=False)
     assert not unchecked(node.snapshot(), ["volumes"])

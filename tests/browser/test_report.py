@@ -54,8 +54,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def running(copies: int) -> list[dict[str, Any]]:
     """Describe Guaranteed pods with four CPUs each."""
-    asked = {"cpu": "4", "memory": "1Gi"}
-    container = {"name": "server", "image": "db", "resources": {"requests": asked, "limits": asked}}
+    requested = {"cpu": "4", "memory": "1Gi"}
+    container = {"name": "server", "image": "db", "resources": {"requests": requested, "limits": requested}}
     return [
         {
             "apiVersion": "v1",
@@ -147,8 +147,8 @@ def test_one_pod_is_shown_alone_by_name_or_by_its_cpu(pages: Path, window: Drive
     window.press("db-0")
     assert set(window.run(SHOWN)) == {OWNER}
     assert window.run(HITS) == mine
-    told = window.run("return document.getElementById('told').textContent;")
-    assert told.endswith("entries, 4 CPUs found")
+    reported = window.run("return document.getElementById('told').textContent;")
+    assert reported.endswith("entries, 4 CPUs found")
     window.click("#clear")
     assert (window.run(SHOWN), window.run(HITS)) == (everything, [])
     window.click(f".cpu[data-cpu='{mine[1]}']")
@@ -176,8 +176,8 @@ def test_who_would_hold_what_has_a_map_of_its_own(pages: Path, window: Driver) -
     (first, second), _, _, _ = window.run(AFTER)
     assert first != second
     window.hover(f"#map-after .cpu[data-cpu='{first}']")
-    said = "return document.querySelector('#after .said').textContent;"
-    assert "default/web" in window.run(said)
+    stated = "return document.querySelector('#after .said').textContent;"
+    assert "default/web" in window.run(stated)
     assert window.run(AFTER) == [[first, second], [first, second], [], 0]
     window.click(f"#map-after .cpu[data-cpu='{first}']")
     assert window.run("return document.getElementById('pod').value;") == "default/web"
@@ -314,7 +314,7 @@ def test_a_list_that_scrolls_sideways_is_reached_by_keys(pages: Path, window: Dr
     found = window.run(wide)
     assert found
     assert all((index, role) == (0, "group") for index, role, _ in found)
-    assert [told for _, _, told in found if not told.endswith(", scrollable")] == []
+    assert [reported for _, _, reported in found if not reported.endswith(", scrollable")] == []
 
 
 def printed_text(pdf: Path) -> str:

@@ -28,13 +28,13 @@ def files(texts: dict[str, str], *closed: str) -> dict[str, str | None]:
     return {path: text if isinstance(text, str) else None for path, text in members}
 
 
-def told(found: dict[str, str | None]) -> RecordedKubelet:
+def reported(found: dict[str, str | None]) -> RecordedKubelet:
     return recorded_kubelet(MemoryTree(found), "node7")
 
 
 def test_a_capture_brings_its_kubelet() -> None:
     found = files(node_texts())
-    kubelet = told(found)
+    kubelet = reported(found)
     assert kubelet == RecordedKubelet(
         version="v1.37.1",
         config=found[CONFIG],
@@ -47,7 +47,7 @@ def test_a_capture_brings_its_kubelet() -> None:
 
 
 def test_drop_ins_of_a_node_without_a_running_kubelet_are_perhaps_not_used() -> None:
-    drop_ins = told(files({"etc/kubernetes/kubelet.conf.d/a.conf": HEAD})).drop_ins
+    drop_ins = reported(files({"etc/kubernetes/kubelet.conf.d/a.conf": HEAD})).drop_ins
     assert drop_ins is not None
     assert (drop_ins.name, drop_ins.used) == ("/etc/kubernetes/kubelet.conf.d", False)
 
@@ -56,7 +56,7 @@ def test_drop_ins_come_in_the_order_of_the_kubelets_walk() -> None:
     names = ("9.conf", "10.conf", "b.conf", "b/c.conf", ".hidden.conf")
     texts = process(7, "kubelet", "/", "kubelet", "--config-dir=/opt/d")
     found = files({**texts, **{f"opt/d/{name}": f"{HEAD}maxPods: 7" for name in names}})
-    drop_ins = told(found).drop_ins
+    drop_ins = reported(found).drop_ins
     assert drop_ins is not None
     assert (drop_ins.name, drop_ins.used) == ("/opt/d", True)
     start = "node7: etc/kubernetes/kubelet.conf.d/"
@@ -69,7 +69,7 @@ def test_drop_ins_come_in_the_order_of_the_kubelets_walk() -> None:
 def test_drop_ins_of_which_some_could_not_be_recorded_are_none(content: str) -> None:
     """Without them the configuration would be another one: a kubelet may well refuse to start with them."""
     texts = process(7, "kubelet", "/", "kubelet", "--config-dir=/opt/d")
-    drop_ins = told(files({**texts, "opt/d/a.conf": content, "opt/d/b.conf": HEAD})).drop_ins
+    drop_ins = reported(files({**texts, "opt/d/a.conf": content, "opt/d/b.conf": HEAD})).drop_ins
     assert drop_ins is not None
     with pytest.raises(
         InputError, match=r"^node7: drop-in files of /opt/d are missing because they could not"
@@ -78,20 +78,20 @@ def test_drop_ins_of_which_some_could_not_be_recorded_are_none(content: str) -> 
 
 
 def test_a_configuration_that_could_not_be_recorded_is_no_missing_one() -> None:
-    assert told(files(node_texts(), CONFIG)).config_refused
-    assert not told(files({})).config_refused
+    assert reported(files(node_texts(), CONFIG)).config_refused
+    assert not reported(files({})).config_refused
 
 
 def test_a_plain_directory_may_have_a_configuration_alone() -> None:
-    assert told({CONFIG: HEAD, "sys/a": "1"}) == RecordedKubelet(
+    assert reported({CONFIG: HEAD, "sys/a": "1"}) == RecordedKubelet(
         config=HEAD, flags_gap="no kubelet process or unit was found"
     )
-    assert told({"sys/a": "1"}) == RecordedKubelet()
+    assert reported({"sys/a": "1"}) == RecordedKubelet()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"name": "an extension"}', "[" * 100_000])
 def test_other_programs_manifests_are_passed_over(text: str) -> None:
-    assert told({"MANIFEST.json": text}) == RecordedKubelet()
+    assert reported({"MANIFEST.json": text}) == RecordedKubelet()
 
 
 def edited(**members: Any) -> dict[str, str | None]:
@@ -113,7 +113,7 @@ def edited(**members: Any) -> dict[str, str | None]:
 )
 def test_a_manifest_that_nobody_wrote_is_refused_with_the_place(members: dict[str, Any], want: str) -> None:
     with pytest.raises(InputError) as error:
-        told(edited(**members))
+        reported(edited(**members))
     assert str(error.value).startswith("MANIFEST.json")
     assert want in str(error.value)
 

@@ -117,9 +117,9 @@ def test_threads_that_stay_elsewhere_undo_everything(root: Path) -> None:
     assert lists(root) == ["0-3", "4-5"]
 
 
-@pytest.mark.parametrize("asked", range(4))
-def test_an_interrupt_at_any_moment_undoes_everything(root: Path, asked: int) -> None:
-    answers = iter([*[False] * asked, *[True] * 9])
+@pytest.mark.parametrize("requested", range(4))
+def test_an_interrupt_at_any_moment_undoes_everything(root: Path, requested: int) -> None:
+    answers = iter([*[False] * requested, *[True] * 9])
     outcome = carried(root, seconds=5, interrupted=lambda: next(answers))
     assert (outcome.failure, outcome.left_over, lists(root)) == ("interrupted", (), ["0-3", "4-5"])
 

@@ -16,11 +16,11 @@ def found(files: dict[str, str], cgroup_root: str = "/") -> list[tuple[str, str,
     tree = MemoryTree(files)
     at = find_hierarchies(tree)
     assert at is not None
-    return [(path, str(cpus), whose) for path, cpus, whose in ceilings(tree, at, cgroup_root)]
+    return [(path, str(cpus), owner) for path, cpus, owner in ceilings(tree, at, cgroup_root)]
 
 
 @pytest.mark.parametrize(
-    ("groups", "root", "told"),
+    ("groups", "root", "reported"),
     [
         # Within LXC the root is the container's own group.
         ({"": "0-5"}, "/", [("/", "0-5", "")]),
@@ -43,9 +43,9 @@ def found(files: dict[str, str], cgroup_root: str = "/") -> list[tuple[str, str,
         ({"": "0-3"}, "/odd_name", [("/", "0-3", "")]),
     ],
 )  # fmt: skip
-def test_groups_of_version_2(groups: dict[str, str], root: str, told: list[tuple[str, str, str]]) -> None:
+def test_groups_of_version_2(groups: dict[str, str], root: str, reported: list[tuple[str, str, str]]) -> None:
     files = V2 | {f"{ROOT}{path}/cpuset.cpus.effective": f"{cpus}\n" for path, cpus in groups.items()}
-    assert found(files, root) == told
+    assert found(files, root) == reported
 
 
 def test_groups_of_version_1() -> None:
@@ -53,9 +53,9 @@ def test_groups_of_version_1() -> None:
     assert found(files) == [("/kubepods", "0-3", "")]
 
 
-@pytest.mark.parametrize(("text", "told"), [("2-5\n", "2-5"), ("", ""), (None, "")])
-def test_isolated_partitions(text: str | None, told: str) -> None:
+@pytest.mark.parametrize(("text", "reported"), [("2-5\n", "2-5"), ("", ""), (None, "")])
+def test_isolated_partitions(text: str | None, reported: str) -> None:
     tree = MemoryTree(V2 if text is None else V2 | {f"{ROOT}/cpuset.cpus.isolated": text})
     at = find_hierarchies(tree)
     assert at is not None
-    assert str(partitioned_cpus(tree, at)) == told
+    assert str(partitioned_cpus(tree, at)) == reported

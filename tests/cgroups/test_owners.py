@@ -37,8 +37,10 @@ def scope(container: str, cpus: str = "", runtime: str = "cri-containerd") -> Cg
 
 
 def status(name: str, container: str, **more: object) -> ContainerStatus:
-    told = ContainerStatus(name=name, state=RunState.RUNNING, runtime="containerd", container_id=container)
-    return replace(told, **more)  # type: ignore[arg-type]  # of the fields' types
+    reported = ContainerStatus(
+        name=name, state=RunState.RUNNING, runtime="containerd", container_id=container
+    )
+    return replace(reported, **more)  # type: ignore[arg-type]  # of the fields' types
 
 
 def pod(*statuses: ContainerStatus) -> Pod:

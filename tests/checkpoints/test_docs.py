@@ -29,6 +29,6 @@ def test_every_code_is_told() -> None:
     sources = "".join(path.read_text() for path in sorted((ROOT / "cpuctl/engine/state_checks").glob("*.py")))
     codes = {code for found in CODE.findall(sources) for code in found if code}
     codes |= {code for found in CHOSEN.findall(sources) for code in found}
-    told = re.findall(r"^\| `([a-z-]+)` \| (?:error|warning|note) \|", TEXT, re.MULTILINE)
+    reported = re.findall(r"^\| `([a-z-]+)` \| (?:error|warning|note) \|", TEXT, re.MULTILINE)
     assert len(codes) > 20
-    assert sorted(told) == sorted(codes)
+    assert sorted(reported) == sorted(codes)

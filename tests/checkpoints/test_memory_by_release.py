@@ -186,8 +186,8 @@ def test_where_a_wrong_type_is_depends_on_the_go_release(
     struct, _, names = f"{outermost}:{fields}".rpartition(":")
     struct = struct.rpartition(":")[2]
     for reader, place in ((OFF, f"{struct}.{names}"), (NEW, f"{outermost}.{way}")):
-        told = f"{UNMARSHAL} {found} into Go struct field {place} of type {go_type}"
-        assert read_memory_state(text, reader) == UnreadableState(told)
+        reported = f"{UNMARSHAL} {found} into Go struct field {place} of type {go_type}"
+        assert read_memory_state(text, reader) == UnreadableState(reported)
 
 
 NO_TABLES = "NumberOfAssignments:(int)0 MemoryMap:(map[v1.ResourceName]*state.MemoryTable)<nil>"

@@ -57,11 +57,11 @@ def test_losses_are_named(to: StateReader, format_: str, lost: set[Lost]) -> Non
     assert isinstance(migrated, Migrated)
     assert inspect_state(migrated.text).format == format_
     assert {each.kind for each in migrated.losses} == lost
-    told = [each for each in migrated.losses if each.kind is Lost.POD_CPUS]
+    reported = [each for each in migrated.losses if each.kind is Lost.POD_CPUS]
     assert all(
         (each.pod_uid, each.container, each.was, each.meaning)
         == ("p", "", "4-7", "its containers keep theirs")
-        for each in told
+        for each in reported
     )
     assert isinstance(read_cpu_state(migrated.text, to), CPUStateFile)
 

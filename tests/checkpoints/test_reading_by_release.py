@@ -279,7 +279,7 @@ def test_repeated_members_join_as_in_go() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file_name", "whose"),
+    ("file_name", "owner"),
     [
         ("cpu_manager_state", "the CPU manager"),
         ("memory_manager_state", "the memory manager"),
@@ -287,10 +287,10 @@ def test_repeated_members_join_as_in_go() -> None:
         ("actuated_pods_state", "pod resource information"),
     ],
 )
-def test_the_kubelet_asks_for_a_drain(file_name: str, whose: str) -> None:
-    said = (
-        f"could not restore state from checkpoint: {CORRUPTED}, please drain this node and delete {whose} "
+def test_the_kubelet_asks_for_a_drain(file_name: str, owner: str) -> None:
+    stated = (
+        f"could not restore state from checkpoint: {CORRUPTED}, please drain this node and delete {owner} "
         f'checkpoint file "%s/{file_name}" before restarting Kubelet'
     )
-    assert kubelet_refusal(file_name, CORRUPTED, "/k") == said % "/k"
-    assert kubelet_refusal(file_name, CORRUPTED) == said % "/var/lib/kubelet"
+    assert kubelet_refusal(file_name, CORRUPTED, "/k") == stated % "/k"
+    assert kubelet_refusal(file_name, CORRUPTED) == stated % "/var/lib/kubelet"

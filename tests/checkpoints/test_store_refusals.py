@@ -146,9 +146,9 @@ def test_a_file_that_does_not_fit_leaves_nothing_behind(path: Path) -> None:
 
 def test_a_file_that_is_replaced_meanwhile_is_left_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def replace() -> None:
-        beside = path.with_name("beside")
-        beside.write_bytes(OLD)
-        beside.rename(path)
+        alongside = path.with_name("beside")
+        alongside.write_bytes(OLD)
+        alongside.rename(path)
 
     meanwhile(replace, monkeypatch)
     with pytest.raises(NodeAccessError) as raised:
@@ -175,7 +175,7 @@ def test_a_disk_that_fails_at_last_is_told_of(path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(store, "sync_directory", fail)
     with pytest.raises(NodeAccessError) as raised:
         replace_state_file(path, OLD, NEW)
-    said = "is written, but may be lost in a power failure: input/output error"
-    assert str(raised.value) == f"{path}: {said}"
+    stated = "is written, but may be lost in a power failure: input/output error"
+    assert str(raised.value) == f"{path}: {stated}"
     assert sorted(left(path).values()) == [NEW, OLD]
     assert path.read_bytes() == NEW

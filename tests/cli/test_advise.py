@@ -59,15 +59,15 @@ def test_every_row_is_accepted_as_a_drop_in_or_in_place_of_the_file(
     drops.mkdir()
     for row in document["proposals"]:
         name = f"--snippet={row['number']}"
-        told = cpuctl("advise", *words, *PODS, "--keep", "reservedSystemCPUs", name)
-        assert told.out == row["snippet"]
+        reported = cpuctl("advise", *words, *PODS, "--keep", "reservedSystemCPUs", name)
+        assert reported.out == row["snippet"]
         given = ["-q", *MACHINE, "--kubelet-config", config]
         if row["dropIn"]:
-            (drops / "90.conf").write_text(told.out)
+            (drops / "90.conf").write_text(reported.out)
             given += ["--config-dir", str(drops)]
         else:
             whole = "".join(line for line in CONFIG.splitlines(keepends=True) if "Manager" not in line)
-            settings = told.out.split("\n", 2)[2].replace('reservedSystemCPUs: "0-1"\n', "")
+            settings = reported.out.split("\n", 2)[2].replace('reservedSystemCPUs: "0-1"\n', "")
             (tmp_path / "other.yaml").write_text(whole + settings)
             given[-1] = str(tmp_path / "other.yaml")
         checked = cpuctl("config", "check", *given)
@@ -106,8 +106,8 @@ def test_policies_that_no_kubelet_has_are_marked(cpuctl: Cpuctl) -> None:
     assert found
     assert all(each["policy"]["standing"] == "what-if" for each in found)
     assert max(each["service"]["onOneNumaNode"] for each in found) == 2
-    told = cpuctl("advise", "-q", *MACHINE, *flags, *PODS, *kept, "--what-if").out
-    assert "Row 1 uses a what-if policy, which no kubelet has." in told
+    reported = cpuctl("advise", "-q", *MACHINE, *flags, *PODS, *kept, "--what-if").out
+    assert "Row 1 uses a what-if policy, which no kubelet has." in reported
     plain = answer(cpuctl, *MACHINE, *flags, *PODS, *kept)
     assert plain["proposals"] == []
 
@@ -127,8 +127,8 @@ def test_what_a_snippet_cannot_change_is_told(cpuctl: Cpuctl, config: str) -> No
     flags = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0-1 --kube-reserved=memory=1Gi")
     kept = ("--keep", "reservedSystemCPUs", "--keep", "cpuManagerPolicyOptions")
     rows = answer(cpuctl, *MACHINE, *flags, *PODS, *kept)["proposals"]
-    told = {"cpuManagerPolicy=none" in row["changes"]: (row["flags"], row["dropIn"]) for row in rows}
-    assert told == {True: (["--cpu-manager-policy"], False), False: ([], True)}
+    reported = {"cpuManagerPolicy=none" in row["changes"]: (row["flags"], row["dropIn"]) for row in rows}
+    assert reported == {True: (["--cpu-manager-policy"], False), False: ([], True)}
     shown = cpuctl("advise", "-q", *MACHINE, *flags, *PODS, *kept).out
     assert "Flags override files; remove or change these: --cpu-manager-policy\n" in shown
     Path(config).write_text(f"{CONFIG}syncFrequency: 2m\n")

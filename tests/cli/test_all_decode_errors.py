@@ -56,8 +56,8 @@ def directory(tmp_path: Path) -> Path:
 
 
 def words(*flags: str) -> tuple[str, ...]:
-    told = ("--kubelet-config", "wrong.yaml")
-    return ("-m", "synthetic:1s1n4c1t,mem=8Gi", *told, *flags)
+    reported = ("--kubelet-config", "wrong.yaml")
+    return ("-m", "synthetic:1s1n4c1t,mem=8Gi", *reported, *flags)
 
 
 @pytest.mark.parametrize("path", COMMANDS)
@@ -69,12 +69,12 @@ def test_all_are_told_at_once(path: str, directory: Path, cpuctl: Cpuctl) -> Non
     if path in ANSWERING:
         assert result.code == 3
         start = start_of(json.loads(result.out))
-        told = [f"{start['mend'][0]['where']}: {start['error']}", *start["later"]]
+        reported = [f"{start['mend'][0]['where']}: {start['error']}", *start["later"]]
     else:
         assert result.code == 4
-        told = [line for line in result.err.splitlines() if line.startswith("error: ")]
-    assert len(told) == len(expected), told
-    for (place, what), line in zip(expected[1:], told[1:], strict=True):
+        reported = [line for line in result.err.splitlines() if line.startswith("error: ")]
+    assert len(reported) == len(expected), reported
+    for (place, what), line in zip(expected[1:], reported[1:], strict=True):
         assert place in line, (place, line)
         assert what in line, (what, line)
 
@@ -163,19 +163,19 @@ def test_drop_ins_are_all_read(release: str, directory: Path, cpuctl: Cpuctl) ->
 def test_the_other_side_tells_all_too(path: str, cpuctl: Cpuctl) -> None:
     """Flags that are gone: first the one that the kubelet would print, then the others."""
     gone = "--azure-container-registry-config=y --pod-infra-container-image=x"
-    told = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args", gone)
-    asked = {
+    reported = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args", gone)
+    requested = {
         "config versions": ("--from", "1.28", "--to", "1.36"),
         "plan": ("--kubelet-version", "1.28", "-T", "a=1/1", "--compare", "", "1.36"),
     }[path]
-    result = cpuctl(*path.split(), *told, *asked, "-o", "json")
+    result = cpuctl(*path.split(), *reported, *requested, "-o", "json")
     document = json.loads(result.out)
     follow_schema(document)
     start = document["start"]["to"] if path == "config versions" else document["b"]["start"]
     assert start["error"] == "unknown flag: --azure-container-registry-config"
     (later,) = start["later"]
     assert "unknown flag: --pod-infra-container-image" in later
-    lines = cpuctl(*path.split(), *told, *asked, columns=300).out.splitlines()
+    lines = cpuctl(*path.split(), *reported, *requested, columns=300).out.splitlines()
     (first,) = (number for number, line in enumerate(lines) if line.endswith(start["error"]))
     assert lines[first + 1 : first + 4] == [
         "  where: --kubelet-args",
@@ -187,16 +187,16 @@ def test_the_other_side_tells_all_too(path: str, cpuctl: Cpuctl) -> None:
 def test_a_comparison_asks_both_sides(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """Where the configuration that is given cannot be loaded, another file may: then it is planned."""
     (tmp_path / "good.yaml").write_text(HEAD)
-    told = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args=--nothing=1", "--kubelet-version", "1.36")
-    asked = ("plan", *told, "-T", "a=1/1", "--compare", "1.37", "good.yaml", "-o", "json")
+    reported = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args=--nothing=1", "--kubelet-version", "1.36")
+    requested = ("plan", *reported, "-T", "a=1/1", "--compare", "1.37", "good.yaml", "-o", "json")
     (tmp_path / "bad.yaml").write_text(f"{HEAD}maxPods: many\n")
-    result = cpuctl(*asked, cwd=tmp_path)
+    result = cpuctl(*requested, cwd=tmp_path)
     document = json.loads(result.out)
     follow_schema(document, "plancomparison")
     assert result.code == 3
     assert [document[side]["start"]["error"] for side in ("a", "b")] == ["unknown flag: --nothing"] * 2
 
-    bad = ("-m", told[1], "--kubelet-config", "bad.yaml")
+    bad = ("-m", reported[1], "--kubelet-config", "bad.yaml")
     result = cpuctl("plan", *bad, "-T", "a=1/1", "--compare", "", "good.yaml", "-o", "json", cwd=tmp_path)
     document = json.loads(result.out)
     assert result.code == 3
@@ -213,8 +213,8 @@ def test_a_comparison_asks_both_sides(tmp_path: Path, cpuctl: Cpuctl) -> None:
 
 def test_what_would_change_is_not_said_of_what_cannot_be_loaded(cpuctl: Cpuctl) -> None:
     """The other release is asked all the same; that nothing changes is not claimed."""
-    told = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args=--pod-infra-container-image=pause")
-    result = cpuctl("config", "versions", *told, "--from", "1.36", "--to", "1.34", columns=300)
+    reported = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args=--pod-infra-container-image=pause")
+    result = cpuctl("config", "versions", *reported, "--from", "1.36", "--to", "1.34", columns=300)
     assert result.code == 3
     lines = result.out.splitlines()
     assert "Kubelet 1.34 would start." in lines

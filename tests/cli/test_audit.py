@@ -60,24 +60,24 @@ def test_a_kubelet_is_restarted_only_where_it_would_start(name: str, tmp_path: P
     entries(node, "gone-1", worker="3")
     at = str(written(with_kubelet_files(node).files, tmp_path / "node"))
     (tmp_path / "pods.json").write_text(json.dumps(PODS))
-    told = ("--kubelet-version", "1.36", "--pods", str(tmp_path / "pods.json"))
-    findings = json.loads(cpuctl("audit", "--root", at, *told, "-o", "json").out)["findings"]
+    reported = ("--kubelet-version", "1.36", "--pods", str(tmp_path / "pods.json"))
+    findings = json.loads(cpuctl("audit", "--root", at, *reported, "-o", "json").out)["findings"]
     restarts = {each["fix"] for each in findings if "systemctl restart kubelet" in each["fix"]}
     assert restarts
     for fix in restarts:
-        asked = COMMAND.search(fix)
-        assert asked
-        assert fix == f"cpuctl {asked[1]}&& systemctl restart kubelet"
-        words = shlex.split(asked[1])
-        assert words == ["checkpoint", "verify", "-m", at, *told]
+        requested = COMMAND.search(fix)
+        assert requested
+        assert fix == f"cpuctl {requested[1]}&& systemctl restart kubelet"
+        words = shlex.split(requested[1])
+        assert words == ["checkpoint", "verify", "-m", at, *reported]
         done = cpuctl(*words, "-o", "json")
         start = json.loads(done.out)["start"]
         assert (done.code == 0) == (start["outcome"] == "Started"), start
 
 
-@pytest.mark.parametrize("told", [(), ("--kubelet-version", "1.36")])
+@pytest.mark.parametrize("reported", [(), ("--kubelet-version", "1.36")])
 def test_a_release_that_nobody_knows_is_asked_for_where_it_is_needed(
-    told: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+    reported: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     """State files are verified as by any release, but repaired for one."""
     node = clean_node()
@@ -85,12 +85,12 @@ def test_a_release_that_nobody_knows_is_asked_for_where_it_is_needed(
     at = str(written(with_kubelet_files(node).files, tmp_path / "node"))
     (tmp_path / "pods.json").write_text(json.dumps(PODS))
     pods = ("--pods", str(tmp_path / "pods.json"))
-    findings = json.loads(cpuctl("audit", "--root", at, *told, *pods, "-o", "json").out)["findings"]
+    findings = json.loads(cpuctl("audit", "--root", at, *reported, *pods, "-o", "json").out)["findings"]
     commands = {tuple(shlex.split(found[1])) for each in findings for found in COMMAND.finditer(each["fix"])}
     assert {words[1] for words in commands} == {"verify", "repair"}
     for words in commands:
-        asked = told or (("--kubelet-version", "VERSION") if words[1] == "repair" else ())
-        assert words[3:] in ((at, *asked, *pods), (at, *asked, *pods, "--yes"))
+        requested = reported or (("--kubelet-version", "VERSION") if words[1] == "repair" else ())
+        assert words[3:] in ((at, *requested, *pods), (at, *requested, *pods, "--yes"))
         done = cpuctl(*("1.36" if word == "VERSION" else word for word in words))
         assert done.code in (0, 3), done
 
@@ -313,15 +313,15 @@ def test_interrupts_are_read_where_their_directories_were_not_collected(run: Run
         f"    {heading}\n 24:{counts}  PCI-MSI 1-edge      eth0\n 99:{counts}  PCI-MSI 2-edge      nvme0q1\n"
     )
     (node / "proc/interrupts").write_text(table)
-    told = json.loads(run("audit", "-m", "clean", "-o", "json").out)
-    assert told["summary"]["interrupts"] == 2
-    assert told["unchecked"] == []
+    reported = json.loads(run("audit", "-m", "clean", "-o", "json").out)
+    assert reported["summary"]["interrupts"] == 2
+    assert reported["unchecked"] == []
     shutil.rmtree(node / "proc/irq")
-    told = answer(run("audit", "-m", "clean", "-o", "json"), 3)
-    (finding,) = told["findings"]
+    reported = answer(run("audit", "-m", "clean", "-o", "json"), 3)
+    (finding,) = reported["findings"]
     assert (finding["code"], finding["severity"]) == ("interrupts-came", "note")
     assert "24 (eth0): " in finding["message"]
-    (gap,) = told["unchecked"]
+    (gap,) = reported["unchecked"]
     assert gap["missing"] == "interrupt affinities (/proc/irq): only interrupt counts are known"
 
 
@@ -336,10 +336,10 @@ def test_what_a_kubelet_keeps_to_is_not_known_where_it_cannot_load_it(run: Run, 
         "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: many\n"
     )
     result = run("audit", "-m", "clean", "-o", "json")
-    told = json.loads(result.out)
-    follow_schema(told, "audit")
-    assert (result.code, told["findings"], told["node"]["reserved"]) == (3, [], None)
-    (gap,) = told["unchecked"]
+    reported = json.loads(result.out)
+    follow_schema(reported, "audit")
+    assert (result.code, reported["findings"], reported["node"]["reserved"]) == (3, [], None)
+    (gap,) = reported["unchecked"]
     assert gap["missing"] == (
         "the kubelet's configuration: cannot be loaded: clean: var/lib/kubelet/config.yaml:3: maxPods: "
         'expected a whole number, found the string "many" (see cpuctl config check); reserved '

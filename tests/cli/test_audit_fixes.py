@@ -51,7 +51,7 @@ class Node:
         self.tree = with_kubelet_files(clean_node())
         self.root, self.file = directory / "the node", directory / "its pods.json"
         self.pods: dict[str, Any] = copy.deepcopy(PODS)
-        self.told: tuple[str, ...] = V36
+        self.reported: tuple[str, ...] = V36
         # Its kubelet writes its own.
         for name in (CPU, MEMORY):
             del self.tree.files[name]
@@ -60,7 +60,7 @@ class Node:
         written(self.tree.files, self.root)
         self.file.write_text(json.dumps(self.pods))
         self.environment = stand_ins.written(
-            self.directory / "bin", self.root, PODS=str(self.file), KUBELET=" ".join(self.told)
+            self.directory / "bin", self.root, PODS=str(self.file), KUBELET=" ".join(self.reported)
         )
 
     def path(self, name: str) -> Path:
@@ -69,7 +69,7 @@ class Node:
         return path
 
     def audit(self) -> list[Any]:
-        words = ("--root", str(self.root), "--pods", str(self.file), *self.told, "-o", "json")
+        words = ("--root", str(self.root), "--pods", str(self.file), *self.reported, "-o", "json")
         result = self.cpuctl("audit", *words)
         assert result.out, result
         found: list[Any] = json.loads(result.out)["findings"]
@@ -77,7 +77,7 @@ class Node:
 
     def without_options(self, fix: str) -> str:
         """Take out what was given to the audit, all of which a command of ours must be given."""
-        given = [*self.told, "--pods", str(self.file)]
+        given = [*self.reported, "--pods", str(self.file)]
         for at in (["-m", str(self.root)], ["--root", str(self.root)]):
             fix = fix.replace(f" {shlex.join([*at, *given])}", "")
         assert str(self.root) not in fix, fix
@@ -85,7 +85,7 @@ class Node:
 
     def tell(self, *words: str) -> None:
         """Start the kubelet with another release or other gates."""
-        self.told = words
+        self.reported = words
         self.environment["KUBELET"] = os.environ["KUBELET"] = " ".join(words)
         kubelet.start(self.root)
 
@@ -160,7 +160,7 @@ def asks_for_devices(node: Node) -> None:
 
 
 def reads_its_cpus(node: Node) -> None:
-    node.told = (*V37, *TELLS)
+    node.reported = (*V37, *TELLS)
     item = {"path": "cpus", "resourceFieldRef": {"containerName": "server", "resource": "assigned.cpuset"}}
     volume = {"name": "podinfo", "downwardAPI": {"items": [item]}}
     node.pods["items"][0]["spec"]["volumes"] = [volume]
@@ -169,12 +169,12 @@ def reads_its_cpus(node: Node) -> None:
 
 def gate_is_off(node: Node) -> None:
     reads_its_cpus(node)
-    node.told = V37
+    node.reported = V37
 
 
 def too_old(node: Node) -> None:
     reads_its_cpus(node)
-    node.told = V36
+    node.reported = V36
 
 
 def not_whole_cores(node: Node) -> None:
@@ -514,16 +514,16 @@ def test_a_file_that_is_closed_is_read_with_sudo(node: Node, monkeypatch: pytest
     node.path(CPU).chmod(0)
 
     def audit(*words: str, **given: Any) -> list[Any]:
-        asked = (*words, "-o", "json")
+        requested = (*words, "-o", "json")
         done = subprocess.run(
-            asked, env=node.environment, capture_output=True, text=True, check=False, **given
+            requested, env=node.environment, capture_output=True, text=True, check=False, **given
         )
         assert done.stdout, done.stderr
         found: list[Any] = json.loads(done.stdout)["findings"]
         return found
 
-    told = ("--root", str(node.root), "--pods", str(node.file), *node.told)
-    begun = audit("cpuctl", "audit", *told, preexec_fn=as_nobody)
+    reported = ("--root", str(node.root), "--pods", str(node.file), *node.reported)
+    begun = audit("cpuctl", "audit", *reported, preexec_fn=as_nobody)
     (closed,) = [each for each in begun if each["code"] == "state-closed"]
     assert "given-twice" not in [each["code"] for each in begun]
     assert (closed["code"], node.without_options(closed["fix"])) == CLOSED

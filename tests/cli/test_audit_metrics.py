@@ -52,9 +52,9 @@ def test_what_an_audit_finds_is_counted(node: str, cpuctl: Cpuctl) -> None:
     by_code = metrics["cpuctl_audit_findings_by_code"]
     assert sum(by_code.values()) == len(audited["findings"])
     wrong = {each["path"] for each in audited["containers"] if each["verdict"] not in ("ok", "not checked")}
-    told = {labels for labels, value in metrics["cpuctl_audit_container_ok"].items() if not value}
-    assert len(told) == len(wrong) > 0
-    assert all(any(f'path="{path}"' in labels for labels in told) for path in wrong)
+    reported = {labels for labels, value in metrics["cpuctl_audit_container_ok"].items() if not value}
+    assert len(reported) == len(wrong) > 0
+    assert all(any(f'path="{path}"' in labels for labels in reported) for path in wrong)
     assert result.out.endswith("\n")
 
 
@@ -110,7 +110,7 @@ def exported(node: str, cpuctl: Cpuctl) -> set[str]:
     return {"node_textfile_mtime_seconds"}.union(*(read(each).keys() for each in texts))
 
 
-def asked(query: str) -> set[str]:
+def requested(query: str) -> set[str]:
     """Name the metrics of a query: words that are no function, label, keyword or duration."""
     bare = re.sub(r'"[^"]*"|\{[^}]*\}|\b(?:by|without)\s*\([^)]*\)', " ", query)
     return {word for word in re.findall(r"[a-z_]\w*", bare) if "_" in word and word != "label_values"}
@@ -131,8 +131,8 @@ def test_every_query_asks_for_what_there_is(node: str, cpuctl: Cpuctl) -> None:
     for where, texts in queries().items():
         assert texts, where
         for text in texts:
-            assert asked(text) <= names, text
-            assert asked(text), text
+            assert requested(text) <= names, text
+            assert requested(text), text
 
 
 def test_the_dashboard_is_whole() -> None:

@@ -18,7 +18,7 @@ GATES = "DownwardAPIAssignedResources=true"
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> tuple[str, ...]:
+def reported(tmp_path: Path) -> tuple[str, ...]:
     """Write a node whose database reads old CPUs, its pods, and return how to audit it."""
     node = with_kubelet_files(clean_node())
     node.files |= {f"{VOLUME}/cpus": "1-2,5", f"{VOLUME}/labels": 'app="SECRET"'}
@@ -39,25 +39,27 @@ def found(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
 
 
 def test_a_captured_node_is_as_stale_as_the_node(
-    told: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+    reported: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     root, archive = str(tmp_path / "node"), str(tmp_path / "node.tar")
-    words = (*told, "--kubelet-version", "1.37", "--feature-gates", GATES)
+    words = (*reported, "--kubelet-version", "1.37", "--feature-gates", GATES)
     assert found(cpuctl, "--root", root, *words) == {"assigned-cpuset-stale": "1-2,5"}
     assert cpuctl("capture", "--root", root, archive, "-q").code == 0
     assert found(cpuctl, "-m", archive, *words) == {"assigned-cpuset-stale": "1-2,5"}
     assert b"SECRET" not in (tmp_path / "node.tar").read_bytes()
-    older = (*told, "--kubelet-version", "1.36")
+    older = (*reported, "--kubelet-version", "1.36")
     assert found(cpuctl, "-m", archive, *older) == {"assigned-cpuset-unserved": "1-2,5"}
 
 
-def test_an_anonymous_capture_has_no_volumes(told: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl) -> None:
+def test_an_anonymous_capture_has_no_volumes(
+    reported: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+) -> None:
     archive = tmp_path / "node.tar"
     result = cpuctl("capture", "--root", str(tmp_path / "node"), "--anonymize", str(archive), "-o", "json")
     (area,) = (each for each in json.loads(result.out)["manifest"]["areas"] if each["name"] == "volumes")
     assert area["notes"] == ["volume files are left out because their names may be confidential"]
     assert b"podinfo" not in archive.read_bytes()
-    missing = found(cpuctl, "-m", str(archive), *told, "--kubelet-version", "1.37")
+    missing = found(cpuctl, "-m", str(archive), *reported, "--kubelet-version", "1.37")
     assert any(text.startswith("volume files") for text in missing.values())
 
 
@@ -65,7 +67,7 @@ def test_an_anonymous_capture_has_no_volumes(told: tuple[str, ...], tmp_path: Pa
     ("delay", "code"), [("0s", "assigned-cpuset-stale"), ("5s", "assigned-cpuset-pending")]
 )
 def test_fewer_cpus_are_awaited_only_where_there_is_a_delay(
-    delay: str, code: str, told: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+    delay: str, code: str, reported: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     (tmp_path / "node" / VOLUME / "cpus").write_text("1")
     gates = f"{GATES},CPUManagerPolicyAlphaOptions=true,InPlacePodVerticalScalingExclusiveCPUs=true"
@@ -74,5 +76,5 @@ def test_fewer_cpus_are_awaited_only_where_there_is_a_delay(
     config.write_text(
         text.replace("cpuManagerPolicyOptions: {", f"cpuManagerPolicyOptions: {{scale-delay-time: {delay}, ")
     )
-    words = (*told, "--kubelet-version", "1.37", "--feature-gates", gates)
+    words = (*reported, "--kubelet-version", "1.37", "--feature-gates", gates)
     assert found(cpuctl, "--root", str(tmp_path / "node"), *words) == {code: "1"}

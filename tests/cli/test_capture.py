@@ -97,10 +97,10 @@ def test_no_secret_and_with_anonymize_no_name_reaches_the_file(
     for secret in SECRETS:
         assert secret.encode() not in plain.read_bytes()
     # A digest may hold the three digits of a name by chance.
-    told = re.sub(rb"\b[0-9a-f]{64}\b", b"", anonymous.read_bytes())
+    reported = re.sub(rb"\b[0-9a-f]{64}\b", b"", anonymous.read_bytes())
     for name in (UID, SYSTEMD_UID, "trading", "acme", "db7"):
         assert name.encode() in plain.read_bytes()
-        assert name.encode() not in told
+        assert name.encode() not in reported
 
 
 def test_the_same_node_gives_the_same_bytes(root: str, tmp_path: Path, cpuctl: Cpuctl) -> None:

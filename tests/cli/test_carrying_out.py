@@ -28,14 +28,14 @@ ODD = [
 ]
 
 
-def told(cpuctl: Cpuctl, way: str, *words: str, code: int = 0) -> str:
+def reported(cpuctl: Cpuctl, way: str, *words: str, code: int = 0) -> str:
     result = cpuctl(*WORDS, "-o", way, *SINGLE, *(words or PODS))
     assert result.code == code, result
     return result.out
 
 
 def test_annotations_of_memory_qos(cpuctl: Cpuctl) -> None:
-    text = told(cpuctl, "memory-qos")
+    text = reported(cpuctl, "memory-qos")
     pods = list(yaml.safe_load_all(text))
     assert {pod["metadata"]["name"]: pod["metadata"]["annotations"] for pod in pods} == {
         "b": {"cpuset.cpus.memory-qos.nri.io/b": "0-1,6-31"},
@@ -45,7 +45,7 @@ def test_annotations_of_memory_qos(cpuctl: Cpuctl) -> None:
 
 
 def test_a_balloon_for_each_container_with_cpus_of_its_own(cpuctl: Cpuctl) -> None:
-    policy, pod = yaml.safe_load_all(told(cpuctl, "balloons"))
+    policy, pod = yaml.safe_load_all(reported(cpuctl, "balloons"))
     assert (policy["apiVersion"], policy["kind"]) == ("config.nri/v1alpha1", "BalloonsPolicy")
     assert policy["spec"]["reservedResources"] == {"cpu": "cpuset:0-1,16-17"}
     (kind,) = policy["spec"]["balloonTypes"]
@@ -67,7 +67,7 @@ def test_a_script_moves_who_shares_first(tmp_path: Path, cpuctl: Cpuctl) -> None
     told_pod = 'echo id-of-"$8" | sed s/io.kubernetes.pod.name=//'
     fake.write_text(f'#!/bin/sh\n[ "$1" = ps ] && {{ {told_pod}; exit; }}\necho "$@"\n')
     fake.chmod(0o755)
-    script = told(cpuctl, "crictl")
+    script = reported(cpuctl, "crictl")
     ran = subprocess.run(
         ["/bin/sh", "-c", script],
         env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
@@ -82,13 +82,13 @@ def test_a_script_moves_who_shares_first(tmp_path: Path, cpuctl: Cpuctl) -> None
 
 
 def test_drop_ins_keep_the_host_off_and_bound_pods_that_are_there(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    text = told(cpuctl, "systemd")
+    text = reported(cpuctl, "systemd")
     assert '# No UID yet, so its slice has no name: "default/a"' in text
     resources = {"limits": {"cpu": "4", "memory": "1Gi"}}
     spec = {"containers": [{"name": "app", "resources": resources}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "real", "uid": UID}, "spec": spec}
     (tmp_path / "pod.json").write_text(json.dumps(pod))
-    units = drop_ins(told(cpuctl, "systemd", "-f", str(tmp_path / "pod.json")))
+    units = drop_ins(reported(cpuctl, "systemd", "-f", str(tmp_path / "pod.json")))
     host = "AllowedCPUs=0-1,6-31"
     assert units == {
         "init.scope": ["[Scope]", host],
@@ -121,8 +121,8 @@ def test_names_are_never_more_than_names(way: str) -> None:
         names = {each["metadata"]["name"] for each in yaml.safe_load_all(text) if each["kind"] == "Pod"}
         assert names == {HOSTILE}
     if way == "crictl":
-        asked = 'set -eu\ncrictl() { [ "$1" = ps ] && echo id; :; }\n' + text.replace("#!/bin/sh", "")
-        ran = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
+        requested = 'set -eu\ncrictl() { [ "$1" = ps ] && echo id; :; }\n' + text.replace("#!/bin/sh", "")
+        ran = subprocess.run(["bash", "-c", requested], capture_output=True, text=True, check=True)
         assert ran.stderr == ""
         subprocess.run(["bash", "-n"], input=text, text=True, check=True)
 

@@ -325,9 +325,9 @@ def test_existing_files_are_replaced_with_force_only(checkpoint: Checkpoint, dir
     assert checkpoint(*words, "--force").code == 0
 
 
-@pytest.mark.parametrize(("strangers", "doubted"), [(True, True), (False, False)])
+@pytest.mark.parametrize(("strangers", "unless_flags_missing"), [(True, True), (False, False)])
 def test_pods_of_another_node_raise_a_doubt(
-    cpuctl: Cpuctl, tmp_path: Path, strangers: bool, doubted: bool
+    cpuctl: Cpuctl, tmp_path: Path, strangers: bool, unless_flags_missing: bool
 ) -> None:
     """By their list, everybody who holds something is gone."""
     write_states(tmp_path / "state")
@@ -335,8 +335,10 @@ def test_pods_of_another_node_raise_a_doubt(
     node = ("-m", MACHINE, "--kubelet-args", KUBELET, "--kubelet-version", "1.36")
     result = cpuctl("checkpoint", "repair", "state", *node, "--pods", "pods.json", cwd=tmp_path)
     assert result.code == 0
-    doubt = "no pod in state/cpu_manager_state is among those in pods.json: are these all pods of this node?"
-    assert (doubt in result.err) == doubted
+    uncertain = (
+        "no pod in state/cpu_manager_state is among those in pods.json: are these all pods of this node?"
+    )
+    assert (uncertain in result.err) == unless_flags_missing
 
 
 def test_a_file_that_holds_what_belongs_under_another_name(tmp_path: Path, cpuctl: Cpuctl) -> None:

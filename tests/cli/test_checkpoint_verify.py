@@ -180,10 +180,10 @@ def test_what_a_migration_proposes_mends_what_it_found(case: Case, directory: Pa
         command = COMMAND.search(each["fix"])
         if command is None or "then cpuctl" in each["fix"]:
             continue
-        asked = [
+        requested = [
             str(directory / "running.json") if word == "FILE" else word for word in shlex.split(command[1])
         ]
-        done = cpuctl(*asked, "--write-state", f"new{number}", cwd=directory)
+        done = cpuctl(*requested, "--write-state", f"new{number}", cwd=directory)
         assert done.code == 0, (each, done)
         after = answer(cpuctl("checkpoint", "verify", f"new{number}", *others, "-o", "json", cwd=directory))
         assert each["code"] not in {left["code"] for left in after["findings"]}, each

@@ -75,11 +75,11 @@ def config(tmp_path: Path, cpuctl: Cpuctl) -> Config:
     return call
 
 
-def told(name: str) -> tuple[str, ...]:
+def reported(name: str) -> tuple[str, ...]:
     return (*MACHINE, "--kubelet-config", name)
 
 
-EVERYTHING = (*told("main.yaml"), "--config-dir", "conf.d", "--kubelet-args", FLAGS)
+EVERYTHING = (*reported("main.yaml"), "--config-dir", "conf.d", "--kubelet-args", FLAGS)
 
 
 @dataclass(frozen=True)
@@ -95,67 +95,72 @@ class Case:
 ANSWERS = [
     Case("show", ("show", *EVERYTHING)),
     Case("show without a file", ("show", *MACHINE)),
-    Case("show memory by NUMA node", ("show", *told("memory.yaml"))),
-    Case("show what cannot be reserved", ("show", *told("wrong-reservation.yaml"))),
-    Case("check", ("check", *told("static.yaml"))),
+    Case("show memory by NUMA node", ("show", *reported("memory.yaml"))),
+    Case("show what cannot be reserved", ("show", *reported("wrong-reservation.yaml"))),
+    Case("check", ("check", *reported("static.yaml"))),
     Case("check without a file", ("check", *MACHINE)),
     Case("check with remarks", ("check", *EVERYTHING)),
     Case("check with remarks, strict", ("check", *EVERYTHING, "--strict"), 3),
-    Case("check a name in the wrong case", ("check", *told("case.yaml")), 3),
-    Case("check, all the same", ("check", *told("case.yaml"), "--exit-zero")),
-    Case("check several mistakes", ("check", *told("several.yaml")), 3),
-    Case("check a gate that crashes", ("check", *told("gate.yaml")), 3),
+    Case("check a name in the wrong case", ("check", *reported("case.yaml")), 3),
+    Case("check, all the same", ("check", *reported("case.yaml"), "--exit-zero")),
+    Case("check several mistakes", ("check", *reported("several.yaml")), 3),
+    Case("check a gate that crashes", ("check", *reported("gate.yaml")), 3),
     Case(
         "check a gate that crashes, of a patch release",
-        ("check", *told("gate.yaml"), "--kubelet-version=v1.33.4+k3s1"),
+        ("check", *reported("gate.yaml"), "--kubelet-version=v1.33.4+k3s1"),
         3,
     ),
     Case("check a gate of a flag", ("check", *MACHINE, "--feature-gates", "MemoryQOS=true"), 3),
-    Case("check a value of a wrong type", ("check", *told("type.yaml")), 3),
+    Case("check a value of a wrong type", ("check", *reported("type.yaml")), 3),
     Case("check a flag that cannot be read", ("check", *MACHINE, "--kubelet-args=--max-pods=many"), 3),
-    Case("check a missing drop-in directory", ("check", *told("static.yaml"), "--config-dir=none"), 3),
+    Case("check a missing drop-in directory", ("check", *reported("static.yaml"), "--config-dir=none"), 3),
     Case(
         "check a gate before a missing directory",
-        ("check", *told("gate.yaml"), "--config-dir=none"),
+        ("check", *reported("gate.yaml"), "--config-dir=none"),
         3,
     ),
-    Case("check the memory manager", ("check", *told("memory.yaml"))),
+    Case("check the memory manager", ("check", *reported("memory.yaml"))),
     Case(
         "check a host with cgroup v1",
-        ("check", *told("static.yaml"), "--cgroup-version=1", "--kubelet-version=1.36"),
+        ("check", *reported("static.yaml"), "--cgroup-version=1", "--kubelet-version=1.36"),
         3,
     ),
-    Case("check from stdin", ("check", *told("-")), 3, FILES["case.yaml"].encode()),
-    Case("versions", ("versions", *told("quota.yaml"), "--from=1.32", "--to=1.38")),
+    Case("check from stdin", ("check", *reported("-")), 3, FILES["case.yaml"].encode()),
+    Case("versions", ("versions", *reported("quota.yaml"), "--from=1.32", "--to=1.38")),
     Case(
         "versions to one without drop-ins",
-        ("versions", *told("static.yaml"), "--config-dir=conf.d", "--from=1.28", "--to=1.27"),
+        ("versions", *reported("static.yaml"), "--config-dir=conf.d", "--from=1.28", "--to=1.27"),
     ),
     Case(
         "versions with a rule that comes earlier",
-        ("versions", *told("logs.yaml"), "--from=1.32", "--to=1.33"),
+        ("versions", *reported("logs.yaml"), "--from=1.32", "--to=1.33"),
     ),
-    Case("versions to the next", ("versions", *told("static.yaml"), "--from=1.30")),
-    Case("versions down", ("versions", *told("static.yaml"), "--from=1.37", "--to=1.36")),
+    Case("versions to the next", ("versions", *reported("static.yaml"), "--from=1.30")),
+    Case("versions down", ("versions", *reported("static.yaml"), "--from=1.37", "--to=1.36")),
     Case("versions, everything", ("versions", *MACHINE, "--from=1.35", "--to=1.36", "--all")),
     Case(
         "versions of which one has a flag no longer",
         (
             "versions",
-            *told("static.yaml"),
+            *reported("static.yaml"),
             "--kubelet-args=--pod-infra-container-image=registry.k8s.io/pause:3.9",
             "--from=1.34",
             "--to=1.35",
         ),
     ),
-    Case("check of a distribution's gate", ("check", *told("openshift.yaml")), code=3),
+    Case("check of a distribution's gate", ("check", *reported("openshift.yaml")), code=3),
     Case(
         "check of a distribution's gate on its node",
-        ("check", *told("openshift.yaml"), "--ignore-unknown-gates", "--feature-gates=AlibabaPlatform=true"),
+        (
+            "check",
+            *reported("openshift.yaml"),
+            "--ignore-unknown-gates",
+            "--feature-gates=AlibabaPlatform=true",
+        ),
     ),
     Case(
         "check of flags in a file, one of them misspelt",
-        ("check", *told("static.yaml"), "--kubelet-args=@kubeadm-flags.env"),
+        ("check", *reported("static.yaml"), "--kubelet-args=@kubeadm-flags.env"),
         code=3,
     ),
     Case(
@@ -167,16 +172,16 @@ ANSWERS = [
     ),
     Case(
         "check a release of which the patch decides",
-        ("check", *told("uncore.yaml"), "--kubelet-version=1.33"),
+        ("check", *reported("uncore.yaml"), "--kubelet-version=1.33"),
     ),
     Case(
         "versions of which pods show nothing",
-        ("versions", *told("static.yaml"), "--from=1.35", "--to=1.36", "-T", "web=2/2,1Gi"),
+        ("versions", *reported("static.yaml"), "--from=1.35", "--to=1.36", "-T", "web=2/2,1Gi"),
     ),
-    Case("versions that are the same", ("versions", *told("static.yaml"), "--from=1.36", "--to=1.36")),
+    Case("versions that are the same", ("versions", *reported("static.yaml"), "--from=1.36", "--to=1.36")),
     Case(
         "versions from stdin",
-        ("versions", *told("-"), "--from=1.34", "--to=1.35"),
+        ("versions", *reported("-"), "--from=1.34", "--to=1.35"),
         stdin=FILES["static.yaml"].encode(),
     ),
 ]
@@ -229,7 +234,7 @@ def test_every_value_is_shown_with_its_origin(config: Config) -> None:
 
 
 def test_a_refused_start_names_stage_error_and_place(config: Config) -> None:
-    start = answer(config("check", *told("case.yaml"), "-o", "json"))["start"]
+    start = answer(config("check", *reported("case.yaml"), "-o", "json"))["start"]
     assert start["outcome"] == "Refused"
     assert (start["stage"], start["error"]) == ("cpuManager", 'unknown policy: "Static"')
     assert start["mend"] == [{"setting": "cpuManagerPolicy", "from": "file", "where": "case.yaml:3"}]
@@ -241,7 +246,7 @@ def test_all_values_of_wrong_types_are_told_at_once(config: Config, tmp_path: Pa
     wrong = f"{HEAD}cpuManagerPolicy: 7\ncpuManagerReconcilePeriod: soon\nmaxPods: many\n"
     (tmp_path / "conf.d" / "20.conf").write_text(wrong if drop_in else HEAD)
     (tmp_path / "wrong.yaml").write_text(HEAD if drop_in else wrong)
-    result = config("check", *told("wrong.yaml"), "--config-dir=conf.d", "-o", "json")
+    result = config("check", *reported("wrong.yaml"), "--config-dir=conf.d", "-o", "json")
     document = answer(result)
     assert (result.code, document["summary"]["error"]) == (3, 3)
     assert 'time: invalid duration "soon"' in document["start"]["error"]
@@ -255,7 +260,7 @@ def test_all_values_of_wrong_types_are_told_at_once(config: Config, tmp_path: Pa
 
 def test_storage_is_kept_as_the_kubelet_keeps_it(config: Config) -> None:
     """A tenth of 100Gi, as a 32-bit float has it; without a size nothing is said of storage."""
-    words = ("show", *told("quota.yaml"), "-o", "json")
+    words = ("show", *reported("quota.yaml"), "-o", "json")
     allocatable = allocatable_numbers(config(*words, "--ephemeral-storage=100Gi"))
     assert allocatable["ephemeral-storage"] == 96636764000
     assert "ephemeral-storage" not in allocatable_numbers(config(*words))
@@ -268,7 +273,7 @@ def allocatable_numbers(result: Result) -> dict[str, float]:
 
 def test_the_configuration_of_the_plan_is_the_same(cpuctl: Cpuctl, config: Config, tmp_path: Path) -> None:
     """Drop-ins and flags count for a plan, too: with them nothing is reserved for it to start with."""
-    words = ("plan", *told("main.yaml"), "-T", "web=2/2,1Gi", "-o", "json")
+    words = ("plan", *reported("main.yaml"), "-T", "web=2/2,1Gi", "-o", "json")
     config("show", *MACHINE)
     flags = ("--kubelet-args", "--reserved-cpus=2,34")
     result = cpuctl(*words, "--config-dir", "conf.d", *flags, cwd=tmp_path)
@@ -295,7 +300,7 @@ MISUSES = [
         ("show", *MACHINE, "--ephemeral-storage=1G1"), 2, "--ephemeral-storage: expected an amount, found"
     ),
     Misuse(("versions", *MACHINE, "--from=1.26"), 2, "--from: kubelet 1.26"),
-    Misuse(("show", *told("missing.yaml")), 4, "missing.yaml"),
+    Misuse(("show", *reported("missing.yaml")), 4, "missing.yaml"),
     Misuse(("bogus",), 2, "bogus"),
 ]
 

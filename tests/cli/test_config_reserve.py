@@ -55,7 +55,7 @@ def run(tmp_path: Path, cpuctl: Cpuctl) -> Reserve:
     return call
 
 
-def told(name: str, machine: tuple[str, ...] = FOUR_NODES) -> tuple[str, ...]:
+def reported(name: str, machine: tuple[str, ...] = FOUR_NODES) -> tuple[str, ...]:
     return ("reserve", *machine, "--kubelet-config", name)
 
 
@@ -69,30 +69,30 @@ class Case:
 
 
 ANSWERS = [
-    Case("memory", told("static.yaml")),
-    Case("memory by size", (*told("static.yaml"), "--spread", "proportional")),
-    Case("memory of one node", (*told("static.yaml"), "--spread", "one-node")),
-    Case("memory of a named node", (*told("static.yaml"), "--numa-node", "2")),
-    Case("memory without a policy", told("none.yaml")),
-    Case("CPUs and memory", (*told("static.yaml"), "--cpu-count", "5")),
-    Case("CPUs of every node", (*told("static.yaml"), "--cpu-count", "8", "--per-numa", "--whole-cores")),
-    Case("CPUs only", (*told("cpu-static.yaml"), "--cpu-count", "2")),
-    Case("CPUs without a policy", (*told("none.yaml"), "--cpu-count", "2")),
+    Case("memory", reported("static.yaml")),
+    Case("memory by size", (*reported("static.yaml"), "--spread", "proportional")),
+    Case("memory of one node", (*reported("static.yaml"), "--spread", "one-node")),
+    Case("memory of a named node", (*reported("static.yaml"), "--numa-node", "2")),
+    Case("memory without a policy", reported("none.yaml")),
+    Case("CPUs and memory", (*reported("static.yaml"), "--cpu-count", "5")),
+    Case("CPUs of every node", (*reported("static.yaml"), "--cpu-count", "8", "--per-numa", "--whole-cores")),
+    Case("CPUs only", (*reported("cpu-static.yaml"), "--cpu-count", "2")),
+    Case("CPUs without a policy", (*reported("none.yaml"), "--cpu-count", "2")),
     Case(
         "CPUs that are efficient",
-        (*told("cpu-static.yaml", HYBRID), "--cpu-count", "3", "--keep-p-cores"),
+        (*reported("cpu-static.yaml", HYBRID), "--cpu-count", "3", "--keep-p-cores"),
     ),
     Case(
         "CPUs on a machine of equal cores",
-        (*told("cpu-static.yaml"), "--cpu-count", "2", "--keep-p-cores"),
+        (*reported("cpu-static.yaml"), "--cpu-count", "2", "--keep-p-cores"),
     ),
-    Case("CPUs that are isolated last", (*told("cpu-static.yaml", ISOLATED), "--cpu-count", "9")),
-    Case("nothing is kept", told("nothing-kept.yaml"), 3),
-    Case("too much is kept", told("too-much.yaml"), 3),
-    Case("a fraction is kept", told("fraction.yaml"), 3),
-    Case("the kubelet would not start anyway", told("other.yaml"), 3),
-    Case("a list beside a cgroup", (*told("cgroup.yaml"), "--cpu-count", "2"), 3),
-    Case("nothing, all the same", (*told("nothing-kept.yaml"), "--exit-zero")),
+    Case("CPUs that are isolated last", (*reported("cpu-static.yaml", ISOLATED), "--cpu-count", "9")),
+    Case("nothing is kept", reported("nothing-kept.yaml"), 3),
+    Case("too much is kept", reported("too-much.yaml"), 3),
+    Case("a fraction is kept", reported("fraction.yaml"), 3),
+    Case("the kubelet would not start anyway", reported("other.yaml"), 3),
+    Case("a list beside a cgroup", (*reported("cgroup.yaml"), "--cpu-count", "2"), 3),
+    Case("nothing, all the same", (*reported("nothing-kept.yaml"), "--exit-zero")),
 ]
 
 
@@ -141,14 +141,14 @@ def test_what_is_proposed_passes_the_check(case: Case, run: Reserve, tmp_path: P
 
 
 def test_what_a_shell_would_change_is_quoted(run: Reserve) -> None:
-    lines = run(*told("none.yaml")).out.splitlines()
+    lines = run(*reported("none.yaml")).out.splitlines()
     assert "--memory-manager-policy=Static" in lines
     assert "'--reserved-memory=0:memory=256Mi;1:memory=256Mi;2:memory=256Mi;3:memory=256Mi'" in lines
 
 
 def test_numbers_are_text_in_the_snippet(run: Reserve) -> None:
     """An unquoted ``reservedSystemCPUs: 0`` is a number, which the kubelet does not read."""
-    snippet = run(*told("cpu-static.yaml"), "--cpu-count", "1", "--snippet").out
+    snippet = run(*reported("cpu-static.yaml"), "--cpu-count", "1", "--snippet").out
     assert snippet == f'{HEAD}reservedSystemCPUs: "0"\n'
 
 
@@ -160,14 +160,14 @@ def test_numbers_are_text_in_the_snippet(run: Reserve) -> None:
     ],
 )
 def test_a_snippet_that_is_refused_leaves_the_file_empty(name: str, why: str, run: Reserve) -> None:
-    result = run(*told(name), "--snippet")
+    result = run(*reported(name), "--snippet")
     assert (result.code, result.out) == (3, "")
     assert why in result.err
 
 
 def test_huge_pages_leave_less_room(run: Reserve) -> None:
     """On the node with 4 pages of 1 GiB, 12 GiB are left; 56 GiB kept need more of the others."""
-    words = (*told("none.yaml"), "--kubelet-args=--kube-reserved=memory=56Gi", "-o", "json")
+    words = (*reported("none.yaml"), "--kubelet-args=--kube-reserved=memory=56Gi", "-o", "json")
     nodes = proposal(run(*words))["memory"]["numaNodes"]
     assert [(node["hugePages"] >> 30, node["reserved"] >> 20) for node in nodes] == [
         (4, 12 << 10),
@@ -178,7 +178,7 @@ def test_huge_pages_leave_less_room(run: Reserve) -> None:
 
 
 def test_a_setting_in_a_flag_is_named(run: Reserve) -> None:
-    words = (*told("none.yaml"), "--kubelet-args=--reserved-memory=0:memory=1Gi", "-o", "json")
+    words = (*reported("none.yaml"), "--kubelet-args=--reserved-memory=0:memory=1Gi", "-o", "json")
     assert proposal(run(*words))["replaces"] == [
         {"setting": "reservedMemory", "from": "flag", "where": "--reserved-memory"}
     ]
@@ -206,7 +206,7 @@ MISUSES = [
     Misuse((*RESERVE, "--numa-node", "1", "--spread", "even"), 2, "--numa-node: requires --spread one-node"),
     Misuse((*RESERVE, "--spread", "odd"), 2, "--spread"),
     Misuse((*RESERVE, "--cgroup-version", "3"), 2, "--cgroup-version: expected 1 or 2"),
-    Misuse(told("missing.yaml"), 4, "missing.yaml"),
+    Misuse(reported("missing.yaml"), 4, "missing.yaml"),
 ]
 
 

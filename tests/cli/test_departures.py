@@ -86,8 +86,8 @@ def test_an_answer_points_to_the_departure_that_decides(
 def test_control_groups_of_version_1_point_to_theirs(cpuctl: Cpuctl, tmp_path: Path) -> None:
     node = written(clean_node(1).files, tmp_path / "node")
     # From 1.35 on such a node needs failCgroupV1: false.
-    told = ("-m", str(node), "-f", f"{POD_LEVEL}/init-above.yaml", "--kubelet-version", "1.34")
-    assert departures.CGROUP_V1 in cpuctl("explain", "init-above", *told, columns=1000).out
+    reported = ("-m", str(node), "-f", f"{POD_LEVEL}/init-above.yaml", "--kubelet-version", "1.34")
+    assert departures.CGROUP_V1 in cpuctl("explain", "init-above", *reported, columns=1000).out
 
 
 HALF = """apiVersion: v1
@@ -105,8 +105,15 @@ def divided(cpuctl: Cpuctl, state: Path) -> tuple[str, ...]:
     """Let a kubelet of 1.37 divide a pod, and return the words that ask about what it leaves."""
     state.mkdir()
     (state.parent / "half.yaml").write_text(HALF)
-    told = ("--kubelet-version", "1.37", "-f", str(state.parent / "half.yaml"), "--write-state", str(state))
-    assert cpuctl("plan", *DIVIDED[:5], *told).code == 0
+    reported = (
+        "--kubelet-version",
+        "1.37",
+        "-f",
+        str(state.parent / "half.yaml"),
+        "--write-state",
+        str(state),
+    )
+    assert cpuctl("plan", *DIVIDED[:5], *reported).code == 0
     return (*DIVIDED[1:5], "--kubelet-version", "1.37")
 
 

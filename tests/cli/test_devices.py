@@ -82,11 +82,11 @@ def test_resources_that_the_file_leaves_out_stay_open(cpuctl: Cpuctl) -> None:
 
 
 def test_the_file_may_come_from_standard_input(cpuctl: Cpuctl) -> None:
-    told = (DEVICES / "two-nodes.yaml").read_bytes()
-    result = plan(cpuctl, *PODS, "--devices", "-", stdin=told)
+    reported = (DEVICES / "two-nodes.yaml").read_bytes()
+    result = plan(cpuctl, *PODS, "--devices", "-", stdin=reported)
     assert json.loads(result.out)["sources"]["devices"] == {"value": "<stdin>", "from": "given"}
     assert pods(result) == pods(plan(cpuctl, *PODS, *COUNTED))
-    twice = plan(cpuctl, "-f", "-", "--devices", "-", stdin=told)
+    twice = plan(cpuctl, "-f", "-", "--devices", "-", stdin=reported)
     assert (twice.code, "used twice" in twice.err) == (2, True)
 
 
@@ -160,6 +160,6 @@ def test_enough_may_be_taken_for_granted(cpuctl: Cpuctl) -> None:
         "warning: nvidia.com/gpu: assumed to be available in sufficient number on every NUMA node"
         in result.err
     )
-    told = plan(cpuctl, "-f", "-", "--assume-devices", *COUNTED, stdin=asking("p", gpu=500))
-    assert pods(told)[0]["outcome"] == "Rejected"
-    assert "assumed" not in told.err
+    reported = plan(cpuctl, "-f", "-", "--assume-devices", *COUNTED, stdin=asking("p", gpu=500))
+    assert pods(reported)[0]["outcome"] == "Rejected"
+    assert "assumed" not in reported.err

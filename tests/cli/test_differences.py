@@ -108,18 +108,18 @@ class Shown(NamedTuple):
     """A command that comes first, such as one that writes state files."""
 
 
-def config(said: str, **files: str) -> Mapping[str, str]:
-    return {"k.yaml": HEAD + said, **{f"d/{name}.conf": text for name, text in files.items()}}
+def config(stated: str, **files: str) -> Mapping[str, str]:
+    return {"k.yaml": HEAD + stated, **{f"d/{name}.conf": text for name, text in files.items()}}
 
 
-def check(said: str, before: str, after: str, *words: str, **drop_ins: str) -> Shown:
+def check(stated: str, before: str, after: str, *words: str, **drop_ins: str) -> Shown:
     named = DROP_IN if drop_ins else DROP_IN[:2]
-    return Shown(("config", "check", *NODE, *named, *words), before, after, config(said, **drop_ins))
+    return Shown(("config", "check", *NODE, *named, *words), before, after, config(stated, **drop_ins))
 
 
-def show(before: str, after: str, said: str = "", **drop_ins: str) -> Shown:
+def show(before: str, after: str, stated: str = "", **drop_ins: str) -> Shown:
     named = DROP_IN if drop_ins else DROP_IN[:2]
-    return Shown(("config", "show", *NODE, *named, "-o", "wide"), before, after, config(said, **drop_ins))
+    return Shown(("config", "show", *NODE, *named, "-o", "wide"), before, after, config(stated, **drop_ins))
 
 
 def facts(text: str, before: str, after: str, *words: str) -> Shown:
@@ -433,9 +433,9 @@ def ask(tmp_path: Path, cpuctl: Cpuctl) -> Callable[[Shown, int], str]:
             (tmp_path / "s").mkdir(exist_ok=True)
             cpuctl(*(each.replace(VERSION, f"1.{minor}") for each in shown.first), "-q", cwd=tmp_path)
         release = () if shown.words[0] == "replay" else ("--kubelet-version", f"1.{minor}")
-        told = cpuctl(*words, "-q", *release, cwd=tmp_path, columns=300)
-        assert told.code in (0, 3), told
-        return " ".join(told.out.split())
+        reported = cpuctl(*words, "-q", *release, cwd=tmp_path, columns=300)
+        assert reported.code in (0, 3), reported
+        return " ".join(reported.out.split())
 
     return answer
 
@@ -460,9 +460,9 @@ def test_this_difference_alone_decides(
     with monkeypatch.context() as patch:
         patch.setitem(DIFFERENCES, name, difference._replace(since=99))
         table.behaviours.cache_clear()
-        told = ask(shown, difference.since)
+        reported = ask(shown, difference.since)
     table.behaviours.cache_clear()
-    assert says(told, shown.before, shown.after), told
+    assert says(reported, shown.before, shown.after), reported
 
 
 def shown_elsewhere(name: str, difference: Difference) -> bool:

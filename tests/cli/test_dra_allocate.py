@@ -78,9 +78,9 @@ def test_cpus_of_another_socket_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None
     manifest = tmp_path / "pods.yaml"
     manifest.write_text(claim("four", cpus(4)) + pod("a", "four"))
     words = ("dra", "allocate", str(manifest), "-m", str(tmp_path / "node7"), "--reserved-cpus", "0,11", "-q")
-    told = cpuctl(*words).out
-    assert "gets CPUs 5,13, which are not among its devices: core ids repeat across sockets" in told
-    assert "(cpuctl dra allocate --fixed shows what it should get)" in told
+    reported = cpuctl(*words).out
+    assert "gets CPUs 5,13, which are not among its devices: core ids repeat across sockets" in reported
+    assert "(cpuctl dra allocate --fixed shows what it should get)" in reported
     assert "outside" not in cpuctl(*words, "--fixed").out
     as_it_is, as_it_should_be = (
         json.loads(cpuctl(*words, *more, "-o", "json").out)["pods"][0]["claims"][0]["cpus"]

@@ -41,10 +41,12 @@ def test_people_see_the_cpus_of_every_device(cpuctl: Cpuctl) -> None:
 
 
 def test_what_the_driver_does_otherwise_than_expected_is_said(cpuctl: Cpuctl) -> None:
-    told = cpuctl("dra", "slices", "synthetic:2s2n2c2t", "--expose-pcie-roots", "--reserved-cpus", "9").err
-    assert "core ids repeat across sockets (0, 1)" in told
-    assert "no PCIe roots are recorded" in told
-    assert "--reserved-cpus names CPUs that are not online: 9" in told
+    reported = cpuctl(
+        "dra", "slices", "synthetic:2s2n2c2t", "--expose-pcie-roots", "--reserved-cpus", "9"
+    ).err
+    assert "core ids repeat across sockets (0, 1)" in reported
+    assert "no PCIe roots are recorded" in reported
+    assert "--reserved-cpus names CPUs that are not online: 9" in reported
     assert "skips CPUs 0-1: they have no NUMA node" in cpuctl("dra", "slices", "synthetic:0n2c").err
 
 
@@ -61,8 +63,8 @@ def test_a_static_policy_beside_the_driver_is_told(cpuctl: Cpuctl, tmp_path: Pat
         "cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\n"
     )
     words = ("dra", "slices", "synthetic:2n16c2t", "--kubelet-config", str(config))
-    told = cpuctl(*words, "--reserved-cpus", "0-1").err
-    assert "CPU Manager policy is static" in told
-    assert "reserves CPUs" not in told
+    reported = cpuctl(*words, "--reserved-cpus", "0-1").err
+    assert "CPU Manager policy is static" in reported
+    assert "reserves CPUs" not in reported
     assert "the kubelet reserves CPUs 0-1, the driver reserves none" in cpuctl(*words).err
     assert "kubelet" not in cpuctl(*words[:3]).err

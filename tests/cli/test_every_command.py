@@ -156,9 +156,9 @@ def test_a_machine_comes_from_standard_input(path: str, cpuctl: Cpuctl) -> None:
     named = run(cpuctl, path, *words, "-m", str(RECORDED))
     piped = run(cpuctl, path, *words, "-m", "-", stdin=RECORDED.read_bytes())
     assert piped.code == named.code, (piped, named)
-    told = [text.replace(str(RECORDED), "FILE") for text in (named.out, named.err)]
-    asked = [text.replace("<stdin>", "FILE").replace('"-"', '"FILE"') for text in (piped.out, piped.err)]
-    assert asked == told
+    reported = [text.replace(str(RECORDED), "FILE") for text in (named.out, named.err)]
+    requested = [text.replace("<stdin>", "FILE").replace('"-"', '"FILE"') for text in (piped.out, piped.err)]
+    assert requested == reported
 
 
 OTHER_ARGUMENTS = {
@@ -236,8 +236,8 @@ def test_a_recording_brings_its_state_files_either_way(verb: str, cpuctl: Cpuctl
     words = ("checkpoint", verb, "-q", "-o", "json", *(() if verb == "dump" else V36))
     ways = [cpuctl(*words, *way) for way in ((str(RECORDED),), ("-m", str(RECORDED)))]
     assert ways[0].code == ways[1].code in (0, 3)
-    told, wanted = (json.loads(each.out) for each in ways)
-    assert (told.get("start"), told["files"]) == (wanted.get("start"), wanted["files"])
+    reported, wanted = (json.loads(each.out) for each in ways)
+    assert (reported.get("start"), reported["files"]) == (wanted.get("start"), wanted["files"])
 
 
 def test_a_group_takes_a_machine_for_its_usual_verb(tmp_path: Path, cpuctl: Cpuctl) -> None:

@@ -394,11 +394,11 @@ def test_all_releases_start_once_where_nobody_names_one(
 
     node = Running(cpuctl, tmp_path)
     monkeypatch.setattr("cpuctl.engine.state_start.start_on", counting)
-    told = document(cpuctl, *node.words, *pods(new="4/4,1Gi"))
+    reported = document(cpuctl, *node.words, *pods(new="4/4,1Gi"))
     assert started.count(False) == 1
     named = document(cpuctl, *node.words, "--kubelet-version", "1.36", *pods(new="4/4,1Gi"))
-    assert told["suggestions"]
-    assert [each["change"] for each in told["suggestions"]] == [
+    assert reported["suggestions"]
+    assert [each["change"] for each in reported["suggestions"]] == [
         each["change"] for each in named["suggestions"]
     ]
 
@@ -478,11 +478,11 @@ def test_memory_of_which_a_status_tells_nothing(cpuctl: Cpuctl, tmp_path: Path) 
     (tmp_path / "p.json").write_text(json.dumps(pod))
     flags = "--memory-manager-policy=Static --system-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
     words = ("-q", "-m", "synthetic:1s1n8c1t,mem=16Gi", "--pods", "p.json", "--kubelet-args", flags)
-    told = cpuctl("explain", "p", *words, "--kubelet-version", "1.34", columns=2000, cwd=tmp_path)
-    assert "failed to get the default NUMA affinity" in told.out
+    reported = cpuctl("explain", "p", *words, "--kubelet-version", "1.34", columns=2000, cwd=tmp_path)
+    assert "failed to get the default NUMA affinity" in reported.out
     assert (
         "status.allocatedResources, which has none, and the Static policy fails when there is no memory "
-        "to allocate" in told.out
+        "to allocate" in reported.out
     )
 
 

@@ -59,7 +59,7 @@ def newer_event(name: str, reason: str, last: str) -> dict[str, Any]:
     }
 
 
-def asked(tmp_path: Path, cpuctl: Cpuctl, events: list[dict[str, Any]], *words: str) -> Result:
+def requested(tmp_path: Path, cpuctl: Cpuctl, events: list[dict[str, Any]], *words: str) -> Result:
     """Explain pods of which one has ended for good, and two were rejected."""
     pods = [
         pod("done", 2, phase="Succeeded"),
@@ -90,7 +90,7 @@ def document(result: Result) -> dict[str, Any]:
 
 def test_the_pod_that_was_rejected_last_is_explained(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """That of a pod whose manifest nobody gave is passed over; the others that have ended stay away."""
-    answer = document(asked(tmp_path, cpuctl, [ODD, WIDE, SMALL, *OTHERS], "-o", "json"))
+    answer = document(requested(tmp_path, cpuctl, [ODD, WIDE, SMALL, *OTHERS], "-o", "json"))
     assert (answer["pod"]["name"], answer["pod"]["reason"]) == ("wide", "TopologyAffinityError")
     assert answer["said"] == {
         "reason": "TopologyAffinityError",
@@ -109,14 +109,14 @@ def test_the_pod_that_was_rejected_last_is_explained(tmp_path: Path, cpuctl: Cpu
 def test_a_named_pod_is_held_against_its_own_event(
     name: str, times: int, agrees: bool, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
-    answer = document(asked(tmp_path, cpuctl, [ODD, WIDE, SMALL], name, "-o", "json"))
+    answer = document(requested(tmp_path, cpuctl, [ODD, WIDE, SMALL], name, "-o", "json"))
     assert (answer["pod"]["name"], answer["said"]["times"]) == (name, times)
     assert (answer["said"]["node"], answer["said"]["agrees"]) == ("node7", agrees)
 
 
 def test_a_proposed_command_takes_the_events_along(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """Without them the pod would have ended."""
-    answer = document(asked(tmp_path, cpuctl, [ODD], "-o", "json"))
+    answer = document(requested(tmp_path, cpuctl, [ODD], "-o", "json"))
     commands = [each["command"] for each in answer["suggestions"] if each["command"]]
     assert commands
     assert all(f"--events {tmp_path / 'events.json'}" in command for command in commands)
@@ -124,7 +124,7 @@ def test_a_proposed_command_takes_the_events_along(tmp_path: Path, cpuctl: Cpuct
 
 def test_events_on_standard_input_are_a_file_to_fill_in(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """A pipe is read only once: by the command that was typed."""
-    asked(tmp_path, cpuctl, [ODD])
+    requested(tmp_path, cpuctl, [ODD])
     words = ("explain", *NODE, FLAGS, "-f", str(tmp_path / "pods.json"), "--events", "-")
     answer = document(cpuctl(*words, "-o", "json", stdin=(tmp_path / "events.json").read_bytes()))
     commands = [each["command"] for each in answer["suggestions"] if each["command"]]
@@ -140,10 +140,10 @@ def test_events_and_messages_are_asked_about_apart(cpuctl: Cpuctl) -> None:
 
 
 def test_people_are_told_where_the_kubelet_said_something_else(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    shown = " ".join(asked(tmp_path, cpuctl, [SMALL]).out.split())
+    shown = " ".join(requested(tmp_path, cpuctl, [SMALL]).out.split())
     assert "SAID by the kubelet on node7 5 times, last 2026-11-24T07:00:00.000000Z: UnexpectedAdmi" in shown
     assert "(the answer differs: other pods, state files or settings were in effect then)" in shown
-    assert "the answer differs" not in " ".join(asked(tmp_path, cpuctl, [ODD]).out.split())
+    assert "the answer differs" not in " ".join(requested(tmp_path, cpuctl, [ODD]).out.split())
 
 
 @pytest.mark.parametrize(
@@ -158,6 +158,6 @@ def test_people_are_told_where_the_kubelet_said_something_else(tmp_path: Path, c
 def test_events_that_do_not_help_are_told_of(
     events: list[dict[str, Any]], code: int, problem: str, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
-    result = asked(tmp_path, cpuctl, events)
+    result = requested(tmp_path, cpuctl, events)
     assert (result.code, result.out) == (code, "")
     assert problem in result.err

@@ -81,17 +81,17 @@ RUNNING = {
 def test_pages_are_named_beside_pods_that_run(cpuctl: Cpuctl, tmp_path: Path, kubelet: str) -> None:
     """A memory_manager_state that was written with other pages has to go: what runs gets its memory anew."""
     machine = "synthetic:2s2n4c2t,mem=32Gi,hugepages-1Gi="
-    running, asked = tmp_path / "running.json", tmp_path / "pod.json"
+    running, requested = tmp_path / "running.json", tmp_path / "pod.json"
     running.write_text(json.dumps(RUNNING))
     limits = {"cpu": "2", "memory": "1Gi", "hugepages-1Gi": "2Gi"}
     spec = {"containers": [{"name": "main", "resources": {"limits": limits}}]}
-    asked.write_text(
+    requested.write_text(
         json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "hp"}, "spec": spec})
     )
     words = ("-q", "-m", f"{machine}1", "--kubelet-args", kubelet)
     state = tmp_path / "state"
     assert cpuctl("plan", *words, "-f", str(running), "--write-state", str(state)).code == 0
-    given = (*words, "--state", str(state), "--pods", str(running), "-f", str(asked))
+    given = (*words, "--state", str(state), "--pods", str(running), "-f", str(requested))
     document = json.loads(cpuctl("explain", "hp", *given, "-o", "json").out)
     check(document)
     assert {each["numaNode"]: each["after"] for each in document["hugePages"]} == (

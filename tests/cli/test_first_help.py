@@ -82,10 +82,10 @@ def test_a_kubelet_that_refuses_its_state_has_a_command_that_says_what_to_change
     static = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
     answer = cpuctl(*command.split(), *words, *static, "-q", columns=80)
     (line,) = (line for line in answer.out.splitlines() if line.startswith("  see: "))
-    asked = cpuctl(*shlex.split(line.removeprefix("  see: cpuctl ")), "-q")
-    assert (answer.code, asked.code) == (3, 3)
-    assert 'the file was written with policy "none"' in asked.out
-    assert "  fix: configure policy none, or cpuctl checkpoint repair " in asked.out
+    requested = cpuctl(*shlex.split(line.removeprefix("  see: cpuctl ")), "-q")
+    assert (answer.code, requested.code) == (3, 3)
+    assert 'the file was written with policy "none"' in requested.out
+    assert "  fix: configure policy none, or cpuctl checkpoint repair " in requested.out
 
 
 def test_a_guaranteed_pod_without_a_policy_is_told_what_exclusive_cpus_need(cpuctl: Cpuctl) -> None:

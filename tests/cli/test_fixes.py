@@ -119,8 +119,8 @@ def check(tmp_path: Path, cpuctl: Cpuctl) -> Check:
 
     def call(config: Config, *words: str, command: str = "check", machine: str = MACHINE) -> Result:
         (tmp_path / "config.json").write_text(json.dumps(HEAD | config))
-        told = ("-q", "-m", machine, "--kubelet-config", "config.json")
-        return cpuctl("config", command, *told, *words, columns=2000, cwd=tmp_path)
+        reported = ("-q", "-m", machine, "--kubelet-config", "config.json")
+        return cpuctl("config", command, *reported, *words, columns=2000, cwd=tmp_path)
 
     return call
 
@@ -192,21 +192,21 @@ def _leave_out(config: Config, name: str) -> None:
 
 def mended(config: Config, check: Check, *words: str, machine: str = MACHINE) -> list[str]:
     """Follow the first fix until the kubelet starts; return the errors on the way."""
-    told: list[str] = []
+    reported: list[str] = []
     for _ in range(4):
         result = check(config, *words, machine=machine)
         answer = result.out.splitlines()
         if " would start." in answer[0]:
             assert result.code == 0 or "0 errors" not in result.out
-            return told
+            return reported
         assert result.code == 3
         (counted,) = (line for line in answer if re.match(r"\d+ errors?, ", line))
         assert not counted.startswith("0"), result.out
-        told.append(answer[0])
+        reported.append(answer[0])
         fixes = [line.removeprefix("  fix: ") for line in answer if line.startswith("  fix: ")]
         assert fixes, result.out
         config = done(config, fixes[0], check, machine)
-    raise AssertionError(told)
+    raise AssertionError(reported)
 
 
 @pytest.mark.parametrize(
@@ -284,8 +284,8 @@ def test_a_crash_while_reserved_cpus_are_picked(check: Check, tmp_path: Path) ->
         "cpuManagerPolicyOptions": {"prefer-align-cpus-by-uncorecache": "true"},
         "kubeReserved": {"cpu": "1"},
     }
-    (told,) = mended(config, check, machine="machine.json")
-    assert told.endswith("runtime error: integer divide by zero")
+    (reported,) = mended(config, check, machine="machine.json")
+    assert reported.endswith("runtime error: integer divide by zero")
     assert "featureGates" not in check(config, machine="machine.json").out
 
 
@@ -320,7 +320,7 @@ def test_a_file_that_is_no_text_of_a_configuration(
     words = ("config", "check", "-m", MACHINE, "--kubelet-config", str(path))
     refused = cpuctl(*words)
     assert " would not start " in refused.out
-    (told,) = [line for line in refused.out.splitlines() if line.startswith("  fix: ")]
-    assert fix in told
+    (reported,) = [line for line in refused.out.splitlines() if line.startswith("  fix: ")]
+    assert fix in reported
     path.write_text(mended)
     assert " would start." in cpuctl(*words).out

@@ -175,8 +175,8 @@ def test_copies_are_a_number_or_max(text: str, fleet: Path, cpuctl: Cpuctl) -> N
 def test_lines_that_are_written_are_not_kept(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Memory does not grow with the nodes that have answered."""
     question, words = NodeLister(KubeletInputs()), FleetSelection([str(fleet)], jobs=1)
-    asked = ask_fleet(words, question, Style(FleetOutput.JSONL, quiet=True))
-    assert (asked.rows, asked.unreadable) == ([], True)
+    requested = ask_fleet(words, question, Style(FleetOutput.JSONL, quiet=True))
+    assert (requested.rows, requested.unreadable) == ([], True)
     assert len(capsys.readouterr().out.splitlines()) == 5
     assert len(ask_fleet(words, question, Style(FleetOutput.JSON, quiet=True)).rows) == 5
 
@@ -330,12 +330,12 @@ def test_what_no_node_could_use_is_an_error_before_any_is_read(
 
 def test_pods_of_standard_input_are_tried_on_every_group(cpuctl: Cpuctl) -> None:
     pod = b"{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: a}]}}"
-    alike = (
+    equivalent = (
         "synthetic:2s4n16c2t,mem=64Gi",
         "synthetic:2s4n16c2t,mem=64Gi,near",
         "synthetic:1s1n4c1t,mem=8Gi",
     )
-    result = cpuctl("fleet", "list", *alike, "-f", "-", "-q", "-o", "json", stdin=pod)
+    result = cpuctl("fleet", "list", *equivalent, "-f", "-", "-q", "-o", "json", stdin=pod)
     found = [each["placements"] for each in json.loads(result.out)["groups"] if "placements" in each]
     assert found == [{"differ": False, "pods": []}] * 2
 
@@ -398,8 +398,8 @@ def test_what_is_assumed_of_kubelets_is_told(fleet: Path, cpuctl: Cpuctl) -> Non
     all_ = f"{release}node1, node2, node3 and 2 more"
     some = f"{settings}node1, node2, node3 and 1 more"
     for words in (("list",), ("plan", "-T", "web=1/1"), ("diff", str(fleet))):
-        told = cpuctl("fleet", words[0], str(fleet), *words[1:]).err.splitlines()
-        assert [line for line in told if "assumed (set it with --" in line] == [all_, some], words
+        reported = cpuctl("fleet", words[0], str(fleet), *words[1:]).err.splitlines()
+        assert [line for line in reported if "assumed (set it with --" in line] == [all_, some], words
     assert all_ in cpuctl("fleet", "check", str(fleet)).err.splitlines()
     for verb in ("list", "check"):
         answer = cpuctl("fleet", verb, str(fleet), "-o", "json")

@@ -150,14 +150,14 @@ def test_pods_by_node_say_whose_the_findings_are(tmp_path: Path, cpuctl: Cpuctl)
     node = NODES / "v2-2-numa"
     for name in ("guest", "other"):
         shutil.copy(node / "node.tar.xz", tmp_path / f"{name}.tar.xz")
-    pods, told = ("--pods", str(node / "pods.json")), ("--kubelet-version", "1.36", "-o", "json")
-    answer: Any = json.loads(cpuctl("fleet", "check", str(tmp_path), *pods, *told).out)
-    unnamed: Any = json.loads(cpuctl("fleet", "check", str(tmp_path), *told).out)
+    pods, reported = ("--pods", str(node / "pods.json")), ("--kubelet-version", "1.36", "-o", "json")
+    answer: Any = json.loads(cpuctl("fleet", "check", str(tmp_path), *pods, *reported).out)
+    unnamed: Any = json.loads(cpuctl("fleet", "check", str(tmp_path), *reported).out)
     guest, other = ([each["message"] for each in row["findings"]] for row in answer["nodes"])
     assert other == [each["message"] for each in unnamed["nodes"][1]["findings"]] != guest
     machine = ("-m", str(tmp_path / "guest.tar.xz"))
     alone = [
-        json.loads(cpuctl(*verb, *machine, *pods, *told).out)
+        json.loads(cpuctl(*verb, *machine, *pods, *reported).out)
         for verb in (("audit",), ("checkpoint", "verify"))
     ]
     expected = {each["message"] for found in alone for each in found["findings"]}

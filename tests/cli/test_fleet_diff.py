@@ -138,12 +138,12 @@ def test_a_machine_that_was_replaced_does_not_hide_the_others(tmp_path: Path, cp
     machines = {"a": ("synthetic:2s2n8c2t,mem=64Gi", "synthetic:2s8n8c2t,mem=64Gi,l3=8")}
     for at, folder in enumerate(("before", "after")):
         (tmp_path / folder).write_text(f"{machines['a'][at]}\n")
-    told = ("--kubelet-args=--cpu-manager-policy=static --reserved-cpus=0", *RELEASE)
+    reported = ("--kubelet-args=--cpu-manager-policy=static --reserved-cpus=0", *RELEASE)
     named = (f"@{tmp_path}/before", f"@{tmp_path}/after")
-    assert "gone: synthetic" in cpuctl("fleet", "diff", *named, *told).out
+    assert "gone: synthetic" in cpuctl("fleet", "diff", *named, *reported).out
     for at, folder in enumerate(("old", "new")):
         written(machines["a"][at], tmp_path / folder / "a")
-    words = ("fleet", "diff", str(tmp_path / "old"), str(tmp_path / "new"), *told)
+    words = ("fleet", "diff", str(tmp_path / "old"), str(tmp_path / "new"), *reported)
     few, every = (cpuctl(*words, "-o", form).out.splitlines() for form in ("table", "wide"))
     facts = [
         line for line in every if line.startswith("a: ") and "free for" not in line and "largest" not in line
@@ -195,8 +195,8 @@ def test_pods_say_whose_the_findings_are(fleets: Path, cpuctl: Cpuctl) -> None:
         pod["spec"]["nodeName"] = "node3"
     (fleets / "pods.json").write_text(json.dumps(pods))
     for option, word in (("--pods", "new"), ("--pods-before", "resolved")):
-        told = ("--check", "state", option, str(fleets / "pods.json"))
-        lines = cpuctl(*words(fleets, *told)).out.splitlines()
+        reported = ("--check", "state", option, str(fleets / "pods.json"))
+        lines = cpuctl(*words(fleets, *reported)).out.splitlines()
         found = [line for line in lines if line.startswith("node3: ") and "the pod is not running" in line]
         assert [line.split(": ")[1:3] for line in found] == [[word, "warning"]] * 2
     alone = cpuctl(*words(fleets, "--pods", str(fleets / "pods.json")))

@@ -90,14 +90,14 @@ def test_pages_are_written_beside_an_index_that_leads_to_them(
 
 
 def test_other_pods_to_come_are_another_question() -> None:
-    def asked(*templates: str) -> str:
+    def requested(*templates: str) -> str:
         words = PlanningInputs(templates=list(templates))
-        coming = read_pods(words, Sources(), needed=True) if templates else None
-        return NodeReporter(KubeletInputs(), {}, None, coming, paged=False).asks("node7")
+        incoming = read_pods(words, Sources(), needed=True) if templates else None
+        return NodeReporter(KubeletInputs(), {}, None, incoming, paged=False).asks("node7")
 
-    texts = [asked(), asked("a=1/1"), asked("a=2/2"), asked("a=1/1", "b=1/1")]
+    texts = [requested(), requested("a=1/1"), requested("a=2/2"), requested("a=1/1", "b=1/1")]
     assert len(set(texts)) == 4
-    assert asked("a=1/1") == texts[1]
+    assert requested("a=1/1") == texts[1]
 
 
 def test_names_of_nodes_are_no_paths_and_no_markup(cpuctl: Cpuctl, tmp_path: Path) -> None:

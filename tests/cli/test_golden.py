@@ -163,8 +163,8 @@ def broken_words(narrow: str, whole: str, separators: re.Pattern[str] = PARTS) -
     )
     words = {*separators.split(whole), *UID.findall(whole), *re.findall(r"(?<= )--\w+", whole)}
     # A block of a row leaves out what the row does not fill, with its heading.
-    told = {word for word in words if re.search(r"\w", word) and not word.isupper()}
-    return {word for word in told if word not in narrow and word not in long}
+    reported = {word for word in words if re.search(r"\w", word) and not word.isupper()}
+    return {word for word in reported if word not in narrow and word not in long}
 
 
 def drawn_lines(text: str) -> Iterator[str]:
@@ -216,6 +216,10 @@ def test_no_option_of_the_kubelet_stands_elsewhere(words: tuple[str, ...], cpuct
     names, _, after = after.partition(".")
     assert not re.search(r"^  --(kubelet-|feature-|config-dir|ignore-unknown)", before + after, re.MULTILINE)
     if folded:
-        told = cpuctl(*words, "--help-kubelet", columns=160)
-        found = re.findall(r"^  (--[a-z-]+)", told.out, re.MULTILINE)
-        assert (told.code, told.err, found) == (0, "", [*names.replace(",", "").split(), "--help-kubelet"])
+        reported = cpuctl(*words, "--help-kubelet", columns=160)
+        found = re.findall(r"^  (--[a-z-]+)", reported.out, re.MULTILINE)
+        assert (reported.code, reported.err, found) == (
+            0,
+            "",
+            [*names.replace(",", "").split(), "--help-kubelet"],
+        )

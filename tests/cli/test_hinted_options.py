@@ -151,11 +151,11 @@ def test_a_hint_names_an_option_of_the_command_that_prints_it() -> None:
     found = set(hinted())
     assert len(found) > 20
     assert {*NEVER_FROM, *ONLY_FROM} <= {module for module, _ in found}
-    lacking = [
+    missing = [
         (path, module, option)
         for module, option in sorted(found)
         for path in sorted(ONLY_FROM.get(module, known.keys() - {*NEVER_FROM.get(module, ())}))
         if module in modules[path] and option not in known[path][1]
     ]
-    assert lacking == []
+    assert missing == []
     assert all(module in modules[path] for module, paths in ONLY_FROM.items() for path in paths)

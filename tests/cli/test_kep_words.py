@@ -36,15 +36,15 @@ def test_the_archived_idea_of_kep_4540_is_called_that(settings: str, cpuctl: Cpu
     assert "an option that KEP-4540 proposed but no kubelet has; instead, the metric" in out
 
 
-@pytest.mark.parametrize(("delay", "told"), [("100us", True), ("500ms", False), ("1.5s", False)])
+@pytest.mark.parametrize(("delay", "reported"), [("100us", True), ("500ms", False), ("1.5s", False)])
 def test_delays_below_a_millisecond_are_beyond_what_kep_6122_says(
-    delay: str, told: bool, cpuctl: Cpuctl, tmp_path: Path
+    delay: str, reported: bool, cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
     gates = "CPUManagerPolicyAlphaOptions=true,InPlacePodVerticalScalingExclusiveCPUs=true"
     settings = f"cpuManagerPolicyOptions: {{scale-delay-time: {delay}}}"
     out = checked(cpuctl, tmp_path, settings, "--kubelet-version", "1.38", "--feature-gates", gates)
     assert "announced (KEP-6122)" in out
-    assert ("the KEP mentions seconds and milliseconds" in out) is told
+    assert ("the KEP mentions seconds and milliseconds" in out) is reported
 
 
 @pytest.mark.parametrize(("cpus", "fast", "slow"), [("3", "", ""), ("5", "1-3", "4-5")])

@@ -45,7 +45,7 @@ def test_who_only_calls_itself_kubelet_is_not_believed(facts: dict[str, int | st
     assert not found(tmp_path, "kubelet", "--max-pods=7", **facts).known
 
 
-def told(root: Path, flags: str = "", **words: Any) -> tuple[LoadedKubelet, dict[str, Source]]:
+def reported(root: Path, flags: str = "", **words: Any) -> tuple[LoadedKubelet, dict[str, Source]]:
     """Read what the kubelet of a host is told that runs with *flags* and has its files below *root*."""
     node = written(process(70, "kubelet", "/", "kubelet", *flags.split()), root)
     synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
@@ -64,7 +64,7 @@ def files(tmp_path: Path) -> str:
 
 
 def test_what_it_runs_with_is_what_it_is_told(tmp_path: Path, files: str) -> None:
-    kubelet, sources = told(tmp_path / "root", files)
+    kubelet, sources = reported(tmp_path / "root", files)
     config = kubelet.kubelet.config
     assert (config.max_pods, config.pods_per_core) == (8, 3)
     assert kubelet.configuration.settings["staticPodPath"].value == f"{tmp_path}/manifests"
@@ -74,24 +74,24 @@ def test_what_it_runs_with_is_what_it_is_told(tmp_path: Path, files: str) -> Non
 
 
 def test_flags_that_are_given_come_later(tmp_path: Path, files: str) -> None:
-    kubelet, _ = told(tmp_path / "root", files, arguments="--max-pods=9")
+    kubelet, _ = reported(tmp_path / "root", files, arguments="--max-pods=9")
     assert (kubelet.kubelet.config.max_pods, kubelet.kubelet.config.pods_per_core) == (9, 3)
 
 
 def test_with_another_configuration_it_is_another_kubelet(tmp_path: Path, files: str) -> None:
-    kubelet, sources = told(tmp_path / "root", files, config=f"{tmp_path}/main.yaml")
+    kubelet, sources = reported(tmp_path / "root", files, config=f"{tmp_path}/main.yaml")
     assert (kubelet.kubelet.config.max_pods, kubelet.kubelet.config.pods_per_core) == (6, 0)
     assert {"dropInDirectory", "runningArguments"}.isdisjoint(sources)
 
 
 def test_without_a_file_it_has_none(tmp_path: Path) -> None:
-    _, sources = told(tmp_path, "--max-pods=8")
+    _, sources = reported(tmp_path, "--max-pods=8")
     assert sources["kubeletConfiguration"] == {"value": "the kubelet's defaults", "from": "live"}
 
 
 def test_a_file_that_is_gone_is_missed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"gone\.yaml: cannot be read: no such file or directory"):
-        told(tmp_path, f"--config={tmp_path}/gone.yaml")
+        reported(tmp_path, f"--config={tmp_path}/gone.yaml")
 
 
 KUBEADM = {
@@ -136,9 +136,11 @@ def test_a_unit_with_a_flag_that_the_release_has_not(tmp_path: Path) -> None:
 
 
 def test_a_kubelet_that_runs_knows_its_own_flags(tmp_path: Path) -> None:
-    assert told(tmp_path / "a", "--acme-flag=x --max-pods=8", version="1.36")[0].kubelet.config.max_pods == 8
+    assert (
+        reported(tmp_path / "a", "--acme-flag=x --max-pods=8", version="1.36")[0].kubelet.config.max_pods == 8
+    )
     with pytest.raises(ConfigRefusedError, match=r"removed in 1\.34"):
-        told(tmp_path / "b", "--cloud-config=/etc/cloud", version="1.36")
+        reported(tmp_path / "b", "--cloud-config=/etc/cloud", version="1.36")
 
 
 def test_the_installed_kubelet_tells_the_release_of_the_live_host(
@@ -146,10 +148,10 @@ def test_the_installed_kubelet_tells_the_release_of_the_live_host(
 ) -> None:
     installed = ("v1.33.4", "/usr/bin/kubelet")
     monkeypatch.setattr("cpuctl.capture.kubelet.running.installed_version", lambda: installed)
-    kubelet, entries = told(tmp_path)
+    kubelet, entries = reported(tmp_path)
     assert str(kubelet.kubelet.version) == "1.33.4"
     assert entries["kubeletVersion"] == {"value": "v1.33.4", "from": "live"}
-    named, entries = told(tmp_path, version="1.30")
+    named, entries = reported(tmp_path, version="1.30")
     assert (named.kubelet.version.minor, entries["kubeletVersion"]["from"]) == (30, "given")
 
 
@@ -161,8 +163,8 @@ def test_what_does_not_count_beside_another_configuration_is_said(tmp_path: Path
     main.write_text(HEAD)
     sources = Sources()
     load_kubelet(KubeletInputs(config=str(main)), sources, machine=machine)
-    (said,) = sources.warnings
-    assert said == (
+    (stated,) = sources.warnings
+    assert stated == (
         "with --kubelet-config, the flags (--max-pods=7) and the drop-in files of the node's kubelet "
         "are ignored: set them with --kubelet-args and --config-dir"
     )

@@ -34,8 +34,8 @@ def test_bytes_that_are_no_text_do_no_harm(cpuctl: Cpuctl) -> None:
 
 
 def test_another_releases_text_is_said_to_be_one(cpuctl: Cpuctl) -> None:
-    said = "not enough cpus available to satisfy request: requested=4, available=2"
-    answer = cpuctl("explain", "--message", said, "--kubelet-version", "1.28")
+    stated = "not enough cpus available to satisfy request: requested=4, available=2"
+    answer = cpuctl("explain", "--message", stated, "--kubelet-version", "1.28")
     assert "1.29 and later: not printed by kubelet 1.28" in answer.out
 
 

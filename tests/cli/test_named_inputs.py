@@ -194,7 +194,7 @@ def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None
         "version_option",
     }
     forms = (PlanningInputs, KubeletInputs, NodeOptions)
-    told = {
+    reported = {
         field: f"a {field}"
         for field in (name for form in forms for name in form._fields)
         if field not in handed_by_another
@@ -202,8 +202,8 @@ def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None
     flags: dict[str, Any] = {
         name: True for form in forms for name, kind in form.__annotations__.items() if "bool" in str(kind)
     }
-    lists = {"filenames": [told["filenames"]], "templates": [told["templates"]]}
-    given = told | flags | lists
+    lists = {"filenames": [reported["filenames"]], "templates": [reported["templates"]]}
+    given = reported | flags | lists
     (tmp_path / "the flags").write_text('--node-labels="a=b c"\n')
     kubelet = KubeletInputs(
         **{name: given[name] for name in KubeletInputs._fields if name in given},
@@ -215,7 +215,7 @@ def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None
         node=NodeOptions(**{name: given[name] for name in NodeOptions._fields}),
     )
     words = shlex.split(planning_command(inputs, ("explain",)))
-    assert {text for name, text in told.items() if name not in flags} <= {*words}
+    assert {text for name, text in reported.items() if name not in flags} <= {*words}
     options = {
         "--ignore-unknown-gates"
         if "gates" in name

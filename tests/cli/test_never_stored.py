@@ -73,8 +73,8 @@ def test_resize(pod: str, cpuctl: Cpuctl) -> None:
     (resized,) = document["pods"]
     assert (resized["outcome"], resized["decidedBy"]) == ("Forbidden", "apiServer")
     assert resized["message"] == f"the API server rejects the pod itself: {REFUSALS[pod]}"
-    told = {(each["isolation"], each["whyShared"], each["cpus"]) for each in resized["containers"]}
-    assert told == {(None, None, None)}
+    reported = {(each["isolation"], each["whyShared"], each["cpus"]) for each in resized["containers"]}
+    assert reported == {(None, None, None)}
     assert "shared" not in cpuctl("resize", "-q", *NODE, "--set", f"{pod}/app:memory=512Mi").out.casefold()
 
 
@@ -175,8 +175,8 @@ def test_all_that_governs_a_namespace_is_told_at_once(governed: str, cpuctl: Cpu
         ("wrong", "limit-below-request"),
         ("last", "resource-quota"),
     ]
-    said = {each["message"] for each in document["findings"]}
-    assert said >= {*BEYOND["wrong"][1:], *BEYOND["last"]}
+    stated = {each["message"] for each in document["findings"]}
+    assert stated >= {*BEYOND["wrong"][1:], *BEYOND["last"]}
     assert document["summary"]["others"] == 0
 
 

@@ -167,9 +167,9 @@ def proposed(text: str) -> set[str]:
 )
 def test_a_start_that_no_answer_has_room_for(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
     """Stderr has it, and below it what to type."""
-    said = cpuctl(*words, *MISSPELT, "-q")
-    assert said.code == NO
-    why, hint = said.err.splitlines()
+    stated = cpuctl(*words, *MISSPELT, "-q")
+    assert stated.code == NO
+    why, hint = stated.err.splitlines()
     assert why == 'The kubelet would not start (cpuManager): unknown policy: "statik"'
     assert hint.startswith("hint: cpuctl config check -m ")
     typed = cpuctl(*shlex.split(hint.removeprefix("hint: cpuctl ")), "-q")
@@ -178,23 +178,23 @@ def test_a_start_that_no_answer_has_room_for(words: tuple[str, ...], cpuctl: Cpu
 
 
 def test_an_explanation_without_changes_has_no_empty_table(cpuctl: Cpuctl) -> None:
-    said = cpuctl("explain", *MACHINE, "-f", CLAIM, "-q")
-    assert said.code == NO
-    assert said.out.endswith("\n\nNo changes were tried: change the claim's requests, or the devices.\n")
-    assert "CHANGE" not in said.out
+    stated = cpuctl("explain", *MACHINE, "-f", CLAIM, "-q")
+    assert stated.code == NO
+    assert stated.out.endswith("\n\nNo changes were tried: change the claim's requests, or the devices.\n")
+    assert "CHANGE" not in stated.out
 
 
 def test_lint_names_the_command_that_says_why_no_node_is_asked(cpuctl: Cpuctl) -> None:
-    said = cpuctl("pods", "lint", *MACHINE, *MISSPELT, "-f", "fixtures/pods/web.yaml")
-    found = re.search(r"would not start: .* \(see: cpuctl (config check .*)\)$", said.err, re.MULTILINE)
+    stated = cpuctl("pods", "lint", *MACHINE, *MISSPELT, "-f", "fixtures/pods/web.yaml")
+    found = re.search(r"would not start: .* \(see: cpuctl (config check .*)\)$", stated.err, re.MULTILINE)
     assert found
     assert cpuctl(*shlex.split(found[1]), "-q").code == NO
 
 
 def test_reports_say_where_fixes_are(cpuctl: Cpuctl) -> None:
-    said = cpuctl("report", "-m", NODE)
-    assert said.code == NO
-    assert "\nnote: show fixes with -o wide, " in said.err
+    stated = cpuctl("report", "-m", NODE)
+    assert stated.code == NO
+    assert "\nnote: show fixes with -o wide, " in stated.err
     assert "\n  fix: " in cpuctl("report", "-m", NODE, "-o", "wide").out
     of_all = cpuctl("fleet", "report", "fixtures/nodes/v2-2-numa")
     assert of_all.code == NO
@@ -312,9 +312,9 @@ def test_a_release_on_standard_input_is_a_file_to_fill_in(cpuctl: Cpuctl) -> Non
 def test_a_pod_on_standard_input_that_is_not_admitted(cpuctl: Cpuctl) -> None:
     odd = POD.replace(b', x.com/gpu: "1"', b"").replace(b'"2"', b'"3"')
     for verb, code in ((("plan",), NO), (("resize", "--set", "a:cpu=2"), 4)):
-        said = cpuctl(*verb, *MACHINE, *STATIC, "-f", "-", "-q", stdin=odd)
-        assert said.code == code
-        text = said.out + said.err
+        stated = cpuctl(*verb, *MACHINE, *STATIC, "-f", "-", "-q", stdin=odd)
+        assert stated.code == code
+        text = stated.out + stated.err
         assert "cpuctl explain default/a" in text
         assert text.count("-f FILE") == 1
 
@@ -371,8 +371,8 @@ def test_this_host_is_not_named_where_nobody_named_it(
 
 
 def test_a_pod_that_no_setting_helps_leads_to_what_fits(cpuctl: Cpuctl) -> None:
-    said = cpuctl("explain", *MACHINE, *STATIC, "-T", "a=64/64,1Gi", "-q")
-    assert said.code == NO
-    (command,) = proposed(said.out)
+    stated = cpuctl("explain", *MACHINE, *STATIC, "-T", "a=64/64,1Gi", "-q")
+    assert stated.code == NO
+    (command,) = proposed(stated.out)
     assert command.startswith("plan --capacity ")
     assert "LARGEST REQUEST" in cpuctl(*shlex.split(command), "-q").out

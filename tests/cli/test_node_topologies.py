@@ -90,8 +90,8 @@ def test_pods_that_an_object_leaves_out_are_named(form: str, cpuctl: Cpuctl, tmp
 def test_a_publisher_is_asked_for_with_objects_alone(cpuctl: Cpuctl) -> None:
     for words in (("plan", "-T", "a"), ("topology", "show"), ("fleet", "list")):
         machine = (TWO,) if words[0] == "fleet" else ("-m", TWO)
-        beside = cpuctl(*words, *machine, "--publisher", "nfd")
-        assert (beside.code, beside.err.splitlines()[0]) == (
+        alongside = cpuctl(*words, *machine, "--publisher", "nfd")
+        assert (alongside.code, alongside.err.splitlines()[0]) == (
             2,
             "error: --publisher: requires -o nrt",
         )

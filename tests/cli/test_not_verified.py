@@ -60,8 +60,8 @@ def test_nothing_is_said_of_1_36(name: str, cpuctl: Cpuctl) -> None:
 
 
 def test_both_sides_of_a_comparison(cpuctl: Cpuctl) -> None:
-    told = f"note: not verified on 1.37: admission{FOLLOWS}"
-    assert told in cpuctl("plan", *MACHINE, *POD, "--compare", "1.34", "1.37").err
+    reported = f"note: not verified on 1.37: admission{FOLLOWS}"
+    assert reported in cpuctl("plan", *MACHINE, *POD, "--compare", "1.34", "1.37").err
     assert "not verified" not in cpuctl("plan", *MACHINE, *POD, "--compare", "1.34", "1.35").err
     words = ("config", "versions", *MACHINE, "--from", "1.36", "--to", "1.37")
     assert f"on 1.37: the configuration{FOLLOWS}" in cpuctl(*words).err
@@ -89,10 +89,12 @@ def test_every_release_of_a_timeline(cpuctl: Cpuctl, tmp_path: Path) -> None:
         ],
     }
     (tmp_path / "timeline.yaml").write_text(yaml.safe_dump(timeline))
-    told = cpuctl("replay", "timeline.yaml", cwd=tmp_path)
-    assert f"on 1.35: in-place resizes{READ}; on 1.37: admission, in-place resizes{FOLLOWS}" in told.err, told
+    reported = cpuctl("replay", "timeline.yaml", cwd=tmp_path)
+    assert (
+        f"on 1.35: in-place resizes{READ}; on 1.37: admission, in-place resizes{FOLLOWS}" in reported.err
+    ), reported
 
 
 def test_differences_that_nobody_has_recorded(cpuctl: Cpuctl) -> None:
-    told = cpuctl("config", "versions", *MACHINE, "--from", "1.34", "--to", "1.35").out
-    assert "1.35, configuration (not verified)\n" in told
+    reported = cpuctl("config", "versions", *MACHINE, "--from", "1.34", "--to", "1.35").out
+    assert "1.35, configuration (not verified)\n" in reported

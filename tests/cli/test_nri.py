@@ -117,11 +117,11 @@ def test_a_timeline_is_told_event_by_event(tmp_path: Path, cpuctl: Cpuctl) -> No
     assert "note: answers follow each decision at once" in result.err
     answer = json.loads(result.out)
     follow_schema(answer, "nrireplay")
-    told = [
+    reported = [
         (each["at"], each["event"], each.get("match", {}).get("pod", ""), cpus_of(each), updated(each))
         for each in answer["answers"]
     ]
-    assert told == [
+    assert reported == [
         ("0s", "CREATE_CONTAINER", "web", "0-7", {}),
         ("1s", "CREATE_CONTAINER", "db", "1,5", {"web": "0,2-4,6-7"}),
         ("2s", "STOP_CONTAINER", "web", "", {}),

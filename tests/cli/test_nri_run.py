@@ -257,7 +257,7 @@ def test_others_than_root_are_sent_away(plan: Path, cpuctl: Cpuctl, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("document", "said"),
+    ("document", "stated"),
     [
         ({"kind": "NRIPlan", "answers": []}, "an NRIPlan cannot be applied"),
         ({"kind": "Audit"}, "found Audit, expected the output of cpuctl plan -o json"),
@@ -265,10 +265,10 @@ def test_others_than_root_are_sent_away(plan: Path, cpuctl: Cpuctl, monkeypatch:
         ({"a": 1}, "found no kind"),
     ],
 )
-def test_what_is_no_plan_is_refused(document: Any, said: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_what_is_no_plan_is_refused(document: Any, stated: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps(document))
     code, err = refused(cpuctl, "--plan", str(tmp_path / "x.json"))
-    assert (code, said in err) == (4, True), err
+    assert (code, stated in err) == (4, True), err
 
 
 def test_there_has_to_be_something_to_carry_out(cpuctl: Cpuctl, plan: Path) -> None:

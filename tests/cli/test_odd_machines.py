@@ -98,12 +98,12 @@ def test_a_state_file_of_a_package_of_unknown_number_is_read(
     """A kubelet writes NUMA node -1 there, and starts on it again; elsewhere it is a node that is gone."""
     version = ("--kubelet-version", release)
     here = ("-m", recorded(tmp_path / "machine", without_sockets()), "--memory", "8Gi", *version)
-    told = (*here, "--kubelet-args", f"{STATIC} {WITH_MEMORY.replace('=0:', '=-1:')}")
+    reported = (*here, "--kubelet-args", f"{STATIC} {WITH_MEMORY.replace('=0:', '=-1:')}")
     state = tmp_path / "state"
-    assert cpuctl("checkpoint", "new", *told, "--write-state", str(state)).code == 0
+    assert cpuctl("checkpoint", "new", *reported, "--write-state", str(state)).code == 0
     file = state / "memory_manager_state"
     assert '"machineState":{"-1":{' in file.read_text().replace("\\", "")
-    assert answer(cpuctl, "checkpoint", "verify", str(state), *told)["start"] == {"outcome": "Started"}
+    assert answer(cpuctl, "checkpoint", "verify", str(state), *reported)["start"] == {"outcome": "Started"}
     elsewhere = ("-m", "synthetic:4c,mem=8Gi", *version, "--kubelet-args", f"{STATIC} {WITH_MEMORY}")
     start = answer(cpuctl, "checkpoint", "verify", str(state), *elsewhere)["start"]
     assert start["outcome"] == "Refused"
@@ -130,8 +130,8 @@ def test_memory_on_a_node_that_no_machine_has(
         "checksum": 0,
     }
     (tmp_path / "memory_manager_state").write_text(json.dumps(file))
-    told = ("--kubelet-version", "1.36", "--kubelet-args", f"{STATIC} {policy}")
-    verdict = answer(cpuctl, "checkpoint", "verify", str(tmp_path), "-m", "synthetic:4c,mem=8Gi", *told)
+    reported = ("--kubelet-version", "1.36", "--kubelet-args", f"{STATIC} {policy}")
+    verdict = answer(cpuctl, "checkpoint", "verify", str(tmp_path), "-m", "synthetic:4c,mem=8Gi", *reported)
     assert refused in verdict["start"].get("error", "")
     assert verdict["start"]["outcome"] == ("Refused" if refused else "Started")
     dumped = answer(cpuctl, "checkpoint", "dump", str(tmp_path))["memory"]
@@ -303,8 +303,8 @@ def test_what_a_kubelet_sees_of_cpus_without_ids_is_not_known(cpuctl: Cpuctl, tm
     assert f"Kubelet view:      unknown: {why}\n" in shown
     assert "The kubelet's view differs" not in shown
     for words in (("config", "check"), ("explain", "-T", "a=1/1,1Mi")):
-        asked = cpuctl(*words, "-m", str(tmp_path), columns=200)
-        assert (asked.code, f"would start is unknown: {why}" in asked.out) == (3, True)
+        requested = cpuctl(*words, "-m", str(tmp_path), columns=200)
+        assert (requested.code, f"would start is unknown: {why}" in requested.out) == (3, True)
     planned = cpuctl("plan", "-m", str(tmp_path), "-T", "a=1/1,1Mi", columns=200)
     assert (planned.code, f"would start is unknown: {why}" in planned.out) == (3, True)
     upgraded = cpuctl(

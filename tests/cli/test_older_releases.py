@@ -79,7 +79,7 @@ def test_a_deleted_pod_stays_in_the_state_until_another_comes(
     """Kubernetes issue 107074."""
     kubelet = {**TIMELINE["kubelet"], "version": version}  # type: ignore[dict-item]
     (directory / "timeline.yaml").write_text(yaml.safe_dump({**TIMELINE, "kubelet": kubelet}))
-    told = cpuctl("replay", "timeline.yaml", "-q", cwd=directory, columns=200).out
-    assert ("is removed, but keeps CPUs 1-2 until another pod is admitted (up to 1.31)" in told) == kept
-    assert ("CPUs 1-2 returned to the shared pool (container removed)" in told) != kept
-    assert "b    -          is admitted: b 1" in told
+    reported = cpuctl("replay", "timeline.yaml", "-q", cwd=directory, columns=200).out
+    assert ("is removed, but keeps CPUs 1-2 until another pod is admitted (up to 1.31)" in reported) == kept
+    assert ("CPUs 1-2 returned to the shared pool (container removed)" in reported) != kept
+    assert "b    -          is admitted: b 1" in reported

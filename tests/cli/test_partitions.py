@@ -42,10 +42,10 @@ def test_what_is_shown_of_a_node_is_in_its_recording(state: str, tmp_path: Path,
     pods, capture = tmp_path / "pods.json", str(tmp_path / "node7.tar.gz")
     pods.write_text(json.dumps(PODS))
     assert cpuctl("capture", capture, "--root", root).code == 0
-    told = ("--pods", str(pods), "--kubelet-version", "1.36", "-q")
+    reported = ("--pods", str(pods), "--kubelet-version", "1.36", "-q")
 
     def answer(command: str, *source: str) -> Any:
-        document = json.loads(cpuctl(*command.split(), *source, *told, "-o", "json").out)
+        document = json.loads(cpuctl(*command.split(), *source, *reported, "-o", "json").out)
         # The sources, and the command to type next, are told by their names.
         return {key: value for key, value in document.items() if key not in ("sources", "next")}
 
@@ -55,7 +55,7 @@ def test_what_is_shown_of_a_node_is_in_its_recording(state: str, tmp_path: Path,
         each["path"]: each["code"] for each in answer("audit", "-m", capture)["findings"] if each["path"]
     }
     assert (found[node.server], found["/machine.slice"]) == (STATES[state], "partition")
-    drawn = cpuctl("cgroups", "show", "-m", capture, *told).out.splitlines()
+    drawn = cpuctl("cgroups", "show", "-m", capture, *reported).out.splitlines()
     (head,) = [line for line in drawn if "GROUP" in line and "CPUS" in line]
     assert head.split()[1:7] == ["CPUS", "EFFECTIVE", "MEMS", "PARTITION", "EXCLUSIVE", "EXCLUSIVE-EFFECTIVE"]
     cells = [line.split() for line in drawn]

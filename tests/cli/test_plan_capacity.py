@@ -232,8 +232,8 @@ def test_a_priority_that_is_not_known_is_told(cpuctl: Cpuctl) -> None:
         b"spec: {priorityClassName: gold, containers: [{name: c}]}}"
     )
     words = ("plan", "-m", "synthetic:4c", "-f", "-")
-    told = cpuctl(*words, "--order", "priority", stdin=pod)
-    assert "warning: the value of priority class gold is unknown" in told.err
+    reported = cpuctl(*words, "--order", "priority", stdin=pod)
+    assert "warning: the value of priority class gold is unknown" in reported.err
     assert "gold" not in cpuctl(*words, stdin=pod).err
 
 

@@ -135,10 +135,10 @@ def test_a_driver_that_nobody_tells_of_is_named(cpuctl: Cpuctl, tmp_path: Path) 
     assert document["pods"][0]["why"].endswith(
         "no ResourceSlice lists the devices of its driver gpu.example.com"
     )
-    told = written(tmp_path, both + gpu_slice("gpu0"))
-    words = ("plan", "-f", told, *MACHINE, "--driver-args", "--hostname-override node-a")
+    reported = written(tmp_path, both + gpu_slice("gpu0"))
+    words = ("plan", "-f", reported, *MACHINE, "--driver-args", "--hostname-override node-a")
     assert answer(cpuctl, *words)["pods"][0]["outcome"] == "Admitted"
-    assert answer(cpuctl, "plan", "-f", told, *MACHINE)["sources"]["nodeName"]["value"] == "node-a"
+    assert answer(cpuctl, "plan", "-f", reported, *MACHINE)["sources"]["nodeName"]["value"] == "node-a"
 
 
 def test_a_pod_that_is_admitted_and_does_not_start_is_no_success(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -221,8 +221,8 @@ spec: {containers: [{name: main, resources: {requests: {cpu: 23}}}]}
     assert (claimed["accounting"]["claims"], claimed["accounting"]["footprint"]) == ("10", "10")
     assert (other["outcome"], other["reason"]) == ("Rejected", "OutOfcpu")
     assert other["details"] == {"requested": 23000, "used": 10000, "capacity": 32000}
-    told = cpuctl("plan", "-f", manifest, *MACHINE, *counting, "-q").out
-    assert "default/a uses 10 CPUs in total, 10 of them from its claims" in told
+    reported = cpuctl("plan", "-f", manifest, *MACHINE, *counting, "-q").out
+    assert "default/a uses 10 CPUs in total, 10 of them from its claims" in reported
     without = answer(cpuctl, "plan", "-f", manifest, *MACHINE)
     assert [each["outcome"] for each in without["pods"]] == ["Admitted", "Admitted"]
     assert "accounting" not in without["pods"][0]
@@ -244,8 +244,8 @@ def test_a_capture_tells_the_cpus_of_claims_that_are_prepared(cpuctl: Cpuctl, tm
         document = answer(cpuctl, "plan", "-f", manifest, "-m", machine)
         (new,) = document["pods"][0]["claims"]
         assert (new["cpus"], document["driver"]["node"]) == ("0,4", "node-a")
-        told = answer(cpuctl, "audit", "-m", machine, "--exit-zero", schema="audit")
-        assert [(each["uid"], each["cpus"]) for each in told["claims"]] == [(uid, "1,5")]
+        reported = answer(cpuctl, "audit", "-m", machine, "--exit-zero", schema="audit")
+        assert [(each["uid"], each["cpus"]) for each in reported["claims"]] == [(uid, "1,5")]
 
 
 def test_a_comparison_tells_which_claims_move(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -259,11 +259,11 @@ def test_a_comparison_tells_which_claims_move(cpuctl: Cpuctl, tmp_path: Path) ->
     assert (gained["a"]["cpus"], gained["b"]["cpus"]) == ("2-3,18-19", "0-1,16-17")
     assert (gained["moves"], gained["onlyA"], gained["onlyB"]) == (True, "2-3,18-19", "0-1,16-17")
     assert (document["summary"]["claims"], moved["changed"], moved["verdictDiffers"]) == (2, True, False)
-    told = cpuctl(*words, "-q").out
+    reported = cpuctl(*words, "-q").out
     assert ["claim", "two", "2-3,18-19", "0-1,16-17", "2-3,18-19", "0-1,16-17"] in map(
-        str.split, told.splitlines()
+        str.split, reported.splitlines()
     )
-    assert "Pods that differ: 2 of 2 (1 verdict, resources of 2 claims)" in told
+    assert "Pods that differ: 2 of 2 (1 verdict, resources of 2 claims)" in reported
     same = answer(cpuctl, *words[:-2], ".", "maxPods=50", schema="plancomparison")
     assert (same["summary"]["claims"], same["summary"]["changed"]) == (0, 0)
 

@@ -203,7 +203,7 @@ def test_the_answer_is_yes_if_both_sides_admit_every_pod(
     assert cpuctl(*words, "--exit-zero").code == 0
 
 
-def told(result: Result) -> list[str]:
+def reported(result: Result) -> list[str]:
     return result.err.splitlines()
 
 
@@ -211,7 +211,7 @@ def test_what_is_worth_a_warning_is_said_once(cpuctl: Cpuctl) -> None:
     node = [word for word in NODE if word != "-q"]
     result = cpuctl(*node, "-T", "a=2/2", "--compare", "1.30,failCgroupV1=false", "1.30,failCgroupV1=true")
     warning = "warning: --compare: kubelet 1.30 does not know failCgroupV1, which was added in 1.31"
-    assert told(result).count(warning) == 1
+    assert reported(result).count(warning) == 1
 
 
 REFUSALS = [
@@ -228,7 +228,7 @@ REFUSALS = [
 def test_a_command_line_that_is_wrong_says_so(words: tuple[str, ...], line: str, cpuctl: Cpuctl) -> None:
     result = cpuctl(*NODE, "-T", "a=2/2,1Gi", *words)
     assert (result.code, result.out) == (2, "")
-    assert any(each.startswith(line) for each in told(result)), result.err
+    assert any(each.startswith(line) for each in reported(result)), result.err
 
 
 def test_control_characters_do_not_reach_the_terminal(cpuctl: Cpuctl) -> None:

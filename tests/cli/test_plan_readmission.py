@@ -67,11 +67,11 @@ def again(tmp_path: Path, cpuctl: Cpuctl) -> Plan:
     """Return a function that asks about a pod on the node that runs it already."""
     (tmp_path / "kubelet.yaml").write_text(KUBELET)
     (tmp_path / "state").mkdir()
-    told = ("-m", "synthetic:2s2n8c1t,mem=16Gi", "--kubelet-config", "kubelet.yaml")
+    reported = ("-m", "synthetic:2s2n8c1t,mem=16Gi", "--kubelet-config", "kubelet.yaml")
 
     def ask(verb: str, text: str, version: str, *words: str) -> Result:
         (tmp_path / "pod.json").write_text(text)
-        release = (*told, "--kubelet-version", version)
+        release = (*reported, "--kubelet-version", version)
         cpuctl("plan", *release, "-f", "pod.json", "--write-state", "state", "--force", cwd=tmp_path)
         return cpuctl(verb, *release, "--state", "state", *words, cwd=tmp_path)
 

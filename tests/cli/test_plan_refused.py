@@ -40,14 +40,16 @@ def test_no_answer_gives_a_refused_pod_anything(cpuctl: Cpuctl, tmp_path: Path) 
         "--system-reserved=memory=1Mi --eviction-hard=memory.available<1Mi --reserved-memory=0:memory=2Mi"
     )
     memory = f"--memory-manager-policy=Static {reserved}"
-    asked = (*ON, "--kubelet-args", f"{KUBELET} {memory}", "-f", pods(tmp_path))
-    odd, web = json.loads(cpuctl("plan", *asked, "-o", "json").out)["pods"]
+    requested = (*ON, "--kubelet-args", f"{KUBELET} {memory}", "-f", pods(tmp_path))
+    odd, web = json.loads(cpuctl("plan", *requested, "-o", "json").out)["pods"]
     assert odd["outcome"] == "Rejected"
     assert odd["containers"] == [{"name": "first", "kind": "app", "exclusive": None}]
     assert web["containers"][0]["memory"]["blocks"]
-    explained = json.loads(cpuctl("explain", "odd", *asked, "-o", "json").out)
+    explained = json.loads(cpuctl("explain", "odd", *requested, "-o", "json").out)
     assert explained["pod"] == odd
-    compared = json.loads(cpuctl("plan", *asked, "--compare", ".", "cpuManagerPolicy=none", "-o", "json").out)
+    compared = json.loads(
+        cpuctl("plan", *requested, "--compare", ".", "cpuManagerPolicy=none", "-o", "json").out
+    )
     (first,) = (each for each in compared["pods"][0]["containers"] if each["name"] == "first")
     assert (first["a"], first["onlyA"]) == (None, "")
 
@@ -56,8 +58,8 @@ def test_the_command_under_it_explains_it(cpuctl: Cpuctl, tmp_path: Path) -> Non
     words = ("plan", *ON, "--kubelet-args", KUBELET, "-f", pods(tmp_path))
     command = json.loads(cpuctl(*words, "-o", "json").out)["explain"]
     assert f"Next, to see why and what would help: {command}" in cpuctl(*words).out.splitlines()
-    name, *asked = shlex.split(command)
-    explained = cpuctl(*asked)
+    name, *requested = shlex.split(command)
+    explained = cpuctl(*requested)
     assert name == "cpuctl"
     assert explained.code == 3
     assert explained.out.split()[:2] == ["POD", "default/odd"]

@@ -314,8 +314,8 @@ def test_pods_of_several_nodes_or_that_have_ended_are_not_planned_in_silence(cpu
         "warning: the pods run on 2 nodes (n1, n2), but are planned as if all ran on this node" in result.err
     )
     assert "warning: 1 pod that has ended is not planned: default/old (--include-completed)" in result.err
-    asked = cpuctl(*NODE, "--include-completed", "-f", "-", stdin=both)
-    assert (len(json.loads(asked.out)["pods"]), "ended" in asked.err) == (3, False)
+    requested = cpuctl(*NODE, "--include-completed", "-f", "-", stdin=both)
+    assert (len(json.loads(requested.out)["pods"]), "ended" in requested.err) == (3, False)
     only = listed(("old", "n1", "Succeeded"), ("older", "n1", "Failed"))
     refused = cpuctl(*NODE, "-f", "-", stdin=only)
     assert refused.code == 2

@@ -72,8 +72,8 @@ class Desk:
         (self.directory / "kubelet.json").write_text(json.dumps({**KUBELET, **self.linted.kubelet, **gates}))
         (self.directory / "pod.json").write_text(json.dumps(pod))
         node = ("-m", "synthetic:2s2n8c2t,mem=64Gi", "--kubelet-config", "kubelet.json")
-        told = (*node, "--kubelet-version", "1.36", *self.linted.words)
-        result = self.cpuctl("pods", "lint", "-f", "pod.json", *told, "-o", "json", cwd=self.directory)
+        reported = (*node, "--kubelet-version", "1.36", *self.linted.words)
+        result = self.cpuctl("pods", "lint", "-f", "pod.json", *reported, "-o", "json", cwd=self.directory)
         assert result.out, result
         found: list[dict[str, Any]] = json.loads(result.out)["findings"]
         return [each for each in found if each["fix"]]

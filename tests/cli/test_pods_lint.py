@@ -335,8 +335,8 @@ def test_custom_resources_are_looked_at_template_by_template(lint: Lint) -> None
         "the API server rejects its pods, even if it accepts the PyTorchJob itself"
     )
     assert result.err.count("PyTorchJob") == 1
-    told = "only the pod templates of PyTorchJob.kubeflow.org/train are checked, not their own schemas"
-    assert told in result.err
+    reported = "only the pod templates of PyTorchJob.kubeflow.org/train are checked, not their own schemas"
+    assert reported in result.err
 
 
 def test_a_kubelet_takes_no_custom_resource_and_says_so_once(lint: Lint) -> None:

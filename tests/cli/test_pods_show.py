@@ -259,8 +259,8 @@ def test_a_plan_applies_limit_ranges_and_quotas(pods: Pods, cpuctl: Cpuctl, tmp_
         'pods "gateway-2" is forbidden: exceeded quota: team, requested: requests.cpu=6250m, '
         "used: requests.cpu=13500m, limited: requests.cpu=14"
     )
-    asked = json.loads(cpuctl(*words, "--skip-apiserver", cwd=tmp_path).out)
-    assert [pod["outcome"] for pod in asked["pods"]] == ["Admitted"] * 3
+    requested = json.loads(cpuctl(*words, "--skip-apiserver", cwd=tmp_path).out)
+    assert [pod["outcome"] for pod in requested["pods"]] == ["Admitted"] * 3
 
 
 def test_usage_of_strangers_is_told(pods: Pods) -> None:

@@ -76,9 +76,9 @@ def planned(cpuctl: Cpuctl, *words: str, code: int = 0) -> Any:
 
 def test_the_answer_says_that_no_kubelet_does_it(cpuctl: Cpuctl) -> None:
     document = planned(cpuctl, *WEB, "--policy", "katalyst,strategy=packing")
-    told = document["kubelet"]["policy"]
-    assert (told["name"], told["origin"], told["standing"]) == ("katalyst", "shipped", "what-if")
-    assert told["options"]["strategy"] == "packing"
+    reported = document["kubelet"]["policy"]
+    assert (reported["name"], reported["origin"], reported["standing"]) == ("katalyst", "shipped", "what-if")
+    assert reported["options"]["strategy"] == "packing"
     shown = cpuctl("plan", *NODE, *WEB, "--policy", "katalyst")
     assert "What if: policy katalyst,strategy=spreading" in shown.out
     assert "no kubelet does this" in shown.out
@@ -100,11 +100,11 @@ def test_one_in_a_file_shows_filters_scores_and_the_set_that_won(cpuctl: Cpuctl,
     assert weighing["sets"] == [{"cpus": "27-30", "score": 0}]
     lowest = planned(cpuctl, *WEB, "--policy", f"{mine}:Mine,lowest=true")
     assert lowest["pods"][0]["containers"][0]["cpus"] == "2-5"
-    told = cpuctl("explain", "web", *NODE, *WEB, "--policy", f"{mine}:Mine")
-    assert told.code == 0
-    assert "filtered out" in told.out
-    assert "set, chosen" in told.out
-    assert "no kubelet does this" in told.out
+    reported = cpuctl("explain", "web", *NODE, *WEB, "--policy", f"{mine}:Mine")
+    assert reported.code == 0
+    assert "filtered out" in reported.out
+    assert "set, chosen" in reported.out
+    assert "no kubelet does this" in reported.out
 
 
 def test_side_by_side_with_the_kubelet(cpuctl: Cpuctl, mine: str) -> None:
@@ -144,7 +144,7 @@ def test_what_comes_is_sorted_and_what_runs_may_be_evicted(cpuctl: Cpuctl, mine:
 
 
 @pytest.mark.parametrize(
-    ("policy", "code", "told"),
+    ("policy", "code", "reported"),
     [
         ("nothing", 2, "unknown policy 'nothing'"),
         ("kataylst", 2, "did you mean katalyst?"),
@@ -169,10 +169,10 @@ def test_what_comes_is_sorted_and_what_runs_may_be_evicted(cpuctl: Cpuctl, mine:
         ("MINE:Endless,budget=0.3", 4, "score took longer than 0.3 s"),
     ],
 )
-def test_what_cannot_be_is_said(cpuctl: Cpuctl, mine: str, policy: str, code: int, told: str) -> None:
+def test_what_cannot_be_is_said(cpuctl: Cpuctl, mine: str, policy: str, code: int, reported: str) -> None:
     done = cpuctl("plan", *NODE, *WEB, "--policy", *policy.replace("MINE", mine).split(" "))
     assert (done.code, done.out) == (code, "")
-    assert told.replace("MINE", mine) in done.err
+    assert reported.replace("MINE", mine) in done.err
 
 
 def test_a_policy_is_not_asked_without_the_static_policy(cpuctl: Cpuctl) -> None:
@@ -239,9 +239,9 @@ def test_who_rejects_is_told(cpuctl: Cpuctl) -> None:
         explained = json.loads(cpuctl("explain", *words).out)
         jsonschema.validate(explained, json.loads(schema_text("explanation")))
         assert explained["decision"]["rule"] == rule
-    asked = ("web", *NODE, "-T", "web=26/26,2Gi", "--policy", "min-shared,cpus=4")
-    told = "but the policy used instead does not: it leaves the pod 0 of 28 free CPUs"
-    assert told in " ".join(cpuctl("explain", *asked, columns=400).out.split())
+    requested = ("web", *NODE, "-T", "web=26/26,2Gi", "--policy", "min-shared,cpus=4")
+    reported = "but the policy used instead does not: it leaves the pod 0 of 28 free CPUs"
+    assert reported in " ".join(cpuctl("explain", *requested, columns=400).out.split())
 
 
 @pytest.mark.parametrize("installed", [False, True])
@@ -317,8 +317,8 @@ def test_a_replay_has_it_in_the_place_of_every_kubelet(cpuctl: Cpuctl, mine: str
 
 def test_a_fleet_has_it_on_every_node_and_however_many_are_asked_at_once(cpuctl: Cpuctl, mine: str) -> None:
     nodes = ("synthetic:1s1n4c2t,mem=16Gi", "synthetic:2s2n8c2t,mem=64Gi")
-    told = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
-    words = ("fleet", "plan", *nodes, *told, "-T", "small=2/2,1Gi x2", "-T", "large=40/40,1Gi")
+    reported = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+    words = ("fleet", "plan", *nodes, *reported, "-T", "small=2/2,1Gi x2", "-T", "large=40/40,1Gi")
     named = (*words, "--policy", f"{mine}:ByName")
     document = json.loads(cpuctl(*named, "-o", "json").out)
     jsonschema.validate(document, json.loads(schema_text("fleetplan")))

@@ -115,15 +115,15 @@ class Node:
         """Let all but c run, delete some of them, and let c come: the others stay where they are."""
         others = [each for each in pods if each["metadata"]["name"] != "c"]
         state, running = str(self.file.parent / "state"), self.file.parent / "running.json"
-        told = (*NODE, *self.words)
+        reported = (*NODE, *self.words)
 
         def write(file: Path, items: list[Pod]) -> str:
             file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
             return str(file)
 
-        self.cpuctl("plan", *told, "-f", write(self.file, others), "--write-state", state, "--force")
+        self.cpuctl("plan", *reported, "-f", write(self.file, others), "--write-state", state, "--force")
         left = [each for each in others if each["metadata"]["name"] not in gone]
-        node = (*told, "--state", state, *(("--pods", write(running, left)) if left else ()))
+        node = (*reported, "--state", state, *(("--pods", write(running, left)) if left else ()))
         new = [each for each in pods if each["metadata"]["name"] == "c"]
         return self.answer("explain", "c", *node, "-f", write(self.file, new))
 
@@ -142,8 +142,8 @@ def test_what_explain_proposes_holds(name: str, tmp_path: Path, cpuctl: Cpuctl) 
 
 def test_every_kind_of_change_is_done(tmp_path: Path, cpuctl: Cpuctl) -> None:
     nodes = (Node(name, tmp_path, cpuctl) for name in EXPLAINED)
-    told = {each["kind"] for node in nodes for each in node.ask(node.pods)["suggestions"]}
-    assert told == {"setting", "request", "removal", "order"}
+    reported = {each["kind"] for node in nodes for each in node.ask(node.pods)["suggestions"]}
+    assert reported == {"setting", "request", "removal", "order"}
 
 
 SHARED: dict[str, Pod] = {
@@ -198,14 +198,14 @@ def test_what_pods_show_proposes_brings_exclusive_cpus(name: str, tmp_path: Path
 
     begun = shown(SHARED[name])
     assert any(each["changes"] for each in begun)
-    for place, told in enumerate(begun):
-        if not told["changes"]:
+    for place, reported in enumerate(begun):
+        if not reported["changes"]:
             continue
         changed = copy.deepcopy(SHARED[name])
-        for change in told["changes"]:
+        for change in reported["changes"]:
             edit(changed, change)
         after = shown(changed)[place]
-        assert (after["given"], after["count"], after["changes"]) == (True, told["countAfter"], [])
+        assert (after["given"], after["count"], after["changes"]) == (True, reported["countAfter"], [])
 
 
 @pytest.mark.parametrize("command", ["plan", "explain c", "checkpoint new", "resize --set c:cpu=3"])
@@ -213,11 +213,11 @@ def test_an_option_is_proposed_where_there_is_one(command: str, tmp_path: Path, 
     """Of pods that have ended: a resize and new state files are of pods that run."""
     items = [{**pod("ended", app=whole(2)), "status": {"phase": "Succeeded"}}, pod("c", app=whole(2))]
     (tmp_path / "pods.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    told = (*NODE[1:], *arguments(STATIC), "--kubelet-version", "1.36", "-f", str(tmp_path / "pods.json"))
-    words = (*command.split(), *told)
-    (said,) = [line for line in cpuctl(*words).err.splitlines() if "ended" in line]
-    assert said.startswith("warning: 1 pod that has ended is not planned: shop/ended")
-    if option := said.partition("(")[2].rstrip(")"):
+    reported = (*NODE[1:], *arguments(STATIC), "--kubelet-version", "1.36", "-f", str(tmp_path / "pods.json"))
+    words = (*command.split(), *reported)
+    (stated,) = [line for line in cpuctl(*words).err.splitlines() if "ended" in line]
+    assert stated.startswith("warning: 1 pod that has ended is not planned: shop/ended")
+    if option := stated.partition("(")[2].rstrip(")"):
         result = cpuctl(*words, option)
         assert (result.code, "has ended" in result.err) == (0, False), result
     assert bool(option) == (command in ("plan", "explain c"))
@@ -269,14 +269,15 @@ def test_every_command_that_a_text_names_is_there(cpuctl: Cpuctl) -> None:
         if plain[0] not in COMMANDS:
             wrong.append(words)
             continue
-        told = help_of(plain[0])
+        reported = help_of(plain[0])
         # Without a verb a group means its first.
         verb = next(
-            (each for each in (*plain[1:2], "show") if re.search(rf"^  {each}  +", told, re.MULTILINE)), ""
+            (each for each in (*plain[1:2], "show") if re.search(rf"^  {each}  +", reported, re.MULTILINE)),
+            "",
         )
-        told += help_of(plain[0], verb) if verb else ""
+        reported += help_of(plain[0], verb) if verb else ""
         options = [word.partition("=")[0] for word in plain if re.match("--?[a-zA-Z]", word)]
-        if [each for each in options if not re.search(rf"(?<![\w-]){each}(?![\w-])", told)]:
+        if [each for each in options if not re.search(rf"(?<![\w-]){each}(?![\w-])", reported)]:
             wrong.append(words)
     assert wrong == []
     assert {words[0].strip(",") for words in named_commands()} >= PROSE

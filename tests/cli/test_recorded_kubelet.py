@@ -263,8 +263,8 @@ def test_a_release_is_assumed_that_has_the_flags_of_the_node(
     answer = json.loads(result.out)
     assert answer["sources"]["kubeletVersion"] == {"value": "1.34", "from": "default"}
     assert answer["start"].get("from", answer["start"]) == {"outcome": "Started"}
-    told = cpuctl(*words, "-m", archive).err
-    assert "kubelet 1.36 has no --pod-infra-container-image: 1.34 is assumed" in told
+    reported = cpuctl(*words, "-m", archive).err
+    assert "kubelet 1.36 has no --pod-infra-container-image: 1.34 is assumed" in reported
 
 
 ALL_ASKING = (
@@ -300,8 +300,8 @@ def test_a_release_is_assumed_that_has_the_gates_of_the_node(
         "1.32 is assumed, the newest release with all of these gates (set the node's release with "
         "--kubelet-version)"
     )
-    sources, said = told_of(words, archive, cpuctl)
-    assert said.splitlines().count(why) == 1
+    sources, stated = told_of(words, archive, cpuctl)
+    assert stated.splitlines().count(why) == 1
     assert sources.get("kubeletVersion", {"value": "1.32"})["value"] == "1.32"
 
 
@@ -344,8 +344,8 @@ def test_where_releases_differ_over_a_file_each_is_named(
 ) -> None:
     """Claims are read since they are on by default; before, what their file says does not matter."""
     (tmp_path / "dra_manager_state").write_text("{")
-    asked = (*words, "-m", "synthetic:1s1n4c1t,mem=8Gi", "--state", str(tmp_path), "-o", "json")
-    document = json.loads(cpuctl(*asked).out)
+    requested = (*words, "-m", "synthetic:1s1n4c1t,mem=8Gi", "--state", str(tmp_path), "-o", "json")
+    document = json.loads(cpuctl(*requested).out)
     start = document["start"].get("from", document["start"])
     assert start == {
         "outcome": "Undetermined",
@@ -355,8 +355,8 @@ def test_where_releases_differ_over_a_file_each_is_named(
         "unexpected end of JSON input",
     }
     assert document.get("summary", {}).get("error", 0) == 0
-    told = cpuctl(*asked[:-2], columns=400).out
-    assert "Whether the kubelet would start is unknown: its release is unknown" in told
+    reported = cpuctl(*requested[:-2], columns=400).out
+    assert "Whether the kubelet would start is unknown: its release is unknown" in reported
 
 
 STATE = '{"policyName":"static","defaultCpuSet":"0-3","checksum":1}'
@@ -391,8 +391,8 @@ def test_a_release_that_is_assumed_is_asked_for_by_what_is_proposed(tmp_path: Pa
     """``checkpoint repair`` and ``verify`` judge no state file without it."""
     state = '{"policyName":"static","defaultCpuSet":"0-3","checksum":1}'
     node = texts(*COMMAND, **{"main.yaml": MAIN}) | {"var/lib/kubelet/cpu_manager_state": state}
-    asked = ("config", "check", "-m", captured(tmp_path, cpuctl, node), "-o", "json")
-    findings = json.loads(cpuctl(*asked).out)["findings"]
+    requested = ("config", "check", "-m", captured(tmp_path, cpuctl, node), "-o", "json")
+    findings = json.loads(cpuctl(*requested).out)["findings"]
     proposed = [each["fix"] for each in findings if each["fix"].startswith("cpuctl checkpoint ")]
     assert proposed
     for fix in proposed:
@@ -442,9 +442,9 @@ def test_where_releases_differ_over_a_configuration_each_is_named(
     """Since 1.35 a kubelet does not run on cgroup v1 unless it is told to."""
     groups = {"sys/fs/cgroup/cpuset/cpuset.cpus": "0-7", "sys/fs/cgroup/memory/tasks": ""}
 
-    def start(name: str, told: str) -> dict[str, Any]:
+    def start(name: str, reported: str) -> dict[str, Any]:
         (tmp_path / name).mkdir()
-        node = texts(*COMMAND, **{"main.yaml": HEAD + told}) | groups
+        node = texts(*COMMAND, **{"main.yaml": HEAD + reported}) | groups
         answer = json.loads(cpuctl(*words, "-m", captured(tmp_path / name, cpuctl, node), "-o", "json").out)
         found: dict[str, Any] = answer["start"].get("from", answer["start"])
         return found
@@ -477,9 +477,9 @@ def test_flags_that_are_not_known_are_named_by_a_kubelet_that_would_start(
         assert f"the kubelet's flags are unknown and {unknown['value']}" in cpuctl(*words, "-m", node).err
         named = document(cpuctl(*words, "-m", node, "--kubelet-args=--max-pods=9", "-o", "json"))
         assert "unknownFlags" not in named["sources"]
-    told = f"Not checked: the kubelet's flags, which are unknown and assumed to be none, because {why}"
+    reported = f"Not checked: the kubelet's flags, which are unknown and assumed to be none, because {why}"
     for words in (("config", "check"), ("config", "versions")):
-        assert told in " ".join(cpuctl(*words, "-m", node).out.split())
+        assert reported in " ".join(cpuctl(*words, "-m", node).out.split())
 
 
 K3S = {

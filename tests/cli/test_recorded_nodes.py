@@ -21,7 +21,7 @@ def folder(request: pytest.FixtureRequest) -> Path:
     return found
 
 
-def told(folder: Path, cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
+def reported(folder: Path, cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
     result = cpuctl(*words, "-m", str(folder / "node.tar.xz"), "-q", "-o", "json")
     assert result.code in (0, 3), result
     document: dict[str, Any] = json.loads(result.out)
@@ -29,19 +29,19 @@ def told(folder: Path, cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
 
 
 def test_every_planted_fault_is_found_and_nothing_else(folder: Path, cpuctl: Cpuctl) -> None:
-    found = by_code(told(folder, cpuctl, "audit", "--pods", str(folder / "pods.json")))
+    found = by_code(reported(folder, cpuctl, "audit", "--pods", str(folder / "pods.json")))
     check_planted(found, json.loads((folder / "planted.json").read_text()))
 
 
 def test_without_names_the_same_is_found_as_far_as_it_can_be(folder: Path, cpuctl: Cpuctl) -> None:
     """Which of its pod's containers the one with a wrong set is, and so its NUMA nodes, nobody knows."""
     planted = json.loads((folder / "planted.json").read_text())
-    found = by_code(told(folder, cpuctl, "audit"))
+    found = by_code(reported(folder, cpuctl, "audit"))
     assert found.keys() == planted.keys() - {"escaped", "mems-differ"} | {"entry-unclaimed"}
 
 
 def test_groups_are_shown_with_what_differs(folder: Path, cpuctl: Cpuctl) -> None:
-    shown = told(folder, cpuctl, "cgroups", "show", "--pods", str(folder / "pods.json"))
+    shown = reported(folder, cpuctl, "cgroups", "show", "--pods", str(folder / "pods.json"))
     containers = [each for each in shown["groups"] if each["level"] == "container"]
     assert {each["owner"]["container"] for each in containers} == {"server", "forwarder", "front", None}
     differing = {

@@ -105,14 +105,14 @@ NOT_HERE = (
 
 def test_every_suggested_fix_is_taken() -> None:
     """A new one needs a configuration that a kubelet refuses, here or in ``test_fixes.py``."""
-    told: set[str] = set()
+    reported: set[str] = set()
     broken = [(minor, config) for minor in (27, 36) for _, config in refused(minor)]
     for minor, config in (*broken, *LOADED):
         loaded, outcome = started(config, minor)
         if not isinstance(outcome, Started):
-            told.update(suggested_fix(outcome, loaded).split("; "), [suggested_fix(outcome, loaded)])
+            reported.update(suggested_fix(outcome, loaded).split("; "), [suggested_fix(outcome, loaded)])
     ways = texts_of("cpuctl.answering.config.check_answer", "suggested_fix") - {""}
-    left = [way for way in ways if not any(re.fullmatch(way, each) for each in told)]
+    left = [way for way in ways if not any(re.fullmatch(way, each) for each in reported)]
     assert [way for way in left if not re.sub(r"\\(.)", r"\1", way).startswith(NOT_HERE)] == []
     assert len(left) == len(NOT_HERE)
 

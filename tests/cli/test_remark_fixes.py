@@ -24,7 +24,7 @@ RESIZES: Config = {
 }
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """A configuration, a machine and a release."""
 
     config: Config
@@ -38,55 +38,55 @@ def options(**given: str) -> Config:
 
 
 REMARKED = [
-    Told({"cpuManagerPolicy": "Static"}),
-    Told({"cgroupDriver": "Systemd"}),
-    Told({"cgroupDriver": "docker"}),
-    Told({"topologyManagerPolicy": "single-numa"}),
-    Told({"topologyManagerScope": "Pod"}),
-    Told({"topologyManagerScope": "xyz"}),
-    Told({"topologyManagerScope": "pod"}),
-    Told({"memoryManagerPolicy": "none"}),
-    Told(STATIC | options(full_pcpu_only="true")),
-    Told(STATIC | options(xyz="true")),
-    Told(STATIC | options(strict_cpu_reservation="true"), release="1.31"),
-    Told(STATIC | options(distribute_cpus_across_cores="true")),
-    Told(STATIC | ALPHA | options(full_pcpus_only="yes")),
-    Told(STATIC | RESIZES | options(scale_delay_time="11s"), release="1.37"),
-    Told(STATIC | ALPHA | options(scale_delay_time="5s"), release="1.37"),
-    Told(RESTRICTED | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}}),
-    Told({"featureGates": {"MemoryQOS": True}}),
-    Told({"featureGates": {"CPUManager": True}}),
-    Told({"featureGates": {"MixedCPUsAllocation": True}}),
-    Told(STATIC | ALPHA | options(distribute_cpus_across_cores="true"), "synthetic:2s8c"),
-    Told({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"}}),
-    Told(STATIC | {"kubeReserved": {"cpu": "1"}}),
-    Told({"reservedMemory": memory_of(0, memory="1Gi")}),
-    Told({"evictionHard": {"memory.available": "500Mi"}}),
-    Told({"kubeReserved": {"memory": "500m"}}),
-    Told(STATIC),
-    Told({"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}}),
-    Told(STATIC, "synthetic:8c,cores=0+1/2+3/4/5/6/7,pcores=0-3,ecores=4-7,mem=8Gi"),
-    Told(STATIC | {"reservedSystemCPUs": "0,32"}, f"{WHOLE},isolated=1-8+32"),
-    Told(STATIC, "synthetic:1s1n4c2t,offline=3,mem=8Gi"),
-    Told(
+    Reported({"cpuManagerPolicy": "Static"}),
+    Reported({"cgroupDriver": "Systemd"}),
+    Reported({"cgroupDriver": "docker"}),
+    Reported({"topologyManagerPolicy": "single-numa"}),
+    Reported({"topologyManagerScope": "Pod"}),
+    Reported({"topologyManagerScope": "xyz"}),
+    Reported({"topologyManagerScope": "pod"}),
+    Reported({"memoryManagerPolicy": "none"}),
+    Reported(STATIC | options(full_pcpu_only="true")),
+    Reported(STATIC | options(xyz="true")),
+    Reported(STATIC | options(strict_cpu_reservation="true"), release="1.31"),
+    Reported(STATIC | options(distribute_cpus_across_cores="true")),
+    Reported(STATIC | ALPHA | options(full_pcpus_only="yes")),
+    Reported(STATIC | RESIZES | options(scale_delay_time="11s"), release="1.37"),
+    Reported(STATIC | ALPHA | options(scale_delay_time="5s"), release="1.37"),
+    Reported(RESTRICTED | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}}),
+    Reported({"featureGates": {"MemoryQOS": True}}),
+    Reported({"featureGates": {"CPUManager": True}}),
+    Reported({"featureGates": {"MixedCPUsAllocation": True}}),
+    Reported(STATIC | ALPHA | options(distribute_cpus_across_cores="true"), "synthetic:2s8c"),
+    Reported({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"}}),
+    Reported(STATIC | {"kubeReserved": {"cpu": "1"}}),
+    Reported({"reservedMemory": memory_of(0, memory="1Gi")}),
+    Reported({"evictionHard": {"memory.available": "500Mi"}}),
+    Reported({"kubeReserved": {"memory": "500m"}}),
+    Reported(STATIC),
+    Reported({"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}}),
+    Reported(STATIC, "synthetic:8c,cores=0+1/2+3/4/5/6/7,pcores=0-3,ecores=4-7,mem=8Gi"),
+    Reported(STATIC | {"reservedSystemCPUs": "0,32"}, f"{WHOLE},isolated=1-8+32"),
+    Reported(STATIC, "synthetic:1s1n4c2t,offline=3,mem=8Gi"),
+    Reported(
         STATIC | RESTRICTED | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "34"}},
         "synthetic:2s34n68c1t,mem=68Gi",
     ),
-    Told(MEMORY | {"reservedMemory": memory_of(0, memory="1124Mi")}, "synthetic:2s34n68c1t,mem=68Gi"),
-    Told({"memoryManagerPolicy": "Static"}),
-    Told({"memoryManagerPolicy": "Static", "evictionHard": {"memory.available": "0%"}}),
-    Told(MEMORY | {"reservedMemory": memory_of(0, memory="1Gi")}),
-    Told(MEMORY | {"reservedMemory": memory_of(0, memory="3Gi")}),
-    Told(MEMORY | {"reservedMemory": memory_of(0, memory="1124Mi", hugepages_2Mi="2Mi")}),
-    Told(MEMORY | {"reservedMemory": memory_of(0, memory="1.5Gi")}),
-    Told(
+    Reported(MEMORY | {"reservedMemory": memory_of(0, memory="1124Mi")}, "synthetic:2s34n68c1t,mem=68Gi"),
+    Reported({"memoryManagerPolicy": "Static"}),
+    Reported({"memoryManagerPolicy": "Static", "evictionHard": {"memory.available": "0%"}}),
+    Reported(MEMORY | {"reservedMemory": memory_of(0, memory="1Gi")}),
+    Reported(MEMORY | {"reservedMemory": memory_of(0, memory="3Gi")}),
+    Reported(MEMORY | {"reservedMemory": memory_of(0, memory="1124Mi", hugepages_2Mi="2Mi")}),
+    Reported(MEMORY | {"reservedMemory": memory_of(0, memory="1.5Gi")}),
+    Reported(
         MEMORY | {"systemReserved": {"memory": "3000Mi"}, "reservedMemory": memory_of(0, memory="3100Mi")},
         "synthetic:2s2n4c2t,mem=4Gi,hugepages-2Mi=512/0",
     ),
-    Told(STATIC | RESIZES | options(scale_delay_time="5s"), release="1.37"),
-    Told(STATIC | options(numMinSharedCPUs="true")),
-    Told(RESTRICTED, "far.json"),
-    Told(
+    Reported(STATIC | RESIZES | options(scale_delay_time="5s"), release="1.37"),
+    Reported(STATIC | options(numMinSharedCPUs="true")),
+    Reported(RESTRICTED, "far.json"),
+    Reported(
         {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}}
         | {"memoryManagerPolicy": "Static", "evictionHard": {"memory.available": "1Gi"}}
         | {"reservedMemory": memory_of(0, memory="1Gi")}
@@ -113,7 +113,7 @@ FAR = {
 """The second NUMA node has a number that no mask holds."""
 
 Finding = dict[str, Any]
-WITHOUT_FIX = Told(STATIC | RESIZES | options(scale_delay_time="0s"), release="1.37"), "option-announced"
+WITHOUT_FIX = Reported(STATIC | RESIZES | options(scale_delay_time="0s"), release="1.37"), "option-announced"
 """A word about an option that delays nothing, with nothing to mend, from where others are made."""
 TOP, KUBEPODS = "sys/fs/cgroup/", "sys/fs/cgroup/kubepods.slice/"
 GIVE = (
@@ -144,40 +144,51 @@ class Kubelet:
         self.cpuctl, self.directory = cpuctl, directory
         (directory / "far.json").write_text(json.dumps(FAR))
 
-    def ask(self, told: Told, *words: str) -> Any:
-        (self.directory / "config.json").write_text(json.dumps(HEAD | told.config))
-        given = ("-q", "-m", told.machine, "--kubelet-config", "config.json", "-o", "json", *told.words)
-        release = () if words else ("--kubelet-version", told.release)
-        asked = words or ("check",)
-        result = self.cpuctl("config", *asked, *given, *release, cwd=self.directory)
+    def ask(self, reported: Reported, *words: str) -> Any:
+        (self.directory / "config.json").write_text(json.dumps(HEAD | reported.config))
+        given = (
+            "-q",
+            "-m",
+            reported.machine,
+            "--kubelet-config",
+            "config.json",
+            "-o",
+            "json",
+            *reported.words,
+        )
+        release = () if words else ("--kubelet-version", reported.release)
+        requested = words or ("check",)
+        result = self.cpuctl("config", *requested, *given, *release, cwd=self.directory)
         assert result.out, result
         return json.loads(result.out)
 
-    def remarks(self, told: Told) -> list[Finding]:
+    def notes(self, reported: Reported) -> list[Finding]:
         """Return what is remarked and can be mended; what is proposed to type loses the options given."""
-        found = [each for each in self.ask(told)["findings"] if each["fix"] and each["code"] != "not-started"]
+        found = [
+            each for each in self.ask(reported)["findings"] if each["fix"] and each["code"] != "not-started"
+        ]
         return [each | {"fix": re.sub(_WITH_OPTIONS, "cpuctl config reserve", each["fix"])} for each in found]
 
-    def done(self, told: Told, remark: Finding, way: str) -> Told:
+    def done(self, reported: Reported, note: Finding, way: str) -> Reported:
         """Do one thing to the configuration, or to the machine."""
-        config: Config = json.loads(json.dumps(told.config))
-        field, _, member = str(remark["setting"] or "").partition(".")
+        config: Config = json.loads(json.dumps(reported.config))
+        field, _, member = str(note["setting"] or "").partition(".")
         for pattern, change in WAYS.items():
             if found := re.fullmatch(pattern, way):
                 change(config, (field, member.strip('["]')), *found.groups())
-                return told._replace(config=config)
+                return reported._replace(config=config)
         if "--ignore-unknown-gates" in way:
-            return told._replace(words=("--ignore-unknown-gates",))
+            return reported._replace(words=("--ignore-unknown-gates",))
         if "isolcpus" in way:
-            return told._replace(machine=re.sub(r",isolated=[^,]*", "", told.machine))
+            return reported._replace(machine=re.sub(r",isolated=[^,]*", "", reported.machine))
         if "cpuctl config reserve proposes" in way:
             if way.startswith("set "):
                 config.pop("evictionHard", None)
             if way.startswith("reserve less"):
                 config["systemReserved"] = {"memory": "1Gi"}
             config.pop("reservedMemory", None)
-            proposed = self.ask(told._replace(config=config), "reserve")["proposal"]["settings"]
-            return told._replace(config=config | proposed)
+            proposed = self.ask(reported._replace(config=config), "reserve")["proposal"]["settings"]
+            return reported._replace(config=config | proposed)
         raise AssertionError(way)
 
 
@@ -256,22 +267,22 @@ def ways(fix: str) -> Iterator[str]:
     yield from re.split(r",? or,? (?=if|reserve|set|\d)", re.split("; containers|, or taint ", fix)[0])
 
 
-@pytest.mark.parametrize("told", REMARKED, ids=lambda told: named(told.config))
-def test_what_is_remarked_is_mended(told: Told, tmp_path: Path, cpuctl: Cpuctl) -> None:
+@pytest.mark.parametrize("reported", REMARKED, ids=lambda reported: named(reported.config))
+def test_what_is_remarked_is_mended(reported: Reported, tmp_path: Path, cpuctl: Cpuctl) -> None:
     kubelet = Kubelet(cpuctl, tmp_path)
-    remarks = kubelet.remarks(told)
-    assert remarks
-    for remark in remarks:
-        for way in ways(remark["fix"]):
+    notes = kubelet.notes(reported)
+    assert notes
+    for note in notes:
+        for way in ways(note["fix"]):
             left = {
-                (each["code"], each["setting"]) for each in kubelet.remarks(kubelet.done(told, remark, way))
+                (each["code"], each["setting"]) for each in kubelet.notes(kubelet.done(reported, note, way))
             }
-            assert (remark["code"], remark["setting"]) not in left, way
+            assert (note["code"], note["setting"]) not in left, way
 
 
-@pytest.mark.parametrize("told", GROUPS, ids=lambda told: told[0])
+@pytest.mark.parametrize("reported", GROUPS, ids=lambda reported: reported[0])
 def test_what_is_remarked_on_control_groups_is_mended(
-    told: tuple[str, str], tmp_path: Path, cpuctl: Cpuctl
+    reported: tuple[str, str], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     root = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
     words = ("config", "check", "-m", str(root), "--kubelet-version", "1.36", "-o", "json")
@@ -280,9 +291,9 @@ def test_what_is_remarked_on_control_groups_is_mended(
         written(files, root)
         settle(root)
         found = json.loads(cpuctl(*words).out)["findings"]
-        return told in [(each["code"], each["fix"]) for each in found]
+        return reported in [(each["code"], each["fix"]) for each in found]
 
-    begun, mended = GROUPS[told]
+    begun, mended = GROUPS[reported]
     assert remarked(begun)
     assert not remarked(mended)
 
@@ -290,8 +301,10 @@ def test_what_is_remarked_on_control_groups_is_mended(
 def test_nothing_is_proposed_that_is_not_run(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """A new remark with a way out, or another way out of one, needs a configuration above."""
     kubelet = Kubelet(cpuctl, tmp_path)
-    run = {(each["code"], each["fix"]) for told in REMARKED for each in kubelet.remarks(told)} | {*GROUPS}
-    told, code = WITHOUT_FIX
-    assert [each["fix"] for each in kubelet.ask(told)["findings"] if each["code"] == code] == [""]
+    run = {(each["code"], each["fix"]) for reported in REMARKED for each in kubelet.notes(reported)} | {
+        *GROUPS
+    }
+    reported, code = WITHOUT_FIX
+    assert [each["fix"] for each in kubelet.ask(reported)["findings"] if each["code"] == code] == [""]
     missing = not_run(["cpuctl/engine/config_lints"], run)
     assert [each for each in missing if each.code != re.escape(code)] == []

@@ -32,7 +32,7 @@ def answer(result: Result, code: int = 3) -> dict[str, Any]:
     return document
 
 
-def asked(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
+def requested(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
     return answer(cpuctl(*words, "-q", "--exit-zero", "-o", "json"), 0)
 
 
@@ -47,12 +47,12 @@ def without(value: Any, names: set[str]) -> Any:
 def test_it_says_what_the_commands_for_each_part_say(cpuctl: Cpuctl) -> None:
     report = answer(cpuctl("report", NODE, *PODS, *V36, "-q", "-o", "json"))
     given = ("-m", NODE, *V36)
-    assert report["audit"] == asked(cpuctl, "audit", *given, *PODS)
-    assert report["state"] == asked(cpuctl, "checkpoint", "verify", *given, *PODS)
+    assert report["audit"] == requested(cpuctl, "audit", *given, *PODS)
+    assert report["state"] == requested(cpuctl, "checkpoint", "verify", *given, *PODS)
     assert report["machine"]["cpus"] == json.loads(cpuctl("topology", NODE, "-q", "-o", "json").out)["cpus"]
     dump = json.loads(cpuctl("checkpoint", "dump", "-m", NODE, *PODS, "--map", "-q", "-o", "json").out)
     assert {**report["holders"], "sources": {}} == {**dump, "sources": {}}
-    checked = asked(cpuctl, "config", "check", *given)
+    checked = requested(cpuctl, "config", "check", *given)
     mine = [each for each in report["configuration"]["findings"] if each["code"] != "state"]
     assert [each for each in checked["findings"] if each in mine] == mine
 
@@ -97,7 +97,7 @@ def test_pods_are_planned_on_the_node_as_it_is_and_refusals_explained(cpuctl: Cp
     cpuctl("checkpoint", "new", *reserved, "-T", "db=20/20,1Gi", "--write-state", state[1])
     pods = ("-T", "web=4/4,1Gi", "-T", "late=16/16,1Gi")
     report = answer(cpuctl("report", *reserved, *state, *pods, "-q", "-o", "json"))
-    plan = asked(cpuctl, "plan", *reserved, *state, *pods)
+    plan = requested(cpuctl, "plan", *reserved, *state, *pods)
     assert report["plan"]["pods"] == plan["pods"]
     assert [pod["outcome"] for pod in plan["pods"]] == ["Admitted", "Rejected"]
     assert report["summary"]["notAdmitted"] == 1
@@ -110,7 +110,7 @@ def test_pods_are_planned_on_the_node_as_it_is_and_refusals_explained(cpuctl: Cp
     marked = {row["cpu"] for row in report["planned"]["cpus"] if row["marks"]}
     assert len(marked) == sum(each["count"] for each in then) == 24
     (explained,) = report["explanations"]
-    alone = asked(cpuctl, "explain", "late", *reserved, *state, *pods)
+    alone = requested(cpuctl, "explain", "late", *reserved, *state, *pods)
     assert (explained["pod"], explained["decision"], explained["suggestions"]) == (
         alone["pod"],
         alone["decision"],
@@ -144,7 +144,7 @@ def test_a_state_file_that_cannot_be_used_is_there_all_the_same(cpuctl: Cpuctl, 
     files = with_kubelet_files(clean_node()).files
     path = "var/lib/kubelet/cpu_manager_state"
     node = written({**files, path: files[path][:50]}, tmp_path / "node")
-    report = asked(cpuctl, "report", str(node), *V36)
+    report = requested(cpuctl, "report", str(node), *V36)
     (missing,) = (each["what"] for each in report["unknown"] if each["part"] == "holders")
     problem = "cannot be used (unexpected end of JSON input): the owners of CPUs are unknown"
     assert missing == f"{node}: {path} {problem}"
@@ -173,7 +173,7 @@ def test_a_node_in_good_order_of_which_all_is_known_is_clean(cpuctl: Cpuctl, tmp
 def test_a_timeline_is_replayed_beside_it(cpuctl: Cpuctl) -> None:
     timeline = str(ROOT / "fixtures/timelines/scenario-2.yaml")
     report = answer(cpuctl("report", NODE, "--timeline", timeline, "-q", "-o", "json"))
-    assert report["timeline"] == asked(cpuctl, "replay", timeline)
+    assert report["timeline"] == requested(cpuctl, "replay", timeline)
     assert report["summary"]["unmet"] == 0
 
 
@@ -208,12 +208,12 @@ def test_inputs_from_standard_input_are_read_once(cpuctl: Cpuctl) -> None:
 
 
 def test_the_page_is_never_put_where_nobody_asked_for_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    told = cpuctl("report", NODE, *V36, columns=200)
-    assert "<html" not in told.out
-    assert told.err.endswith("write the full report with --html FILE\n")
+    reported = cpuctl("report", NODE, *V36, columns=200)
+    assert "<html" not in reported.out
+    assert reported.err.endswith("write the full report with --html FILE\n")
     page = tmp_path / "node.html"
-    written_beside = cpuctl("report", NODE, *V36, "--html", str(page), "-q", columns=200)
-    assert (written_beside.code, written_beside.out) == (3, told.out)
+    temporary_file = cpuctl("report", NODE, *V36, "--html", str(page), "-q", columns=200)
+    assert (temporary_file.code, temporary_file.out) == (3, reported.out)
     assert page.read_text("ascii").startswith("<!DOCTYPE html>\n")
     again = cpuctl("report", NODE, *V36, "--html", str(page))
     assert (again.code, again.out) == (2, "")
@@ -275,8 +275,8 @@ def test_an_audit_of_newer_state_files_than_the_other_parts_is_told(
 ) -> None:
     node = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
     words = ("report", str(node), *V36, "-q", "-o", "json")
-    told = "the kubelet changed its state files during the report"
-    assert told not in json.dumps(answer(cpuctl(*words)))
+    reported = "the kubelet changed its state files during the report"
+    assert reported not in json.dumps(answer(cpuctl(*words)))
     times, read = [0], DirectoryTree.read
 
     def rewritten(tree: DirectoryTree, path: str) -> str | None:
@@ -288,4 +288,4 @@ def test_an_audit_of_newer_state_files_than_the_other_parts_is_told(
 
     monkeypatch.setattr(DirectoryTree, "read", rewritten)
     unknown = answer(cpuctl(*words))["unknown"]
-    assert [each["part"] for each in unknown if each["what"].startswith(told)] == ["audit"]
+    assert [each["part"] for each in unknown if each["what"].startswith(reported)] == ["audit"]

@@ -172,7 +172,7 @@ def pod(document: dict[str, Any], place: int = 0) -> dict[str, Any]:
     return found
 
 
-def asked(answer: dict[str, Any], container: int = 0) -> dict[str, Any]:
+def requested(answer: dict[str, Any], container: int = 0) -> dict[str, Any]:
     found: dict[str, Any] = pod(answer)["containers"][container]["resources"]["asked"]
     return found
 
@@ -194,7 +194,7 @@ FORMS = {
 def test_how_new_resources_can_be_written(text: str, cpuctl: Cpuctl) -> None:
     answer = document(cpuctl, *NODE, *arguments(STATIC), *DB, *to(text))
     requests, limits = FORMS[text]
-    assert asked(answer) == {"requests": requests, "limits": limits}
+    assert requested(answer) == {"requests": requests, "limits": limits}
 
 
 def test_a_side_that_a_container_does_not_have_stays_away(cpuctl: Cpuctl) -> None:
@@ -206,7 +206,7 @@ metadata: {name: one}
 spec: {containers: [{name: c, resources: {requests: {cpu: 500m}}}]}
 """
     answer = json.loads(resize(cpuctl, *words, stdin=manifest).out)
-    assert asked(answer) == {"requests": {"cpu": "700m"}, "limits": {}}
+    assert requested(answer) == {"requests": {"cpu": "700m"}, "limits": {}}
 
 
 ONE = b"""
@@ -221,7 +221,7 @@ def test_a_limit_alone_is_requested_too(cpuctl: Cpuctl) -> None:
     """The API server fills in requests of a resize as those of a new pod."""
     words = (*NODE, *arguments("--cpu-manager-policy=none"), "-f", "-", *to("one:cpu=/2"), "-o", "json")
     answer = json.loads(resize(cpuctl, *words, stdin=ONE).out)
-    assert asked(answer) == {"requests": {"memory": "1Gi", "cpu": "2"}, "limits": {"cpu": "2"}}
+    assert requested(answer) == {"requests": {"memory": "1Gi", "cpu": "2"}, "limits": {"cpu": "2"}}
 
 
 def test_several_changes_of_one_pod_are_one_resize(cpuctl: Cpuctl) -> None:

@@ -104,8 +104,8 @@ def test_a_refused_resize_names_its_gate(cpuctl: Cpuctl, tmp_path: Path, case: s
     places = [place for place, word in enumerate(given) if word in options]
     kept = [word for place, word in enumerate(given) if place not in (*places, *(n + 1 for n in places))]
     before, after = (
-        json.loads(cpuctl(*words, *asked, "-o", "json", cwd=tmp_path).out)
-        for asked in (given, (*kept, *fix.split()))
+        json.loads(cpuctl(*words, *requested, "-o", "json", cwd=tmp_path).out)
+        for requested in (given, (*kept, *fix.split()))
     )
     assert after["start"]["outcome"] == "Started"
     assert before["pods"][0]["needsGate"]

@@ -66,7 +66,7 @@ def test_a_state_that_never_rests_is_told(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    ("age", "period", "told"),
+    ("age", "period", "reported"),
     [
         (0.2, 10.0, "0s ago and moves containers within 10s"),
         (3.0, 10.0, "3s ago"),
@@ -75,8 +75,8 @@ def test_a_state_that_never_rests_is_told(tmp_path: Path, capsys: pytest.Capture
     ],
 )
 def test_a_state_that_has_just_changed_may_not_have_come_true_yet(
-    age: float, period: float, told: str
+    age: float, period: float, reported: str
 ) -> None:
-    said = still_moving(age, period)
-    assert told in said
-    assert bool(said) == bool(told)
+    stated = still_moving(age, period)
+    assert reported in stated
+    assert bool(stated) == bool(reported)

@@ -35,25 +35,25 @@ def answered(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
     return document
 
 
-def told(containers: list[dict[str, Any]]) -> dict[str, Any]:
+def reported(containers: list[dict[str, Any]]) -> dict[str, Any]:
     return {each["name"]: (each["isolation"], each.get("whyShared")) for each in containers}
 
 
 def test_plan(cpuctl: Cpuctl) -> None:
     document = answered(cpuctl, "plan", *KUBELET)
-    assert {pod["name"]: told(pod["containers"]) for pod in document["pods"]} == REASONS
+    assert {pod["name"]: reported(pod["containers"]) for pod in document["pods"]} == REASONS
 
 
 @pytest.mark.parametrize("pod", REASONS)
 def test_explain(pod: str, cpuctl: Cpuctl) -> None:
     document = answered(cpuctl, "explain", f"default/{pod}", *KUBELET)
-    assert told(document["pod"]["containers"]) == REASONS[pod]
+    assert reported(document["pod"]["containers"]) == REASONS[pod]
 
 
 def test_pods_show(cpuctl: Cpuctl) -> None:
     document = answered(cpuctl, "pods", "show", *KUBELET)
     found = {
-        pod["name"]: told(
+        pod["name"]: reported(
             [{"name": each["name"], **each["exclusiveCPUs"]} for each in pod["containers"]],
         )
         for pod in document["pods"]
@@ -72,7 +72,7 @@ def test_the_quota_of_a_fraction_stays(cpuctl: Cpuctl) -> None:
 def test_resize(pod: str, cpuctl: Cpuctl) -> None:
     # More memory is what no manager follows, so every pod stays what it is.
     document = answered(cpuctl, "resize", *KUBELET, "--set", f"{pod}/app:memory=1100Mi")
-    assert told(document["pods"][0]["containers"]) == REASONS[pod]
+    assert reported(document["pods"][0]["containers"]) == REASONS[pod]
 
 
 def test_resize_names_the_pods_pool(cpuctl: Cpuctl) -> None:

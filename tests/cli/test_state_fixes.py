@@ -69,8 +69,8 @@ class Situation:
 
     def words(self, state: str) -> tuple[str, ...]:
         pods = () if self.running is None else ("--pods", "running.json")
-        told = ("-m", self.machine, "--kubelet-args", self.kubelet, "--kubelet-version", self.version)
-        return (state, *told, *pods)
+        reported = ("-m", self.machine, "--kubelet-args", self.kubelet, "--kubelet-version", self.version)
+        return (state, *reported, *pods)
 
 
 def text_of(name: str, old: str, new: str) -> Change:
@@ -246,7 +246,7 @@ class Node:
     def __init__(self, situation: Situation, directory: Path, cpuctl: Cpuctl) -> None:
         directory.mkdir()
         self.situation, self.directory, self.cpuctl = situation, directory, cpuctl
-        self.state, self.told, self.tries = "state", situation.words("state")[1:], 0
+        self.state, self.reported, self.tries = "state", situation.words("state")[1:], 0
         write_states(directory / "state", situation.cpu, situation.memory, situation.writer)
         if situation.change:
             situation.change(directory / "state")
@@ -259,10 +259,10 @@ class Node:
         )
 
     def ask(self, asks: Sequence[str]) -> Any:
-        told = list(self.told)
-        if asks == CONFIG and "--pods" in told:
-            del told[-2:]
-        result = self.cpuctl(*asks, "--state", self.state, *told, "-o", "json", cwd=self.directory)
+        reported = list(self.reported)
+        if asks == CONFIG and "--pods" in reported:
+            del reported[-2:]
+        result = self.cpuctl(*asks, "--state", self.state, *reported, "-o", "json", cwd=self.directory)
         assert result.out, result
         return json.loads(result.out)
 
@@ -292,14 +292,14 @@ class Node:
     def _run(self, words: list[str]) -> None:
         self.tries += 1
         new = f"new{self.tries}"
-        asked = ["running.json" if word == "FILE" else word for word in words]
-        done = self.cpuctl(*asked, "--write-state", new, cwd=self.directory)
+        requested = ["running.json" if word == "FILE" else word for word in words]
+        done = self.cpuctl(*requested, "--write-state", new, cwd=self.directory)
         assert done.code == 0, done
         self.state = new
 
     def _tell(self, old: str, new: str) -> None:
-        self.told = tuple(
-            re.sub(old, new, word) if word == self.situation.kubelet else word for word in self.told
+        self.reported = tuple(
+            re.sub(old, new, word) if word == self.situation.kubelet else word for word in self.reported
         )
 
     def _without(self, uid: str) -> None:
@@ -315,8 +315,8 @@ def file_of(finding: Any) -> str:
 
 def first_file(finding: Any) -> str:
     """Name the file that is in the way of others, else the finding's."""
-    told = re.match(r"(\w+) first: ", finding["fix"])
-    return told[1] if told else file_of(finding)
+    reported = re.match(r"(\w+) first: ", finding["fix"])
+    return reported[1] if reported else file_of(finding)
 
 
 def ways(fix: str) -> Iterator[list[str]]:
@@ -385,12 +385,12 @@ class Configured:
         return json.loads(result.out)
 
     def verify(self) -> Any:
-        told = ("-m", MACHINE, "--kubelet-config", "kubelet.json", "--kubelet-version", "1.36")
-        return self.call(*VERIFY, "state", *told)
+        reported = ("-m", MACHINE, "--kubelet-config", "kubelet.json", "--kubelet-version", "1.36")
+        return self.call(*VERIFY, "state", *reported)
 
     def reserve(self, _: object, *words: str, command: str, machine: str) -> Result:
-        told = ("--kubelet-config", "kubelet.json", "--kubelet-version", "1.36")
-        return self.cpuctl("config", command, "-q", "-m", machine, *told, *words, cwd=self.directory)
+        reported = ("--kubelet-config", "kubelet.json", "--kubelet-version", "1.36")
+        return self.cpuctl("config", command, "-q", "-m", machine, *reported, *words, cwd=self.directory)
 
     def follow(self, finding: Any) -> None:
         """Do what a fix says; where that is to ask the check of the configuration, what that says."""
@@ -437,6 +437,6 @@ def bare(fix: str) -> tuple[str, str]:
     """Take the options that were given out of a command, which may have asked for the pods among them."""
     found = re.fullmatch(r"(.*?)( state -m .*?)?(: which entry .*)?", fix)
     assert found
-    begun, told, rest = found.groups()
-    pods = " --pods FILE" if "--pods" in (told or "") else ""
+    begun, reported, rest = found.groups()
+    pods = " --pods FILE" if "--pods" in (reported or "") else ""
     return f"{begun}{rest or ''}", f"{begun}{pods}{rest or ''}"

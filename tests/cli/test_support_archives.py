@@ -225,11 +225,11 @@ def test_an_audit_calls_containers_what_the_runtime_called_them(tmp_path: Path, 
     """A sosreport has control groups and crictl's output, and no links to logs."""
     node = clean_node()
     groups = {path: text for path, text in node.files.items() if path.startswith("sys/fs/cgroup")}
-    told = {
+    reported = {
         path: text.replace(f"server-{DATABASE}", SERVER)
         for path, text in crictl_output(DATABASE, "db-0", "server").items()
     }
-    report = write_tree(sosreport_files() | groups | told, tmp_path)
+    report = write_tree(sosreport_files() | groups | reported, tmp_path)
     result = cpuctl("audit", "-m", str(report), "--check", "cpusets", "-o", "json")
     named = {
         (each["pod"], each["container"], each["knownBy"]) for each in json.loads(result.out)["containers"]

@@ -233,6 +233,6 @@ def test_the_release_of_the_thread_is_answered(name: str, tmp_path: Path, cpuctl
         (tmp_path / file).write_text(text)
     release = () if thread.words[0] == "replay" else ("--kubelet-version", thread.version)
     result = cpuctl(*thread.words, "-q", *release, cwd=tmp_path, columns=300)
-    told = " ".join(result.out.split())
-    assert thread.says in told, result
-    assert not thread.never or thread.never not in told, result
+    reported = " ".join(result.out.split())
+    assert thread.says in reported, result
+    assert not thread.never or thread.never not in reported, result

@@ -135,9 +135,9 @@ def test_b1_reserved_cpus_are_shared_too(command: tuple[str, ...], ask: Ask) -> 
 
 def test_b1_of_a_node_that_runs(tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = str(written(with_kubelet_files(clean_node()).files, tmp_path / "node"))
-    said = cpuctl("audit", "-q", "-m", node, columns=400).out
+    stated = cpuctl("audit", "-q", "-m", node, columns=400).out
     assert (
-        "Burstable and BestEffort containers run on CPUs 0,2-4,6-7, including the reserved CPUs 0,4" in said
+        "Burstable and BestEffort containers run on CPUs 0,2-4,6-7, including the reserved CPUs 0,4" in stated
     )
 
 
@@ -195,16 +195,16 @@ def test_b3_hybrid_cores(ask: Ask) -> None:
 def test_b4_isolated_cpus(ask: Ask) -> None:
     """k/k 96091, 79603, cri-o 2213."""
     machine = "synthetic:1s1n8c2t,isolated=2-7"
-    said = ask("config", "check", "-m", machine, "--kubelet-args", f"{STATIC} --reserved-cpus=0,8").out
-    assert "CPUs 2-7 are isolated (isolcpus), and the kernel does not balance threads across them" in said
-    assert "a container that gets several of them has all its threads on one" in said
+    stated = ask("config", "check", "-m", machine, "--kubelet-args", f"{STATIC} --reserved-cpus=0,8").out
+    assert "CPUs 2-7 are isolated (isolcpus), and the kernel does not balance threads across them" in stated
+    assert "a container that gets several of them has all its threads on one" in stated
 
 
 def test_b5_half_a_byte(ask: Ask) -> None:
     """k/k 118657."""
-    said = ask("config", "check", "-m", "synthetic:8c", "--kubelet-config", "fraction.yaml").out
-    assert "fraction.yaml:3: kubeReserved.memory: 500m is a fraction of a byte and counts as 1 byte" in said
-    assert "fix: write 500Mi, if that was meant" in said
+    stated = ask("config", "check", "-m", "synthetic:8c", "--kubelet-config", "fraction.yaml").out
+    assert "fraction.yaml:3: kubeReserved.memory: 500m is a fraction of a byte and counts as 1 byte" in stated
+    assert "fix: write 500Mi, if that was meant" in stated
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_b5_half_a_byte(ask: Ask) -> None:
 def test_b6_the_file_of_a_distribution(name: str, ask: Ask) -> None:
     """k3s 10420, talos 7504, kubeadm 1614, PAO 236, karpenter 2271 and others."""
     words = ("-m", "synthetic:1s1n8c2t", "--kubelet-config", name, "--kubelet-args=--max-pods=99")
-    said = ask("config", "check", *words).out
-    assert "CPU Manager policy static, topology policy" in said
-    assert "reserved CPUs 0-1, exclusive CPUs from 2-15" in said
+    stated = ask("config", "check", *words).out
+    assert "CPU Manager policy static, topology policy" in stated
+    assert "reserved CPUs 0-1, exclusive CPUs from 2-15" in stated
 
 
 GROUPS: dict[str, tuple[Callable[[NodeTree], None], str]] = {
@@ -242,9 +242,9 @@ def test_b7_groups_that_end_before_the_machine(name: str, tmp_path: Path, cpuctl
     if name == "a container of LXC":
         node.files = {path: text for path, text in node.files.items() if "/kubepods.slice/" not in path}
     machine = str(written(with_kubelet_files(node).files, tmp_path / "node"))
-    said = cpuctl("config", "check", "-q", "-m", machine, columns=400).out
-    assert words in said
-    assert "fix: give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=)" in said
+    stated = cpuctl("config", "check", "-q", "-m", machine, columns=400).out
+    assert words in stated
+    assert "fix: give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=)" in stated
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0-1", "effective-differs"), ("", "")])
@@ -254,8 +254,8 @@ def test_b7_of_a_node_that_runs(limit: str, code: str, tmp_path: Path, cpuctl: C
         node.cpuset("/kubepods.slice/kubepods-burstable.slice", cpus=limit, effective=limit)
         node.cpuset(node.front, cpus="0,2-4,6-7", effective="0")
     machine = str(written(with_kubelet_files(node).files, tmp_path / "node"))
-    said = cpuctl("audit", "-q", "-m", machine, "--check", "cpusets", columns=400).out
-    assert (f"{code}: " in said and "kubepods-burstable.slice has 0-1" in said) == bool(code)
+    stated = cpuctl("audit", "-q", "-m", machine, "--check", "cpusets", columns=400).out
+    assert (f"{code}: " in stated and "kubepods-burstable.slice has 0-1" in stated) == bool(code)
 
 
 def test_b9_no_cpus_reserved(ask: Ask) -> None:
@@ -275,24 +275,26 @@ def test_b9_no_cpus_reserved(ask: Ask) -> None:
 
 def test_b10_an_option_without_effect(ask: Ask) -> None:
     """k/k 122473."""
-    said = ask("config", "check", "-m", "synthetic:2s4n16c2t", "--kubelet-config", "socket.yaml").out
+    stated = ask("config", "check", "-m", "synthetic:2s4n16c2t", "--kubelet-config", "socket.yaml").out
     assert (
-        "socket.yaml:5: cpuManagerPolicyOptions.align-by-socket: option align-by-socket only changes" in said
+        "socket.yaml:5: cpuManagerPolicyOptions.align-by-socket: option align-by-socket only changes"
+        in stated
     )
-    assert "topologyManagerPolicy none does not use" in said
+    assert "topologyManagerPolicy none does not use" in stated
 
 
 def test_b10_devices_of_another_node(ask: Ask) -> None:
     """k/k 122295, 136431: why they are far, and what would bring them near."""
     pods = ("-f", "first.json", "-f", "job.json", "--devices", "devices.yaml")
     words = ("-m", "synthetic:2s4n8c2t", "--kubelet-config", "aligned.yaml")
-    said = ask("explain", "default/job", *words, *pods).out
-    assert "UNALIGNED  mask inequality (container c)" in said
+    stated = ask("explain", "default/job", *words, *pods).out
+    assert "UNALIGNED  mask inequality (container c)" in stated
     assert (
-        "FAR        c: its devices are on NUMA nodes 0-1, its CPUs on 0,2: the Topology Manager chose" in said
+        "FAR        c: its devices are on NUMA nodes 0-1, its CPUs on 0,2: the Topology Manager chose"
+        in stated
     )
-    assert "remove default/first               CPUs 4-7,20-23 (node 1)" in said
-    assert "any other policy, scope or option  never aligned" in said
+    assert "remove default/first               CPUs 4-7,20-23 (node 1)" in stated
+    assert "any other policy, scope or option  never aligned" in stated
     without = ask("explain", "default/job", *words, *pods[2:]).out
     assert "FAR     c: its devices are on NUMA nodes 0-1, its CPUs on 1" in without
     assert "CHANGE" not in without
@@ -322,11 +324,11 @@ def test_b2_pods_in_a_loop(tmp_path: Path, cpuctl: Cpuctl) -> None:
 def test_b12_an_emulator_thread_that_makes_an_odd_number(ask: Ask) -> None:
     """Kubevirt 10593: eight vCPUs ask for nine CPUs, and the guest's own fields are what to change."""
     whole = f"{STATIC} --reserved-cpus=0,20 --cpu-manager-policy-options=full-pcpus-only=true"
-    said = ask("explain", "-f", "emulator.json", "-m", "synthetic:1s1n20c2t", "--kubelet-args", whole)
-    assert said.code == 3
-    assert "SMT Alignment Error: requested 9 cpus not multiple cpus per core = 2" in said.out
+    stated = ask("explain", "-f", "emulator.json", "-m", "synthetic:1s1n20c2t", "--kubelet-args", whole)
+    assert stated.code == 3
+    assert "SMT Alignment Error: requested 9 cpus not multiple cpus per core = 2" in stated.out
     parity = "metadata.annotations[alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity]"
-    assert f'set {parity}: "" (now unset), for cpu 10 (now 9)' in said.out
+    assert f'set {parity}: "" (now unset), for cpu 10 (now 9)' in stated.out
 
 
 @pytest.mark.parametrize(("threads", "cpus"), [(1, "1-4"), (2, "1-2,17-18")])
@@ -345,8 +347,8 @@ def test_b12_a_guest_that_shares_beside_a_pinned_one(ask: Ask) -> None:
     assert planned.code == 0
     assert "Shared pool: 0,3 (2 CPUs)" in planned.out
     error = "virError(Code=38, Message='cannot set CPU affinity on process 1140: Operation not permitted')"
-    told = ask("explain", "--message", error)
-    assert "is missing CAP_SYS_NICE" in told.out
+    reported = ask("explain", "--message", error)
+    assert "is missing CAP_SYS_NICE" in reported.out
 
 
 def test_b13_a_directory_for_state_files_is_made(tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -419,9 +421,9 @@ def test_c7_who_was_rejected_before_has_not_ended(tmp_path: Path, cpuctl: Cpuctl
     assert cpuctl("plan", *node, *made, cwd=tmp_path).code == 0
     after = ("--state", "state", "--pods", "pods.json")
     strict = f"{kubelet} --cpu-manager-policy-options=full-pcpus-only=true"
-    said = cpuctl("explain", "default/second", *node, *after, "--kubelet-args", strict, cwd=tmp_path).out
-    assert "rejected with SMTAlignmentError when the kubelet restarts" in said
-    assert "default/first (not active)      4  1-2,5-6" in said
+    stated = cpuctl("explain", "default/second", *node, *after, "--kubelet-args", strict, cwd=tmp_path).out
+    assert "rejected with SMTAlignmentError when the kubelet restarts" in stated
+    assert "default/first (not active)      4  1-2,5-6" in stated
 
 
 K8S = "kubernetes/kubernetes"

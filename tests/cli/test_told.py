@@ -42,7 +42,7 @@ def pods(tmp_path: Path) -> str:
     return str(tmp_path / "pods.yaml")
 
 
-def told(cpuctl: Cpuctl, *words: str, member: str = "text") -> dict[str, Any]:
+def reported(cpuctl: Cpuctl, *words: str, member: str = "text") -> dict[str, Any]:
     """Return what is read in every variable and file of the only pod."""
     (pod,) = json.loads(cpuctl(*words, "-o", "json").out)["pods"]
     return {
@@ -53,7 +53,7 @@ def told(cpuctl: Cpuctl, *words: str, member: str = "text") -> dict[str, Any]:
 
 def test_pods_show_tells_what_does_not_depend_on_the_node(cpuctl: Cpuctl, pods: str) -> None:
     words = ("pods", "show", "-f", pods, *NODE, "--feature-gates", GATES)
-    assert told(cpuctl, *words) == {"CPUS": "4", "LOG": "150", "cpus": "4", "own": None, "shared": ""}
+    assert reported(cpuctl, *words) == {"CPUS": "4", "LOG": "150", "cpus": "4", "own": None, "shared": ""}
     out = cpuctl(*words, columns=200).out
     assert "app $LOG        requests.cpu of log / 1m" in out
     assert "podinfo/own     assigned.cpuset of app    unknown  the CPU Manager's exclusive CPUs" in out
@@ -61,7 +61,7 @@ def test_pods_show_tells_what_does_not_depend_on_the_node(cpuctl: Cpuctl, pods: 
 
 def test_an_api_server_with_its_gate_off_drops_assigned_cpus(cpuctl: Cpuctl, pods: str) -> None:
     words = ("pods", "show", "-f", pods, *NODE)
-    assert told(cpuctl, *words).keys() == {"CPUS", "LOG", "cpus"}
+    assert reported(cpuctl, *words).keys() == {"CPUS", "LOG", "cpus"}
     assert "the API server drops assigned.cpuset: it has DownwardAPIAssignedResources" in cpuctl(*words).out
 
 
@@ -74,7 +74,7 @@ def test_an_older_api_server_refuses_the_pod(cpuctl: Cpuctl, pods: str) -> None:
 
 def test_a_plan_tells_the_cpus_it_gives(cpuctl: Cpuctl, pods: str) -> None:
     words = ("plan", "-f", pods, *NODE, "--feature-gates", GATES)
-    assert told(cpuctl, *words) == {"CPUS": "4", "LOG": "150", "cpus": "4", "own": "1-4", "shared": ""}
+    assert reported(cpuctl, *words) == {"CPUS": "4", "LOG": "150", "cpus": "4", "own": "1-4", "shared": ""}
     assert 'podinfo/shared  assigned.cpuset of log    ""' in cpuctl(*words, "-o", "wide", columns=200).out
     assert "podinfo" not in cpuctl(*words).out
 
@@ -82,20 +82,20 @@ def test_a_plan_tells_the_cpus_it_gives(cpuctl: Cpuctl, pods: str) -> None:
 def test_a_resize_tells_files_at_once_and_variables_later(cpuctl: Cpuctl, pods: str) -> None:
     words = ("resize", "-f", pods, *NODE, *RESIZED)
     before, after = (
-        {name: each["text"] for name, each in told(cpuctl, *words, member=time).items()}
+        {name: each["text"] for name, each in reported(cpuctl, *words, member=time).items()}
         for time in ("before", "after")
     )
     assert before == {"CPUS": "4", "LOG": "150", "cpus": "4", "own": "1-4", "shared": ""}
     assert after == {"CPUS": "4", "LOG": "150", "cpus": "6", "own": "1-6", "shared": ""}
-    assert told(cpuctl, *words, member="note")["CPUS"].startswith("variables stay unchanged")
+    assert reported(cpuctl, *words, member="note")["CPUS"].startswith("variables stay unchanged")
 
 
 def test_a_file_tells_what_is_not_granted(cpuctl: Cpuctl, pods: str) -> None:
     words = ("resize", "-f", pods, "-T", "filler=2/2,1Gi", *NODE, *RESIZED)
-    assert told(cpuctl, *words, member="after")["cpus"]["text"] == "6"
-    assert told(cpuctl, *words, member="after")["own"]["text"] == "1-4"
+    assert reported(cpuctl, *words, member="after")["cpus"]["text"] == "6"
+    assert reported(cpuctl, *words, member="after")["own"]["text"] == "1-4"
     assert (
-        told(cpuctl, *words, member="note")["cpus"]
+        reported(cpuctl, *words, member="note")["cpus"]
         == "volumes show what is requested, whether granted or not"
     )
 
@@ -104,8 +104,8 @@ def test_variables_change_where_the_container_starts_again(cpuctl: Cpuctl, tmp_p
     restarts = "resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]\n    env:"
     (tmp_path / "pods.yaml").write_text(POD.replace("env:", restarts))
     words = ("resize", "-f", str(tmp_path / "pods.yaml"), *NODE, *RESIZED)
-    assert told(cpuctl, *words, member="after")["CPUS"]["text"] == "6"
-    assert told(cpuctl, *words, member="note")["CPUS"] == "its container restarts"
+    assert reported(cpuctl, *words, member="after")["CPUS"]["text"] == "6"
+    assert reported(cpuctl, *words, member="note")["CPUS"] == "its container restarts"
 
 
 def test_what_a_pod_reads_differs(cpuctl: Cpuctl, pods: str, tmp_path: Path) -> None:
@@ -116,5 +116,5 @@ def test_what_a_pod_reads_differs(cpuctl: Cpuctl, pods: str, tmp_path: Path) -> 
 
 def test_an_explanation_has_what_the_plan_tells(cpuctl: Cpuctl, pods: str) -> None:
     words = ("explain", "web", "-f", pods, *NODE, "--feature-gates", GATES, "-o", "json")
-    told = json.loads(cpuctl(*words).out)["pod"]["downwardAPI"]
-    assert [each["text"] for each in told] == ["4", "150", "4", "1-4", ""]
+    reported = json.loads(cpuctl(*words).out)["pod"]["downwardAPI"]
+    assert [each["text"] for each in reported] == ["4", "150", "4", "1-4", ""]

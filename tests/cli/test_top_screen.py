@@ -194,9 +194,9 @@ def test_a_frozen_node_is_looked_at_all_the_same(recording: Recording) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fails", "told"), [(False, "capture written to node7.tar.gz"), (True, "no capture written: no room")]
+    ("fails", "reported"), [(False, "capture written to node7.tar.gz"), (True, "no capture written: no room")]
 )
-def test_a_capture_is_written_beside(fails: bool, told: str, recording: Recording) -> None:
+def test_a_capture_is_written_beside(fails: bool, reported: str, recording: Recording) -> None:
     def capture() -> str:
         if fails:
             raise InputError("no room")
@@ -206,7 +206,7 @@ def test_a_capture_is_written_beside(fails: bool, told: str, recording: Recordin
         await pilot.press("w")
         await pilot.app.workers.wait_for_complete()
         await pilot.pause()
-        assert told in text(pilot)
+        assert reported in text(pilot)
 
     drive(screen(recording, capture=capture), keys)
 

@@ -117,7 +117,7 @@ def zeros(document: Any, kind: str, path: str = "") -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def lacking(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+def missing(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     """Return what writes, once, the recording from which a kind of fact was taken."""
 
     @cache
@@ -131,10 +131,10 @@ def lacking(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
 @pytest.mark.parametrize("kind", MISSING)
 @pytest.mark.parametrize("words", [*MACHINE_ONLY, *WITH_KUBELET])
 def test_a_fact_that_was_not_recorded_is_not_known(
-    cpuctl: Cpuctl, tmp_path: Path, lacking: Callable[[str], str], kind: str, words: str
+    cpuctl: Cpuctl, tmp_path: Path, missing: Callable[[str], str], kind: str, words: str
 ) -> None:
     """Take one kind of fact out of a recording at a time, and ask every command."""
-    machine = lacking(kind)
+    machine = missing(kind)
     (tmp_path / "pages.json").write_text(json.dumps(PAGES))
     named = [str(tmp_path / word) if word == "pages.json" else word for word in words.split()]
     kubelet = ("--kubelet-args", STATIC) if words in WITH_KUBELET else ()
@@ -166,13 +166,13 @@ def test_memory_that_was_not_recorded_can_be_said(cpuctl: Cpuctl, tmp_path: Path
     words = ("plan", "-q", "-m", machine, "--kubelet-args", STATIC, "-T", "a=2/2,1Gi", "-o", "json")
     open_ = json.loads(cpuctl(*words).out)
     assert open_["start"]["outcome"] == "Undetermined"
-    said = "set --memory AMOUNT (plan, advise, explain, resize, config, checkpoint)"
-    assert said in open_["start"]["why"]
-    told = json.loads(cpuctl(*words, "--memory", "16Gi").out)
+    stated = "set --memory AMOUNT (plan, advise, explain, resize, config, checkpoint)"
+    assert stated in open_["start"]["why"]
+    reported = json.loads(cpuctl(*words, "--memory", "16Gi").out)
     whole = recorded(tmp_path / "whole", WHOLE)
     wanted = json.loads(cpuctl(*(whole if word == machine else word for word in words)).out)
-    assert told["pods"] == wanted["pods"]
-    assert told["after"]["memory"] == wanted["after"]["memory"]
+    assert reported["pods"] == wanted["pods"]
+    assert reported["after"]["memory"] == wanted["after"]["memory"]
 
 
 @pytest.mark.parametrize(
@@ -188,16 +188,16 @@ def test_memory_can_be_said_of_state_files_too(cpuctl: Cpuctl, tmp_path: Path, w
     """What cannot be said of a machine without memory is what is said of the same machine with it."""
     release = () if "migrate" in words else ("--kubelet-version", "1.36")
     bare = {path: text for path, text in WHOLE.items() if not re.search(MISSING["memory"], path)}
-    told = ("-m", recorded(tmp_path / "node", bare), "--kubelet-args", STATIC, *release, "-o", "json")
-    whole = ("-m", recorded(tmp_path / "whole", WHOLE), *told[2:])
+    reported = ("-m", recorded(tmp_path / "node", bare), "--kubelet-args", STATIC, *release, "-o", "json")
+    whole = ("-m", recorded(tmp_path / "whole", WHOLE), *reported[2:])
     planned = ("-T", "a=2/2,1Gi", "--write-state", str(tmp_path / "state"))
     assert cpuctl("plan", *whole[:4], "--kubelet-version", "1.36", *planned).code == 0
-    unsaid = cpuctl(*words.split(), *told[:-2], cwd=tmp_path, columns=400)
+    unsaid = cpuctl(*words.split(), *reported[:-2], cwd=tmp_path, columns=400)
     assert (unsaid.code, "unknown" in unsaid.out) == (3, True), unsaid
-    said = cpuctl(*words.split(), *told, "--memory", "16Gi", cwd=tmp_path)
+    stated = cpuctl(*words.split(), *reported, "--memory", "16Gi", cwd=tmp_path)
     wanted = cpuctl(*words.split(), *whole, cwd=tmp_path)
-    assert (said.code, wanted.code) == (0, 0), said
-    found, right = (json.loads(each.out) for each in (said, wanted))
+    assert (stated.code, wanted.code) == (0, 0), stated
+    found, right = (json.loads(each.out) for each in (stated, wanted))
     assert [found.get(key) for key in ("start", "files")] == [right.get(key) for key in ("start", "files")]
 
 
@@ -208,8 +208,8 @@ def test_a_proposed_repair_names_the_memory_that_was_told(cpuctl: Cpuctl, tmp_pa
     (tmp_path / "state" / "cpu_manager_state").write_text(
         '{"policyName":"static","defaultCpuSet":"0-15","checksum":1}'
     )
-    told = ("-m", machine, "--kubelet-args", STATIC, "--kubelet-version", "1.36", "--memory", "16Gi")
-    out = cpuctl("checkpoint", "verify", "state", *told, cwd=tmp_path, columns=900).out
+    reported = ("-m", machine, "--kubelet-args", STATIC, "--kubelet-version", "1.36", "--memory", "16Gi")
+    out = cpuctl("checkpoint", "verify", "state", *reported, cwd=tmp_path, columns=900).out
     (proposed,) = re.findall(r"cpuctl (checkpoint repair .*? --memory 16Gi)", out)
     result = cpuctl(*shlex.split(proposed), cwd=tmp_path, columns=400)
     assert (result.code, "unknown" in result.out) == (0, False), result
@@ -226,9 +226,9 @@ NOT_KNOWN = (
 )
 
 
-@pytest.mark.parametrize(("words", "said"), NOT_KNOWN)
+@pytest.mark.parametrize(("words", "stated"), NOT_KNOWN)
 def test_a_start_that_cannot_be_said_is_never_called_a_failed_one(
-    words: str, said: str, tmp_path: Path, cpuctl: Cpuctl
+    words: str, stated: str, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:
     machine = recorded(
         tmp_path, {path: text for path, text in WHOLE.items() if not re.search(MISSING["memory"], path)}
@@ -237,10 +237,10 @@ def test_a_start_that_cannot_be_said_is_never_called_a_failed_one(
     (tmp_path / "state" / "cpu_manager_state").write_text(
         '{"policyName":"static","defaultCpuSet":"0-15","checksum":1}'
     )
-    told = ("-m", machine, "--kubelet-args", STATIC, "--kubelet-version", "1.36")
-    result = cpuctl(*words.split(), *told, cwd=tmp_path, columns=400)
+    reported = ("-m", machine, "--kubelet-args", STATIC, "--kubelet-version", "1.36")
+    result = cpuctl(*words.split(), *reported, cwd=tmp_path, columns=400)
     assert result.code == 3
-    assert said in result.out
+    assert stated in result.out
     assert "would not start" not in result.out
     assert "for another reason" not in result.out
 
@@ -255,10 +255,10 @@ def test_cpus_that_are_picked_by_unknown_caches_are_in_doubt(
         tmp_path, {path: text for path, text in WHOLE.items() if not re.search(MISSING["caches"], path)}
     )
     option = "--cpu-manager-policy-options=prefer-align-cpus-by-uncorecache=true"
-    told = ("-m", machine, "--kubelet-version", "1.36", "--kubelet-args")
-    doubt = "warning: L3 caches are not recorded: prefer-align-cpus-by-uncorecache uses sockets"
-    assert doubt in cpuctl(*words.split(), *told, f"{STATIC} {option}", columns=400).err
-    assert doubt not in cpuctl(*words.split(), *told, STATIC, columns=400).err
+    reported = ("-m", machine, "--kubelet-version", "1.36", "--kubelet-args")
+    uncertain = "warning: L3 caches are not recorded: prefer-align-cpus-by-uncorecache uses sockets"
+    assert uncertain in cpuctl(*words.split(), *reported, f"{STATIC} {option}", columns=400).err
+    assert uncertain not in cpuctl(*words.split(), *reported, STATIC, columns=400).err
 
 
 @pytest.mark.parametrize("kind", ["caches", "levels of caches", "sharers of caches"])
@@ -281,8 +281,8 @@ def test_an_option_for_unknown_caches_is_not_called_idle(tmp_path: Path, cpuctl:
         tmp_path, {path: text for path, text in files.items() if not re.search(MISSING["caches"], path)}
     )
     options = "prefer-align-cpus-by-uncorecache=true"
-    told = f"--cpu-manager-policy=static --reserved-cpus=0 --cpu-manager-policy-options={options}"
-    words = ("config", "check", "-m", machine, "--kubelet-version", "1.36", "--kubelet-args", told)
+    reported = f"--cpu-manager-policy=static --reserved-cpus=0 --cpu-manager-policy-options={options}"
+    words = ("config", "check", "-m", machine, "--kubelet-version", "1.36", "--kubelet-args", reported)
     found = {
         each["code"]: each["severity"] for each in json.loads(cpuctl(*words, "-o", "json").out)["findings"]
     }
@@ -367,14 +367,14 @@ def test_whether_cpus_share_a_cache_that_was_not_recorded(cpuctl: Cpuctl, tmp_pa
 
 
 def test_memory_of_numa_nodes_is_told_where_that_of_the_machine_is_not_recorded(
-    cpuctl: Cpuctl, lacking: Callable[[str], str]
+    cpuctl: Cpuctl, missing: Callable[[str], str]
 ) -> None:
-    def told(kind: str) -> str:
-        lines = cpuctl("topology", "show", "-m", lacking(kind)).out.splitlines()
+    def reported(kind: str) -> str:
+        lines = cpuctl("topology", "show", "-m", missing(kind)).out.splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("Memory:"))
 
-    assert told("memory of the machine") == "16Gi on NUMA nodes; total of the machine not recorded"
-    assert told("memory") == "not recorded"
+    assert reported("memory of the machine") == "16Gi on NUMA nodes; total of the machine not recorded"
+    assert reported("memory") == "not recorded"
 
 
 CORES_UNKNOWN = (
@@ -383,28 +383,28 @@ CORES_UNKNOWN = (
 
 
 def test_where_no_topology_of_cpus_is_recorded_all_say_so(
-    cpuctl: Cpuctl, lacking: Callable[[str], str]
+    cpuctl: Cpuctl, missing: Callable[[str], str]
 ) -> None:
-    machine = lacking("topology of CPUs")
+    machine = missing("topology of CPUs")
 
-    def said(*words: str) -> str:
+    def stated(*words: str) -> str:
         result = cpuctl(*words, "-m", machine, columns=400)
         return result.out + result.err
 
     listed = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
-    assert f"Reserved resources are unknown: {CORES_UNKNOWN}\n" in said("config", "show", *listed)
-    assert f"Nothing to propose: {CORES_UNKNOWN}\n" in said("config", "reserve", "--reserved-cpus=2")
+    assert f"Reserved resources are unknown: {CORES_UNKNOWN}\n" in stated("config", "show", *listed)
+    assert f"Nothing to propose: {CORES_UNKNOWN}\n" in stated("config", "reserve", "--reserved-cpus=2")
     kept = f"the resources reserved on the node are unknown: {CORES_UNKNOWN}\n"
-    assert kept in said("pods", "show", "-T", "a=2/2,1Gi", *listed)
+    assert kept in stated("pods", "show", "-T", "a=2/2,1Gi", *listed)
     # A share of CPUs is kept whatever their number: only what is left is not known.
-    lines = said("config", "show", "--kubelet-args=--kube-reserved=cpu=500m").splitlines()
+    lines = stated("config", "show", "--kubelet-args=--kube-reserved=cpu=500m").splitlines()
     assert next(line.split() for line in lines if line.startswith("cpu ")) == ["cpu", "?", "500m", *"00??"]
-    (planned,) = (line for line in said("plan", "-T", "a=2/2,1Gi").splitlines() if "config check" in line)
+    (planned,) = (line for line in stated("plan", "-T", "a=2/2,1Gi").splitlines() if "config check" in line)
     assert planned.startswith("  see: cpuctl config check -m ")
 
 
-def test_a_fleet_does_not_count_what_is_not_recorded(cpuctl: Cpuctl, lacking: Callable[[str], str]) -> None:
-    answer = json.loads(cpuctl("fleet", "list", lacking("topology of CPUs"), "-o", "json").out)
+def test_a_fleet_does_not_count_what_is_not_recorded(cpuctl: Cpuctl, missing: Callable[[str], str]) -> None:
+    answer = json.loads(cpuctl("fleet", "list", missing("topology of CPUs"), "-o", "json").out)
     (node,) = answer["nodes"]
     assert node["start"]["outcome"] == "Undetermined"
     assert node["start"]["why"] == CORES_UNKNOWN

@@ -126,12 +126,12 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_in_the_file_is_told_with_its_line(name: str, cpuctl: Cpuctl, configured: Path) -> None:
-    text, told, hint = WRONG[name]
+    text, reported, hint = WRONG[name]
     machine = "machine: synthetic:1s1n4c2t\n" if name == "no release" else ""
     configured.write_text(text.replace("\n", machine, 1) if machine else text)
     result = cpuctl("plan", *POD)
     assert result.code == 4, result
-    assert f"error: {configured}{told}" in result.err
+    assert f"error: {configured}{reported}" in result.err
     assert hint in result.err
 
 

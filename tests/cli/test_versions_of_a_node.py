@@ -66,10 +66,10 @@ def test_state_files_show_what_a_release_minds(ask: Ask, tmp_path: Path) -> None
     result = ask(*VERSIONS, "--state", "s", "-o", "json")
     assert shown(result, "shownByState") == {"compares_memory_of_groups"}
     assert "pods" not in json.loads(result.out)
-    told = ask(*VERSIONS, "--state", "s", "-q").out
-    assert "1.32, state files (affects these state files)" in told
-    assert "Kubelet 1.31.4 would not start (memoryManagerStart)" in told
-    assert "Kubelet 1.32.2 would start." in told
+    reported = ask(*VERSIONS, "--state", "s", "-q").out
+    assert "1.32, state files (affects these state files)" in reported
+    assert "Kubelet 1.31.4 would not start (memoryManagerStart)" in reported
+    assert "Kubelet 1.32.2 would start." in reported
 
 
 def test_pods_show_what_a_release_refuses(ask: Ask) -> None:

@@ -62,9 +62,9 @@ class OnDisk:
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.startswith("var/lib/kubelet"):
-            beside = target.with_name(f".{target.name}123")
-            beside.write_text(text)
-            beside.replace(target)
+            alongside = target.with_name(f".{target.name}123")
+            alongside.write_text(text)
+            alongside.replace(target)
         else:
             target.write_text(text)
 
@@ -143,7 +143,7 @@ def test_every_change_is_told_once(disk: OnDisk) -> None:
         watched.until(lambda event: event["event"] == "StateFileWritten")
         assert watched.end(signal.SIGTERM) == 0
     assert sorted(STORY) == sorted(message(line(cast("WatchEvent", each))) for each in watched.events)
-    assert sorted(watched.told) == sorted(
+    assert sorted(watched.reported) == sorted(
         [
             "Watching",
             *("Found threads-outside", "Found interrupt"),
@@ -227,7 +227,7 @@ def test_a_state_file_is_read_when_it_is_whole(disk: OnDisk) -> None:
         disk.put(STATE, whole)
         watched.found("state-missing", "Resolved")
         assert watched.end(signal.SIGINT) == 0
-    assert watched.told.count("Found state-unusable") == 1, "half a file is no finding"
+    assert watched.reported.count("Found state-unusable") == 1, "half a file is no finding"
 
 
 def test_a_watch_ends_at_the_first_finding_that_is_so_bad(
@@ -242,7 +242,7 @@ def test_a_watch_ends_at_the_first_finding_that_is_so_bad(
         watched.named("Watching")
         disk.node.interrupt(24, "eth0", "1", "1")
         disk.write()
-        assert (watched.ended(), watched.told[-1]) == (3, "Found interrupt")
+        assert (watched.ended(), watched.reported[-1]) == (3, "Found interrupt")
 
 
 def test_lines_have_a_time_or_a_level_for_the_journal(tmp_path: Path, disk: OnDisk, cpuctl: Cpuctl) -> None:
@@ -289,12 +289,12 @@ def test_a_service_manager_is_told(tmp_path: Path, disk: OnDisk) -> None:
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(30)
         with watching(*disk.words, NOTIFY_SOCKET=str(tmp_path / "notify")) as watched:
-            told = [manager.recv(100) for _ in range(4)]
+            reported = [manager.recv(100) for _ in range(4)]
             assert watched.end(signal.SIGTERM) == 0
-            while told[-1] == b"WATCHDOG=1":
-                told.append(manager.recv(100))
-    assert told[:2] == [b"WATCHDOG=1", b"READY=1"]
-    assert (set(told[2:-1]), told[-1]) == ({b"WATCHDOG=1"}, b"STOPPING=1")
+            while reported[-1] == b"WATCHDOG=1":
+                reported.append(manager.recv(100))
+    assert reported[:2] == [b"WATCHDOG=1", b"READY=1"]
+    assert (set(reported[2:-1]), reported[-1]) == ({b"WATCHDOG=1"}, b"STOPPING=1")
 
 
 def test_a_service_manager_is_told_however_rarely_it_looks(tmp_path: Path, disk: OnDisk) -> None:
@@ -306,16 +306,16 @@ def test_a_service_manager_is_told_however_rarely_it_looks(tmp_path: Path, disk:
         notified = str(tmp_path / "notify")
         with watching(*words, "--for", "1000h", NOTIFY_SOCKET=notified, WATCHDOG_USEC="400000") as watched:
             watched.named("Watching")
-            told = [manager.recv(100) for _ in range(6)]
+            reported = [manager.recv(100) for _ in range(6)]
             began = time.monotonic()
-            told += [manager.recv(100) for _ in range(5)]
+            reported += [manager.recv(100) for _ in range(5)]
             assert time.monotonic() - began >= 5 * 0.2 - 0.25, "and no more often than that"
             assert watched.end(signal.SIGTERM) == 0
-    assert set(told) == {b"WATCHDOG=1", b"READY=1"}
+    assert set(reported) == {b"WATCHDOG=1", b"READY=1"}
 
 
 def test_a_watchdog_of_another_process_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    for asked, process, seconds in (
+    for requested, process, seconds in (
         ("300000000", "", 300.0),
         ("300000000", str(os.getpid()), 300.0),
         ("300000000", "1", math.inf),
@@ -323,7 +323,7 @@ def test_a_watchdog_of_another_process_is_not_ours(monkeypatch: pytest.MonkeyPat
         ("0", "", math.inf),
         ("soon", "", math.inf),
     ):
-        monkeypatch.setenv("WATCHDOG_USEC", asked)
+        monkeypatch.setenv("WATCHDOG_USEC", requested)
         monkeypatch.setenv("WATCHDOG_PID", process)
         assert watchdog_seconds() == seconds
 
@@ -345,15 +345,15 @@ def test_without_notices_groups_are_sampled(disk: OnDisk) -> None:
     script = 'echo 0 >/proc/sys/user/max_inotify_instances; exec "$@"'
     before = ("unshare", "--user", "--map-root-user", "sh", "-c", script, "sh")
     with watching(*disk.words, before=before) as watched:
-        said = watched.named("Sampling")["message"]
-        assert "the limit fs.inotify.max_user_instances is reached" in said
+        stated = watched.named("Sampling")["message"]
+        assert "the limit fs.inotify.max_user_instances is reached" in stated
         disk.node.cpuset(disk.node.server, cpus="1", mems="0")
         disk.write()
         watched.found("cpuset-differs")
         come(disk)
         watched.named("PodAdded")
         assert watched.end(signal.SIGTERM) == 0
-    assert watched.told.count("Sampling") == 1
+    assert watched.reported.count("Sampling") == 1
 
 
 def test_a_kubelet_that_restarts_and_one_that_does_not(disk: OnDisk) -> None:
@@ -385,11 +385,11 @@ def test_a_node_that_cannot_be_looked_at_for_a_while(disk: OnDisk) -> None:
         disk.write()
         watched.found("interrupt")
         assert watched.end(signal.SIGTERM) == 0
-    assert watched.told == ["Watching", "AuditFailed", "Found interrupt"]
+    assert watched.reported == ["Watching", "AuditFailed", "Found interrupt"]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "stated"),
     [
         (("--pods", "-"), "--pods: stdin cannot be read again"),
         (("--every", "5"), "--every: expected a duration, found '5'"),
@@ -398,10 +398,10 @@ def test_a_node_that_cannot_be_looked_at_for_a_while(disk: OnDisk) -> None:
         (("--check", "thread"), "--check: unknown check 'thread'"),
     ],
 )
-def test_what_makes_no_sense_is_refused(words: tuple[str, ...], said: str, cpuctl: Cpuctl) -> None:
+def test_what_makes_no_sense_is_refused(words: tuple[str, ...], stated: str, cpuctl: Cpuctl) -> None:
     result = cpuctl("watch", *words)
     assert (result.code, result.out) == (2, "")
-    assert f"error: {said}" in result.err
+    assert f"error: {stated}" in result.err
 
 
 def test_who_is_watched_is_named_by_uid_until_a_name_is_known(disk: OnDisk) -> None:

@@ -31,12 +31,12 @@ def main(words: Iterable[str]) -> int:
         const=time.time_ns(),
         help="mix the cases of all files",
     )
-    asked = parser.parse_args(list(words))
-    if not asked.directory.is_dir():
-        parser.error(f"no such directory: {asked.directory}")
-    files = corpus_files(asked.directory)
+    requested = parser.parse_args(list(words))
+    if not requested.directory.is_dir():
+        parser.error(f"no such directory: {requested.directory}")
+    files = corpus_files(requested.directory)
     total = Tally()
-    for name, tally in in_order(files) if asked.shuffle is None else shuffled(files, asked.shuffle):
+    for name, tally in in_order(files) if requested.shuffle is None else shuffled(files, requested.shuffle):
         total.add(tally)
         _say(f"{name}: {_counts(tally)}")
         for failure in tally.failures[:FAILURES_SHOWN]:

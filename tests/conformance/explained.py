@@ -119,20 +119,20 @@ def _scenario(refusal: Refusal) -> Scenario:
     pods: list[StoredPod] = [
         read_pod(step) for step in case["steps"][first : refusal.step + 1] if step["op"] == "admit"
     ]
-    asked = len(pods) - 1
+    requested = len(pods) - 1
     version = version_of(case)
     kubelet = kubelet_of(refusal.config, version)
     found = _started(refusal, kubelet)
     assert isinstance(found, Node), found
     if refusal.uid:
         pods = list(found.active.values())
-        asked = next(place for place, pod in enumerate(pods) if pod.uid == refusal.uid)
+        requested = next(place for place, pod in enumerate(pods) if pod.uid == refusal.uid)
     return Scenario(
         # Only another configuration makes another past.
         start=lambda other: found.copy() if other is kubelet else _started(refusal, other),
         kubelet=kubelet,
         pods=tuple(pods),
-        position=asked,
+        position=requested,
         restarted=bool(refusal.uid),
     )
 

@@ -11,22 +11,22 @@ from cpuctl.engine.outcome import KubeletFault, Undetermined
 from tests.conformance.corpus import Json
 
 
-def provider_calls(asked: Iterable[HintRound]) -> list[Json]:
+def provider_calls(requested: Iterable[HintRound]) -> list[Json]:
     """List the calls in the kubelet's order: the CPU Manager, then the Memory Manager, round by round."""
     return [
         {"provider": provider, "container": _name(each), "hints": _written(answer)}
-        for each in asked
+        for each in requested
         for provider, answer in each.answers.items()
     ]
 
 
-def merged(asked: HintRound) -> Json:
+def merged(requested: HintRound) -> Json:
     """Write the result of one round."""
-    if isinstance(asked.merged, KubeletFault):
-        return {"container": _name(asked), "panic": asked.merged.why}
-    if isinstance(asked.merged, Undetermined):
-        return {"container": _name(asked), **undetermined(asked.merged)}
-    return {"container": _name(asked), "admit": asked.merged.admit, **written(asked.merged.hint)}
+    if isinstance(requested.merged, KubeletFault):
+        return {"container": _name(requested), "panic": requested.merged.why}
+    if isinstance(requested.merged, Undetermined):
+        return {"container": _name(requested), **undetermined(requested.merged)}
+    return {"container": _name(requested), "admit": requested.merged.admit, **written(requested.merged.hint)}
 
 
 def undetermined(result: Undetermined) -> Json:
@@ -39,8 +39,8 @@ def hint_list(hints: HintList) -> list[Json]:
     return [written(hint) for hint in hints]
 
 
-def _name(asked: HintRound) -> str | None:
-    return asked.container.name if asked.container else None
+def _name(requested: HintRound) -> str | None:
+    return requested.container.name if requested.container else None
 
 
 def _written(answer: Answer) -> Json | None:

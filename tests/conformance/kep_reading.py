@@ -74,9 +74,9 @@ class Asked:
         if self.admitted != recorded["admitted"]:
             yield f"admitted: {self.admitted}"
         elif not self.admitted:
-            told = {name: recorded[name] for name in ("reason", "message", "failedContainer")}
-            if self.refusal != told:
-                yield f"{self.refusal} instead of {told}"
+            reported = {name: recorded[name] for name in ("reason", "message", "failedContainer")}
+            if self.refusal != reported:
+                yield f"{self.refusal} instead of {reported}"
         else:
             own = {name: each["cpuset"] for name, each in recorded["containers"].items() if each["assigned"]}
             if self._sets(self.after) != own:
@@ -138,7 +138,7 @@ class _Asking(_Scenario):
     def __init__(self, recorded: Recorded) -> None:
         super().__init__(recorded.case)
         self.answers = iter(recorded.expect["steps"])
-        self.asked: list[Asked] = []
+        self.requested: list[Asked] = []
 
     def _step(self, step: Json) -> Json:
         answer: Json = next(self.answers, {})
@@ -152,11 +152,11 @@ class _Asking(_Scenario):
         status = status_of(node.active[pod.uid], step)
         before, after = node.copy(), node.copy()
         resized = after.resize(pod, resize_by_kep, status)
-        self.asked.append(Asked(pod=pod, before=before, after=after, resized=resized, recorded=answer))
+        self.requested.append(Asked(pod=pod, before=before, after=after, resized=resized, recorded=answer))
 
 
 def ask_everywhere(recorded: Recorded) -> list[Asked]:
     """Play a case and return what the KEP says at each of its resizes."""
     scenario = _Asking(recorded)
     scenario.play()
-    return scenario.asked
+    return scenario.requested

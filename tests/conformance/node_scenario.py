@@ -132,8 +132,8 @@ class _Scenario:
 
     def _hints(self, node: Node, step: Json) -> Json:
         pod = read_pod(step)
-        asked = [*(node.ask(pod, container) for container in pod.all_containers), node.ask(pod, None)]
-        return {"hints": provider_calls(asked), "merged": [merged(each) for each in asked]}
+        requested = [*(node.ask(pod, container) for container in pod.all_containers), node.ask(pod, None)]
+        return {"hints": provider_calls(requested), "merged": [merged(each) for each in requested]}
 
     def _collect(self, node: Node, _step: Json) -> Json:
         node.clean_up()

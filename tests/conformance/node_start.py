@@ -86,5 +86,5 @@ def _checked(machine: str, config: str, version: KubeletVersion) -> Started | No
 
 @lru_cache(maxsize=256)
 def _read_kubelet(config: str, version: KubeletVersion) -> Kubelet:
-    told = read_kubelet_config(json.dumps(_HEAD | json.loads(config)), "case", version.minor).config
-    return Kubelet(version=version, config=told)
+    reported = read_kubelet_config(json.dumps(_HEAD | json.loads(config)), "case", version.minor).config
+    return Kubelet(version=version, config=reported)

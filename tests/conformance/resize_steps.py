@@ -69,9 +69,9 @@ def resize_answer(resized: Resized, containers: Json, node: Node, step: Json) ->
             "failedContainer": resized.verdict.container or None,
             "condition": "Infeasible" if reason == "TopologyAffinityError" else "Deferred",
         }
-    asked = resized.hint_rounds if node.topology_manager.policy != "none" else ()
-    if asked:
-        answer["merged"] = [merged(each) for each in asked]
+    requested = resized.hint_rounds if node.topology_manager.policy != "none" else ()
+    if requested:
+        answer["merged"] = [merged(each) for each in requested]
     if step.get("wantHints"):
-        answer["hints"] = provider_calls(asked)
+        answer["hints"] = provider_calls(requested)
     return answer

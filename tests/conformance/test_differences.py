@@ -72,10 +72,10 @@ def test_a_recorded_answer_needs_the_difference(name: str, case: str) -> None:
 
 
 def started(minor: int, **gates: bool) -> Node:
-    told = KubeletConfiguration(
+    reported = KubeletConfiguration(
         cpu_manager_policy="static", reserved_system_cpus="0", feature_gates=gates or {}
     )
-    node = start_node(EIGHT, Kubelet(version=KubeletVersion(minor), config=told), fit=True)
+    node = start_node(EIGHT, Kubelet(version=KubeletVersion(minor), config=reported), fit=True)
     assert isinstance(node, Node), node
     return node
 
@@ -108,8 +108,8 @@ def pod_level_switched_off() -> str:
 
 
 def device_walks() -> list[str]:
-    told = KubeletConfiguration(topology_manager_policy="restricted")
-    return [each.who for each in walks(EIGHT, told, FeatureGates(35))]
+    reported = KubeletConfiguration(topology_manager_policy="restricted")
+    return [each.who for each in walks(EIGHT, reported, FeatureGates(35))]
 
 
 def cores_of_books() -> list[int]:

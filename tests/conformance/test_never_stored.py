@@ -25,9 +25,9 @@ def test_planning_refuses_what_the_api_server_refused(file: CorpusFile) -> None:
         version = recorded.case.get("apiServerVersion", "1.36")
         rules = server_rules(FeatureGates.for_minor(version_of({"kubeletVersion": version}).minor))
         (pod,) = read_pods(json.dumps(recorded.case["pod"]), "case").pods
-        said = PodServer(rules).create(stored_pod(pod, PodRules(server=rules))).refusals
-        assert bool(said) == bool(recorded.expect["errors"]), recorded.name
-        assert all(text in said[0] for text in recorded.expect["errors"]), recorded.name
+        stated = PodServer(rules).create(stored_pod(pod, PodRules(server=rules))).refusals
+        assert bool(stated) == bool(recorded.expect["errors"]), recorded.name
+        assert all(text in stated[0] for text in recorded.expect["errors"]), recorded.name
 
 
 def test_several_releases_are_recorded() -> None:

@@ -20,32 +20,32 @@ CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance"
 
 
 @pytest.fixture(scope="module")
-def asked() -> list[tuple[str, Asked]]:
+def requested() -> list[tuple[str, Asked]]:
     (corpus_file,) = (each for each in corpus_files(CORPUS) if each.name == "resize")
     return [(each.name, one) for each in corpus_file.part() for one in ask_everywhere(each)]
 
 
-def test_no_answer_breaks_what_its_code_asks_for(asked: list[tuple[str, Asked]]) -> None:
-    assert [f"{name}: {problem}" for name, one in asked for problem in one.problems()] == []
+def test_no_answer_breaks_what_its_code_asks_for(requested: list[tuple[str, Asked]]) -> None:
+    assert [f"{name}: {problem}" for name, one in requested for problem in one.problems()] == []
 
 
-def test_every_code_is_met(asked: list[tuple[str, Asked]]) -> None:
-    met = Counter(code for _, one in asked for code in one.codes)
+def test_every_code_is_met(requested: list[tuple[str, Asked]]) -> None:
+    met = Counter(code for _, one in requested for code in one.codes)
     assert met.keys() == POSSIBLE | EITHER | FORBIDDEN | {LEFT_ALONE, "partialApply"}
-    assert sum(not one.codes for _, one in asked) > 3000 / ONE_IN
+    assert sum(not one.codes for _, one in requested) > 3000 / ONE_IN
 
 
-def test_what_the_kep_wants_is_named_where_it_differs(asked: list[tuple[str, Asked]]) -> None:
+def test_what_the_kep_wants_is_named_where_it_differs(requested: list[tuple[str, Asked]]) -> None:
     """A departure is named for every code; without one there is none."""
-    silent = [name for name, one in asked if one.codes - EITHER and not one.resized.departures]
-    named = [name for name, one in asked if not one.codes and one.resized.departures]
+    silent = [name for name, one in requested if one.codes - EITHER and not one.resized.departures]
+    named = [name for name, one in requested if not one.codes and one.resized.departures]
     assert (silent, named) == ([], [])
 
 
-def test_a_wrong_answer_would_be_noticed(asked: list[tuple[str, Asked]]) -> None:
-    refused = next(one for _, one in asked if not one.codes and not one.admitted)
+def test_a_wrong_answer_would_be_noticed(requested: list[tuple[str, Asked]]) -> None:
+    refused = next(one for _, one in requested if not one.codes and not one.admitted)
     assert list(replace(refused, resized=Resized(verdict=Admitted())).problems())
     granted = next(
-        one for _, one in asked if not one.codes and one.admitted and one.before.state != one.after.state
+        one for _, one in requested if not one.codes and one.admitted and one.before.state != one.after.state
     )
     assert list(replace(granted, after=granted.before).problems())

@@ -39,7 +39,7 @@ def on_files(recorded: Recorded) -> bool:
 
 
 @cache
-def asked(name: str) -> tuple[Asked, ...]:
+def requested(name: str) -> tuple[Asked, ...]:
     return tuple(start for recorded in _sample(name) for start in starts_on_files(recorded))
 
 
@@ -52,7 +52,7 @@ def _sample(name: str) -> Iterator[Recorded]:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_verdict_is_what_the_kubelet_did(name: str) -> None:
-    starts = asked(name)
+    starts = requested(name)
     assert starts
     assert [f"{start.name}: {wrong}" for start in starts if (wrong := disagreement(start))] == []
 
@@ -64,7 +64,7 @@ def read(texts: tuple[str | None, str | None], start: Asked) -> list[object]:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_what_is_repaired_starts(name: str) -> None:
-    for start in asked(name):
+    for start in requested(name):
         after = mended(start)
         if isinstance(after, Mended):
             assert after.verdict.starts, start.name
@@ -74,7 +74,7 @@ def test_what_is_repaired_starts(name: str) -> None:
 
 def test_recordings_refuse_for_many_reasons_and_most_can_be_repaired() -> None:
     """The sample would be idle if every kubelet in it started."""
-    refused = [start for start in asked("checkpoint") if not start.verdict.starts]
+    refused = [start for start in requested("checkpoint") if not start.verdict.starts]
     codes = {finding.code for start in refused for finding in start.verdict.findings}
     assert codes >= {
         *("held-and-shared", "memory-changed", "memory-drift", "no-such-cpus", "pool-empty"),

@@ -49,11 +49,11 @@ def take_by_policy(case: Json) -> Json:
     """Pick CPUs from a free set through the plugin."""
     topology = CPUTopology.discover(machine_info(case["machine"]))
     rules = rules_of(case)
-    asked = in_place(InThisProcess(AsRecorded(rules), as_kubelet=True), topology, {}, as_kubelet=True)
+    requested = in_place(InThisProcess(AsRecorded(rules), as_kubelet=True), topology, {}, as_kubelet=True)
     width = case.get("hintNUMANodes", 0)
     nodes = NodeMask(CPUSet.of(sorted(topology.numa_nodes)[:width]).mask) if width else None
     offered = CPUMask(CPUSet.parse(case["available"]).mask)
-    return pick_answer(choose(asked, topology, offered, case["numCPUs"], nodes, rules.release))
+    return pick_answer(choose(requested, topology, offered, case["numCPUs"], nodes, rules.release))
 
 
 def run_through_policies(files: Iterable[CorpusFile], step: int = 1) -> Tally:

@@ -14,7 +14,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started, start_managers
 from cpuctl.engine.state_checks.file_findings import FoundFile, FoundStates
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
 from cpuctl.engine.state_repair import (
     CPURules,
@@ -54,12 +54,12 @@ def starts_on_files(recorded: Recorded) -> Iterator[Asked]:
     scenario.play()
     later = (step["start"] for step in recorded.expect["steps"] if "start" in step)
     # A kubelet that never comes back has no further starts.
-    for place, (asked, answer) in enumerate(
-        zip(scenario.asked, [recorded.expect["start"], *later], strict=False)
+    for place, (requested, answer) in enumerate(
+        zip(scenario.requested, [recorded.expect["start"], *later], strict=False)
     ):
-        if asked is not None:
+        if requested is not None:
             name = f"{recorded.name}, start {place}"
-            info, kubelet, reader, texts = asked
+            info, kubelet, reader, texts = requested
             verdict = verify_states(info, kubelet, found(texts, reader))
             yield Asked(name, info, kubelet, reader, texts, verdict, answer)
 
@@ -72,10 +72,10 @@ class _Asking(_Scenario):
 
     def __init__(self, case: Json) -> None:
         super().__init__(case)
-        self.asked: list[_Question | None] = []
+        self.requested: list[_Question | None] = []
 
     def _start(self) -> Json:
-        self.asked.append(self._question())
+        self.requested.append(self._question())
         return super()._start()
 
     def _question(self) -> _Question | None:
@@ -110,22 +110,22 @@ def _memory(text: str) -> MemoryStateFile | None:
     return whole if isinstance(whole, MemoryStateFile) else None
 
 
-def disagreement(asked: Asked) -> str:
+def disagreement(requested: Asked) -> str:
     """Say how a verdict differs from what the kubelet did, nothing where it does not."""
-    said: Json
-    match asked.verdict.start:
+    stated: Json
+    match requested.verdict.start:
         case Started():
-            said = {"ok": True}
+            stated = {"ok": True}
         case StartRefused(stage=stage, error=error):
-            said = {"ok": False, "stage": stage, "error": error}
+            stated = {"ok": False, "stage": stage, "error": error}
         case KubeletFault(why=why):
-            said = {"ok": False, "stage": "panic", "error": why}
+            stated = {"ok": False, "stage": "panic", "error": why}
         case Undetermined(text=why):
             return f"undetermined: {why}"
-    did = {name: asked.answer[name] for name in said if name in asked.answer}
-    if said != did:
-        return f"said {said}, the kubelet: {did}"
-    return _odd_findings(asked.verdict, asked.answer)
+    did = {name: requested.answer[name] for name in stated if name in requested.answer}
+    if stated != did:
+        return f"said {stated}, the kubelet: {did}"
+    return _odd_findings(requested.verdict, requested.answer)
 
 
 def _odd_findings(verdict: StateVerdict, answer: Json) -> str:
@@ -148,12 +148,12 @@ class Mended:
     verdict: StateVerdict
 
 
-def mended(asked: Asked) -> Mended | NotRepaired | None:
+def mended(requested: Asked) -> Mended | NotRepaired | None:
     """Repair the files; None where the configuration, or what is in a file, leaves nothing to repair."""
-    managers = start_managers(asked.info, asked.kubelet)
+    managers = start_managers(requested.info, requested.kubelet)
     if not isinstance(managers, Started):
         return None
-    reader, (cpu, memory) = asked.reader, asked.texts
+    reader, (cpu, memory) = requested.reader, requested.texts
     actions: tuple[RepairAction, ...] = ()
     if cpu is not None:
         rules = CPURules(
@@ -162,7 +162,7 @@ def mended(asked: Asked) -> Mended | NotRepaired | None:
         state = _cpus(cpu)
         if state is None:
             return None
-        cpus = repair_cpu_state(state, rules, NOBODY_SAYS)
+        cpus = repair_cpu_state(state, rules, UNKNOWN_OWNERS)
         if isinstance(cpus, NotRepaired):
             return cpus
         cpu, actions = write_cpu_state(cpus.state, reader), cpus.actions
@@ -172,10 +172,10 @@ def mended(asked: Asked) -> Mended | NotRepaired | None:
         if held is None:
             return None
         blocks = repair_memory_state(
-            held, MemoryRules(fresh=fresh, keeps_pods=reader.keeps_pods), NOBODY_SAYS
+            held, MemoryRules(fresh=fresh, keeps_pods=reader.keeps_pods), UNKNOWN_OWNERS
         )
         if isinstance(blocks, NotRepaired):
             return blocks
         memory, actions = write_memory_state(blocks.state, reader), (*actions, *blocks.actions)
     texts = cpu, memory
-    return Mended(texts, actions, verify_states(asked.info, asked.kubelet, found(texts, reader)))
+    return Mended(texts, actions, verify_states(requested.info, requested.kubelet, found(texts, reader)))

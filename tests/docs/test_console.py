@@ -15,8 +15,10 @@ TEXTS = texts_with_commands(ROOT)
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_shown_output_is_what_is_printed(path: Path) -> None:
     wrong = outdated(path.read_text(), ROOT)
-    told = [f"$ {shown.command}\n" + "\n".join(output) for shown, output in wrong]
-    assert not told, "run `make docs`; where lines are left out (...), edit by hand:\n" + "\n".join(told)
+    reported = [f"$ {shown.command}\n" + "\n".join(output) for shown, output in wrong]
+    assert not reported, "run `make docs`; where lines are left out (...), edit by hand:\n" + "\n".join(
+        reported
+    )
 
 
 BLOCK = "```console\n$ cpuctl --version\ncpuctl 99\n$ cpuctl plam; echo $?\n...\n2\n```\n"

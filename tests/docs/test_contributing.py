@@ -25,9 +25,9 @@ def found(name: str) -> Path:
 
 
 def test_names_stand_in_the_files_that_are_told_with_them() -> None:
-    told = re.findall(r"`([A-Za-z_]+)`\s+(?:in\s+|of\s+|\()`([a-z_]+/[a-z_/]+\.py)`", TEXT)
-    assert {"NEWEST", "TOPOLOGY_OPTIONS", "Output", "CHECKS"} <= {name for name, _ in told}
-    assert [each for each in told if each[0] not in found(each[1]).read_text()] == []
+    reported = re.findall(r"`([A-Za-z_]+)`\s+(?:in\s+|of\s+|\()`([a-z_]+/[a-z_/]+\.py)`", TEXT)
+    assert {"NEWEST", "TOPOLOGY_OPTIONS", "Output", "CHECKS"} <= {name for name, _ in reported}
+    assert [each for each in reported if each[0] not in found(each[1]).read_text()] == []
 
 
 def test_files_and_commands_that_are_named_exist() -> None:

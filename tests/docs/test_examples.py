@@ -65,18 +65,18 @@ def _may_have(command: Command, arguments: int) -> bool:
 @pytest.mark.parametrize("command", list(TREE.walk()), ids=lambda command: command.path or "cpuctl")
 def test_examples_in_help_can_be_copied(command: Command) -> None:
     lines = take_apart(command.help).examples.replace("\\\n", " ").splitlines()
-    assert [told for line in lines for words in calls(line) if (told := wrong(words))] == []
+    assert [reported for line in lines for words in calls(line) if (reported := wrong(words))] == []
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_examples_in_texts_can_be_copied(path: Path) -> None:
     lines = re.split("\n", path.read_text().replace("\\\n", " "))
     shown = [found[1] for line in lines if line.startswith(("    ", "$ ")) and (found := _LINES.match(line))]
-    assert [told for line in shown for words in calls(line) if (told := wrong(words))] == []
+    assert [reported for line in shown for words in calls(line) if (reported := wrong(words))] == []
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reported"),
     [
         ("cpuctl audit --root a   on this host", "audit: 3 arguments"),
         ("x | sudo cpuctl audit --nothing", "audit: no option --nothing"),
@@ -84,5 +84,5 @@ def test_examples_in_texts_can_be_copied(path: Path) -> None:
         ("cpuctl topology --cpus node:1    # on this host", ""),
     ],
 )
-def test_what_cannot_be_copied_is_found(line: str, told: str) -> None:
-    assert "".join(map(wrong, calls(line))) == told
+def test_what_cannot_be_copied_is_found(line: str, reported: str) -> None:
+    assert "".join(map(wrong, calls(line))) == reported

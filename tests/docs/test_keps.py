@@ -45,8 +45,8 @@ def test_every_departure_is_named_by_a_statement() -> None:
 
 
 def test_no_sentence_stands_twice_in_a_section() -> None:
-    told = [(each["kep"], each["section"], each["says"]) for each in TABLE if "says" in each]
-    assert len(told) == len(set(told))
+    reported = [(each["kep"], each["section"], each["says"]) for each in TABLE if "says" in each]
+    assert len(reported) == len(set(reported))
 
 
 def test_a_section_says_something_or_why_not() -> None:

@@ -53,7 +53,7 @@ def served(
     return node, pods, answers
 
 
-def said(text: str, settings: DriverSettings = MAPPED, gates: FeatureGates = GATES) -> str:
+def stated(text: str, settings: DriverSettings = MAPPED, gates: FeatureGates = GATES) -> str:
     node, _, _ = served(text, settings, gates)
     return "\n".join(message for _, message in claim_warnings(node, node.pods.values()))
 
@@ -137,7 +137,7 @@ def test_a_claim_that_counts_is_one_pods() -> None:
 def test_where_claims_do_not_count_pods_have_to_request_the_same(
     resources: str, whole: str, words: str
 ) -> None:
-    text = said(TEN + pod("a", "ten", resources, whole), DriverSettings())
+    text = stated(TEN + pod("a", "ten", resources, whole), DriverSettings())
     assert words in text
     assert bool(words) == bool(text)
 
@@ -154,7 +154,7 @@ def test_where_claims_do_not_count_pods_have_to_request_the_same(
     ],
 )
 def test_where_they_count_nothing_is_to_be_requested_twice_or_limited(resources: str, words: str) -> None:
-    text = said(TEN + pod("a", "ten", resources))
+    text = stated(TEN + pod("a", "ten", resources))
     assert words in text
     assert bool(words) == bool(text)
 

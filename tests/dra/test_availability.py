@@ -32,7 +32,7 @@ def capacities(request: str, *gpus: str) -> list[tuple[str, int, int, int]]:
 
 def _whole(found: CapacityLeft) -> tuple[str, int, int, int]:
     most, left, total = (amount // 10**9 for amount in (found.most, found.left, found.total))
-    return str(found.asked), most, left, total
+    return str(found.requested), most, left, total
 
 
 def test_only_what_claims_share_has_something_left() -> None:

@@ -14,7 +14,7 @@ from cpuctl.records import replace
 KEPT = DriverSettings(reserved=CPUSet.parse("0,16"))
 
 
-def said(
+def stated(
     kubelet: KubeletConfiguration | None, settings: DriverSettings = KEPT, machine: str = "2n16c2t"
 ) -> str:
     found = conflicts(DriverMachine.discover(parse_synthetic(machine)), settings, kubelet)
@@ -23,9 +23,9 @@ def said(
 
 def test_the_static_policy_does_not_go_with_the_driver() -> None:
     static = KubeletConfiguration(cpu_manager_policy="static", reserved_system_cpus="0,16")
-    assert said(static).startswith("the kubelet's CPU Manager policy is static")
-    assert not said(replace(static, cpu_manager_policy="none"))
-    assert not said(None)
+    assert stated(static).startswith("the kubelet's CPU Manager policy is static")
+    assert not stated(replace(static, cpu_manager_policy="none"))
+    assert not stated(None)
 
 
 @pytest.mark.parametrize(
@@ -41,16 +41,16 @@ def test_the_static_policy_does_not_go_with_the_driver() -> None:
     ],
 )
 def test_reserved_cpus_that_differ_are_told(kubelet: KubeletConfiguration, words: str) -> None:
-    assert words in said(kubelet)
+    assert words in stated(kubelet)
 
 
 def test_reserved_cpus_that_agree_are_not() -> None:
     both = KubeletConfiguration(kube_reserved={"cpu": "1"}, system_reserved={"cpu": "1000m"})
-    assert not said(both)
-    assert not said(KubeletConfiguration(reserved_system_cpus="16,0"))
+    assert not stated(both)
+    assert not stated(KubeletConfiguration(reserved_system_cpus="16,0"))
 
 
 def test_a_claim_has_32_individual_cpus_at_most() -> None:
     settings = DriverSettings(mode=DeviceMode.INDIVIDUAL)
-    assert "at most 32 devices" in said(None, settings, "2n64c2t")
-    assert not said(None, settings, "4n64c2t")
+    assert "at most 32 devices" in stated(None, settings, "2n64c2t")
+    assert not stated(None, settings, "4n64c2t")

@@ -178,9 +178,9 @@ def test_cpus_that_nobody_tells_are_free_when_their_pods_are_gone() -> None:
 
     assert isinstance(come(a), Undetermined)
     node.release("u")
-    beside = come(b)
-    assert isinstance(beside, Undetermined)
-    assert beside.text.endswith(
+    alongside = come(b)
+    assert isinstance(alongside, Undetermined)
+    assert alongside.text.endswith(
         "claim default/a are unknown: it was prepared while the CPUs of default/old were unknown"
     )
     node.release(a.uid)

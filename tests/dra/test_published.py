@@ -11,7 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.dra.driver import DeviceMode, DriverMachine, DriverSettings, GroupBy
 from cpuctl.dra.published import published_settings
 from cpuctl.dra.slices import resource_slices
-from cpuctl.inputs.dra import DriverFlags, driver_beside, flags_of, read_driver_arguments
+from cpuctl.inputs.dra import DriverFlags, driver_for_kubelet, flags_of, read_driver_arguments
 from cpuctl.inputs.pods import GivenPods
 from cpuctl.inputs.sources import Sources
 from cpuctl.machine.sources import read_machine
@@ -35,7 +35,7 @@ def planned(
     found = decode_manifests(yaml.safe_dump_all(slices) + text, "test.yaml")
     sources = Sources()
     source = read_machine(f"synthetic:{SPEC}")
-    driver = driver_beside(words or DriverFlags(), source, sources, None, found.dra)
+    driver = driver_for_kubelet(words or DriverFlags(), source, sources, None, found.dra)
     pods = GivenPods(tuple(with_uids(found.pods)), dra=found.dra)
     return plan_claims(pods, driver, sources), sources.warnings
 

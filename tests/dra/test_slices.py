@@ -94,15 +94,15 @@ def test_groups_without_a_cpu_left_are_no_devices_but_the_machine_is() -> None:
     assert [(each.name, len(each.cpus)) for each in driver_devices(machine, whole)] == [("cpudevmachine", 0)]
 
 
-@pytest.mark.parametrize("lacking", ["socket", "a socket's number", "core", "NUMA node"])
-def test_a_cpu_whose_place_is_not_told_is_skipped_but_counts_for_the_machine(lacking: str) -> None:
+@pytest.mark.parametrize("missing", ["socket", "a socket's number", "core", "NUMA node"])
+def test_a_cpu_whose_place_is_not_told_is_skipped_but_counts_for_the_machine(missing: str) -> None:
     whole = parse_synthetic("4c")
     odd = {
         "socket": whole.cpus[2]._replace(package_id=None),
         "a socket's number": whole.cpus[2]._replace(package_id=-1),
         "core": whole.cpus[2]._replace(core_id=None),
         "NUMA node": whole.cpus[2]._replace(numa_node=None),
-    }[lacking]
+    }[missing]
     machine = DriverMachine.discover(replace(whole, cpus=(*whole.cpus[:2], odd, whole.cpus[3])))
     assert machine.skipped == CPUSet.parse("2")
     assert numbered(machine, "") == [0, 1, 3]

@@ -74,9 +74,9 @@ def test_a_table_forgets_once_it_holds_more_than_can_run() -> None:
 
 def test_looking_for_room_makes_room_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_fit, "_FEW_ENTRIES", 4)
-    room = Allocatable(amounts={"cpu": 4000}, pods=9)
+    space = Allocatable(amounts={"cpu": 4000}, pods=9)
     kept = []
     for number in range(7):
-        check_fit(named(number), [], room, pod_level=True)
-        kept.append(len(room.requests.entries))
+        check_fit(named(number), [], space, pod_level=True)
+        kept.append(len(space.requests.entries))
     assert kept == [1, 2, 3, 4, 5, 1, 2]

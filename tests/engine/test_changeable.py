@@ -48,7 +48,7 @@ def test_values_are_shared_by_copies() -> None:
     assert first.copy().values is shared  # type: ignore[attr-defined]
 
 
-def alike(kind: type[Counter], start: int) -> Counter:
+def equivalent(kind: type[Counter], start: int) -> Counter:
     made = kind(start)
     made.inner = INNER
     return made
@@ -59,15 +59,15 @@ INNER = Inner()
 
 @pytest.mark.parametrize("kind", [Counter, Derived])
 def test_equal_is_what_has_the_same_content_whatever_it_has_computed(kind: type[Counter]) -> None:
-    first, second, other = alike(kind, 3), alike(kind, 3), alike(kind, 4)
+    first, second, other = equivalent(kind, 3), equivalent(kind, 3), equivalent(kind, 4)
     assert first.double == 6
     assert first == second
     assert first != other
 
 
 def test_another_kind_is_never_equal() -> None:
-    assert alike(Counter, 3) != alike(Derived, 3)
-    assert alike(Counter, 3) != 3
+    assert equivalent(Counter, 3) != equivalent(Derived, 3)
+    assert equivalent(Counter, 3) != 3
 
 
 def test_content_that_changes_has_no_hash() -> None:

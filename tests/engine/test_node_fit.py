@@ -21,9 +21,9 @@ def named(name: str, given: StoredPod) -> StoredPod:
 
 def short(given: StoredPod, *running: StoredPod, pods: int = 110, without: str = "") -> str:
     """Name what is lacking, nothing where the pod fits; what *without* names is not known."""
-    room = Allocatable(amounts={name: size for name, size in NODE.items() if name != without}, pods=pods)
+    space = Allocatable(amounts={name: size for name, size in NODE.items() if name != without}, pods=pods)
     others = [named(f"other-{number}", other) for number, other in enumerate(running)]
-    found = check_fit(named("new", given), others, room, pod_level=True)
+    found = check_fit(named("new", given), others, space, pod_level=True)
     return str(found.reason) if found else ""
 
 
@@ -73,9 +73,9 @@ def test_the_number_of_pods_comes_before_all_else() -> None:
 
 
 def test_a_pod_is_not_counted_beside_itself() -> None:
-    room = Allocatable(amounts={"cpu": 1000}, pods=1)
+    space = Allocatable(amounts={"cpu": 1000}, pods=1)
     given = named("same", pod(app("cpu=1")))
-    assert check_fit(given, [given], room, pod_level=True) is None
+    assert check_fit(given, [given], space, pod_level=True) is None
 
 
 def test_storage_that_is_not_known_is_not_checked() -> None:
@@ -84,30 +84,30 @@ def test_storage_that_is_not_known_is_not_checked() -> None:
 
 def test_what_is_remembered_of_a_pod_counts_for_that_very_pod() -> None:
     """A resized or recreated pod has the same UID, and the gate for pod-level resources changes the sum."""
-    room = Allocatable(amounts={"cpu": 4000}, pods=9)
+    space = Allocatable(amounts={"cpu": 4000}, pods=9)
     new, old = named("new", pod(app("cpu=2"))), named("old", pod(app("cpu=2")))
-    assert check_fit(new, [old], room, pod_level=True) is None
+    assert check_fit(new, [old], space, pod_level=True) is None
     larger = old._replace(containers=(app("cpu=3"),))
-    assert check_fit(new, [larger], room, pod_level=True) is not None
-    assert check_fit(new, [old], room, pod_level=True) is None
+    assert check_fit(new, [larger], space, pod_level=True) is not None
+    assert check_fit(new, [old], space, pod_level=True) is None
     leveled = old._replace(resources=resources("cpu=4", "cpu=4"))
-    assert check_fit(new, [leveled], room, pod_level=True) is not None
-    assert check_fit(new, [leveled], room, pod_level=False) is None
+    assert check_fit(new, [leveled], space, pod_level=True) is not None
+    assert check_fit(new, [leveled], space, pod_level=False) is None
 
 
 def test_other_amounts_keep_what_is_known_of_pods() -> None:
-    room = Allocatable(amounts={"cpu": 4000}, pods=9)
-    check_fit(named("new", pod(app("cpu=2"))), [], room, pod_level=True)
-    assert room.with_amounts({"example.com/gpu": 1}).requests is room.requests
+    space = Allocatable(amounts={"cpu": 4000}, pods=9)
+    check_fit(named("new", pod(app("cpu=2"))), [], space, pod_level=True)
+    assert space.with_amounts({"example.com/gpu": 1}).requests is space.requests
 
 
 def test_what_others_use_may_be_known_already() -> None:
-    room, new = Allocatable(amounts={"cpu": 4000}, pods=2), named("new", pod(app("cpu=2")))
-    assert check_fit(new, Usage(pods=1, amounts={"cpu": 2000}), room, pod_level=True) is None
-    short = check_fit(new, Usage(pods=1, amounts={"cpu": 2001}), room, pod_level=True)
+    space, new = Allocatable(amounts={"cpu": 4000}, pods=2), named("new", pod(app("cpu=2")))
+    assert check_fit(new, Usage(pods=1, amounts={"cpu": 2000}), space, pod_level=True) is None
+    short = check_fit(new, Usage(pods=1, amounts={"cpu": 2001}), space, pod_level=True)
     assert short is not None
     assert short.details == {"requested": 2000, "used": 2001, "capacity": 4000}
-    full = check_fit(new, Usage(pods=2, amounts={}), room, pod_level=True)
+    full = check_fit(new, Usage(pods=2, amounts={}), space, pod_level=True)
     assert full is not None
     assert full.reason == "OutOfpods"
 
@@ -118,10 +118,10 @@ def test_what_others_use_may_be_known_already() -> None:
     ids=["static", "by its priority"],
 )
 def test_for_a_critical_pod_others_may_have_to_go(critical: StoredPod) -> None:
-    room = Allocatable(amounts={"cpu": 3000}, pods=9)
+    space = Allocatable(amounts={"cpu": 3000}, pods=9)
     other = named("other", pod(app("cpu=2")))
-    assert fit_verdict(critical, [], room, pod_level=True) is None
-    verdict = fit_verdict(critical, [other], room, pod_level=True)
+    assert fit_verdict(critical, [], space, pod_level=True) is None
+    verdict = fit_verdict(critical, [other], space, pod_level=True)
     assert isinstance(verdict, Undetermined)
     assert verdict.why == (
         "it does not fit (Node didn't have enough resource: cpu, requested: 2000, used: 2000, "
@@ -129,7 +129,7 @@ def test_for_a_critical_pod_others_may_have_to_go(critical: StoredPod) -> None:
         "it finds none"
     )
     ordinary = critical._replace(static=False, priority=1_999_999_999)
-    assert isinstance(fit_verdict(ordinary, [other], room, pod_level=True), Rejected)
+    assert isinstance(fit_verdict(ordinary, [other], space, pod_level=True), Rejected)
 
 
 def test_amounts_are_whole_numbers_of_their_unit() -> None:

@@ -23,8 +23,8 @@ EIGHT = replace(machine_info(CoreAt((core, core + 4)) for core in range(4)), mem
 
 
 def summary(info: MachineInfo = EIGHT, **config: Any) -> ReservationSummary:
-    told = KubeletConfiguration(**config)
-    return summarize(info, told, node_reservations(info, told), node_capacity(info))
+    reported = KubeletConfiguration(**config)
+    return summarize(info, reported, node_reservations(info, reported), node_capacity(info))
 
 
 def texts(line: ResourceLine) -> list[str | None]:

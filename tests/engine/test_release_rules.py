@@ -43,12 +43,12 @@ def test_the_engine_never_asks_for_a_minor() -> None:
 
 
 def test_such_a_question_is_found() -> None:
-    asked = """
+    requested = """
 if rules.minor < 33: pass
 X_SINCE = 34
 match gates.minor:
     case 33: pass
 if name in known(minor): pass
 """
-    found = set(numbers_of_releases(ast.parse(asked)))
+    found = set(numbers_of_releases(ast.parse(requested)))
     assert found == {"rules.minor < 33", "gates.minor", "X_SINCE"}

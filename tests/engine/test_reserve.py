@@ -182,13 +182,13 @@ def test_what_was_reserved_before_is_replaced() -> None:
 
 
 def test_cpus_take_the_place_of_amounts_and_leave_memory_alone() -> None:
-    told = kubelet(
+    reported = kubelet(
         cpu_manager_policy="static",
         kube_reserved={"cpu": "3", "memory": "1Gi"},
         system_reserved={"cpu": "500m"},
     )
     request = ReserveRequest(cpus=CPUReserve(count=3, whole_cores=True), memory=MemoryReserve())
-    found = propose(info(), told, request)
+    found = propose(info(), reported, request)
     assert isinstance(found, Proposal)
     assert found.cpus is not None
     assert str(CPUSet(found.cpus.cpus)) == found.config.reserved_system_cpus == "0-1,8-9"
@@ -200,10 +200,10 @@ def test_cpus_take_the_place_of_amounts_and_leave_memory_alone() -> None:
 
 def test_the_cpus_that_are_chosen_may_be_what_was_missing() -> None:
     """The static CPU policy does not start without any reservation of CPUs."""
-    told = kubelet(cpu_manager_policy="static", **KUBE)
-    assert isinstance(propose(info(), told, ReserveRequest(memory=MemoryReserve())), NoProposal)
+    reported = kubelet(cpu_manager_policy="static", **KUBE)
+    assert isinstance(propose(info(), reported, ReserveRequest(memory=MemoryReserve())), NoProposal)
     request = ReserveRequest(cpus=CPUReserve(count=1), memory=MemoryReserve())
-    assert isinstance(propose(info(), told, request), Proposal)
+    assert isinstance(propose(info(), reported, request), Proposal)
 
 
 def test_a_node_full_of_huge_pages_has_no_room() -> None:
@@ -227,8 +227,8 @@ def test_without_a_wish_for_memory_it_stays_as_it_is() -> None:
 
 
 def test_a_list_of_cpus_beside_a_reserved_cgroup_is_not_proposed() -> None:
-    told = kubelet(kube_reserved_cgroup="/kube", **KUBE)
-    found = propose(info(), told, ReserveRequest(cpus=CPUReserve(count=2)))
+    reported = kubelet(kube_reserved_cgroup="/kube", **KUBE)
+    found = propose(info(), reported, ReserveRequest(cpus=CPUReserve(count=2)))
     assert isinstance(found, NoProposal)
     assert isinstance(found.outcome, StartRefused)
     assert "can't use reservedSystemCPUs" in found.outcome.error
@@ -247,7 +247,7 @@ def test_more_cpus_than_there_are_is_an_error() -> None:
 
 def test_a_terabyte_is_reserved_all_the_same() -> None:
     huge = info("synthetic:1s1n4c2t,mem=2048Ti")
-    told = kubelet(kube_reserved={"memory": "1000Ti"})
-    found = propose(huge, told, ReserveRequest(memory=MemoryReserve()))
+    reported = kubelet(kube_reserved={"memory": "1000Ti"})
+    found = propose(huge, reported, ReserveRequest(memory=MemoryReserve()))
     assert isinstance(found, Proposal)
-    assert isinstance(check_start(huge, replace(told, config=found.config)), Started)
+    assert isinstance(check_start(huge, replace(reported, config=found.config)), Started)

@@ -23,12 +23,12 @@ TURNED = topology(
 )  # CPU 0 is in node 1 and cache 3
 
 
-def chosen(topology: CPUTopology, asked: CPUReserve) -> str:
-    return str(CPUSet(choose_reserved(topology, asked).cpus))
+def chosen(topology: CPUTopology, requested: CPUReserve) -> str:
+    return str(CPUSet(choose_reserved(topology, requested).cpus))
 
 
 @pytest.mark.parametrize(
-    ("topology", "asked", "cpus"),
+    ("topology", "requested", "cpus"),
     [
         (EIGHT, CPUReserve(count=1), "0"),
         (EIGHT, CPUReserve(count=2), "0,4"),
@@ -48,8 +48,8 @@ def chosen(topology: CPUTopology, asked: CPUReserve) -> str:
         (TURNED, CPUReserve(count=6), "0-3,5-6"),
     ],
 )
-def test_choices(topology: CPUTopology, asked: CPUReserve, cpus: str) -> None:
-    assert chosen(topology, asked) == cpus
+def test_choices(topology: CPUTopology, requested: CPUReserve, cpus: str) -> None:
+    assert chosen(topology, requested) == cpus
 
 
 def test_what_is_split_is_told() -> None:
@@ -59,7 +59,7 @@ def test_what_is_split_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("topology", "asked", "message"),
+    ("topology", "requested", "message"),
     [
         (EIGHT, CPUReserve(count=0), "expected at least one CPU to reserve, found 0"),
         (EIGHT, CPUReserve(count=9), "9 CPUs should be reserved, but the machine has 8"),
@@ -76,9 +76,9 @@ def test_what_is_split_is_told() -> None:
         ),
     ],
 )
-def test_too_few_or_too_many_are_refused(topology: CPUTopology, asked: CPUReserve, message: str) -> None:
+def test_too_few_or_too_many_are_refused(topology: CPUTopology, requested: CPUReserve, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        choose_reserved(topology, asked)
+        choose_reserved(topology, requested)
 
 
 @given(st.data(), nested_machines(), st.booleans(), st.booleans())

@@ -13,7 +13,7 @@ GIB = 1 << 30
 
 
 @pytest.mark.parametrize(
-    ("spread", "room", "total", "parts"),
+    ("spread", "space", "total", "parts"),
     [
         (Spread.EVEN, {0: GIB, 1: GIB}, 1100 * MIB, {0: 550 * MIB, 1: 550 * MIB}),
         (Spread.EVEN, {0: GIB, 1: GIB}, 3 * MIB, {0: 2 * MIB, 1: MIB}),
@@ -31,8 +31,8 @@ GIB = 1 << 30
         (Spread.ONE_NODE, {0: MIB, 1: MIB}, MIB, {0: MIB}),
     ],
 )
-def test_parts(spread: Spread, room: dict[int, int], total: int, parts: dict[int, int]) -> None:
-    assert split_memory(room, total, spread) == parts
+def test_parts(spread: Spread, space: dict[int, int], total: int, parts: dict[int, int]) -> None:
+    assert split_memory(space, total, spread) == parts
 
 
 def test_spreads_have_the_words_of_the_command_line() -> None:
@@ -44,7 +44,7 @@ def test_a_node_can_be_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("room", "node", "message"),
+    ("space", "node", "message"),
     [
         (
             {0: MIB, 1: MIB},
@@ -60,9 +60,9 @@ def test_a_node_can_be_named() -> None:
         ({0: MIB}, None, "2097152 bytes should be reserved, but all NUMA nodes together have 1048576"),
     ],
 )
-def test_what_does_not_fit_is_refused(room: dict[int, int], node: int | None, message: str) -> None:
+def test_what_does_not_fit_is_refused(space: dict[int, int], node: int | None, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        split_memory(room, 2 * MIB, Spread.ONE_NODE, node)
+        split_memory(space, 2 * MIB, Spread.ONE_NODE, node)
 
 
 def test_without_nodes_none_has_room() -> None:
@@ -74,8 +74,8 @@ ROOM = st.dictionaries(st.integers(0, 63), st.integers(0, 1 << 40), min_size=1, 
 
 
 @given(st.data(), ROOM, st.sampled_from([Spread.EVEN, Spread.PROPORTIONAL]))
-def test_parts_add_up_and_fit(data: st.DataObject, room: dict[int, int], spread: Spread) -> None:
-    total = data.draw(st.integers(0, sum(room.values())))
-    parts = split_memory(room, total, spread)
+def test_parts_add_up_and_fit(data: st.DataObject, space: dict[int, int], spread: Spread) -> None:
+    total = data.draw(st.integers(0, sum(space.values())))
+    parts = split_memory(space, total, spread)
     assert sum(parts.values()) == total
-    assert all(0 < part <= room[node] for node, part in parts.items())
+    assert all(0 < part <= space[node] for node, part in parts.items())

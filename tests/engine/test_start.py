@@ -12,7 +12,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.topology_manager import start_topology_manager
 from cpuctl.engine.outcome import MEMORY_UNKNOWN, FaultKind, KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.start import Started, check_start, doubted
+from cpuctl.engine.start import Started, check_start, unless_flags_missing
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory, SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
@@ -45,7 +45,7 @@ def numa(nodes: int, *, distances: bool = True) -> MachineInfo:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Reported:
     """What a kubelet is told, and on which machine."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Told:
 
 
 def started(**config: Any) -> Started:
-    outcome = Told(config=config).start()
+    outcome = Reported(config=config).start()
     assert isinstance(outcome, Started), outcome
     return outcome
 
@@ -71,7 +71,7 @@ class Case:
 
     stage: str
     error: str
-    told: Told
+    reported: Reported
     settings: tuple[str, ...]
 
 
@@ -83,44 +83,44 @@ CASES = [
         "configValidation",
         "[invalid configuration: maxPods (--max-pods) -1 must not be a negative number,"
         " invalid configuration: podsPerCore (--pods-per-core) -1 must not be a negative number]",
-        Told(config={"max_pods": -1, "pods_per_core": -1}),
+        Reported(config={"max_pods": -1, "pods_per_core": -1}),
         ("maxPods", "podsPerCore"),
     ),
     Case(
         "reservedSystemCPUs",
         "reserved-cpus: 7-8 is not a subset of online-cpus: 0-7",
-        Told(config={"reserved_system_cpus": "7-8"}),
+        Reported(config={"reserved_system_cpus": "7-8"}),
         ("reservedSystemCPUs",),
     ),
     Case(
         "kubeReserved",
         '--kube-reserved value failed to parse: cannot reserve "hugepages-2Mi" resource',
-        Told(config={"kube_reserved": {"hugepages-2Mi": "2Mi"}}),
+        Reported(config={"kube_reserved": {"hugepages-2Mi": "2Mi"}}),
         ("kubeReserved.hugepages-2Mi",),
     ),
     Case(
         "systemReserved",
         '--system-reserved value failed to parse: resource quantity for "cpu" cannot be negative: -1',
-        Told(config={"system_reserved": {"cpu": "-1"}}),
+        Reported(config={"system_reserved": {"cpu": "-1"}}),
         ("systemReserved.cpu",),
     ),
     Case(
         "evictionHard",
         "eviction percentage threshold memory.available must be <= 100%: 120%",
-        Told(config={"eviction_hard": {"memory.available": "120%"}}),
+        Reported(config={"eviction_hard": {"memory.available": "120%"}}),
         ("evictionHard.memory.available",),
     ),
     Case(
         "qosReserved",
         '--qos-reserved value failed to parse: cannot reserve "cpu" resource',
-        Told(config={"qos_reserved": {"cpu": "50%"}}),
+        Reported(config={"qos_reserved": {"cpu": "50%"}}),
         ("qosReserved.cpu",),
     ),
     Case(
         "cpuManager",
         'CPU Manager policy options map[full-pcpus-only:true] require feature gates "CPUManager",'
         ' "CPUManagerPolicyOptions" enabled',
-        Told(
+        Reported(
             config={"cpu_manager_policy_options": {"full-pcpus-only": "true"}},
             minor=32,
             flags={"CPUManagerPolicyOptions": False},
@@ -130,13 +130,13 @@ CASES = [
     Case(
         "topologyManager",
         "unsupported on machines with more than 8 NUMA Nodes",
-        Told(config={"topology_manager_policy": "best-effort"}, machine=numa(9)),
+        Reported(config={"topology_manager_policy": "best-effort"}, machine=numa(9)),
         (f"{OPTIONS}.{MIN_NODES}",),
     ),
     Case(
         "topologyManager",
         f'the minimum value of "{MIN_NODES}" should not be less than 8',
-        Told(
+        Reported(
             config={
                 "topology_manager_policy": "best-effort",
                 "topology_manager_policy_options": {MIN_NODES: "4"},
@@ -147,7 +147,7 @@ CASES = [
     Case(
         "topologyManager",
         "cannot discover NUMA topology: error getting NUMA distances from cadvisor",
-        Told(
+        Reported(
             config={
                 "topology_manager_policy": "restricted",
                 "topology_manager_policy_options": {CLOSEST: "true"},
@@ -159,26 +159,26 @@ CASES = [
     Case(
         "cpuManager",
         'unknown policy: "Static"',
-        Told(config={"cpu_manager_policy": "Static"}),
+        Reported(config={"cpu_manager_policy": "Static"}),
         ("cpuManagerPolicy",),
     ),
     Case(
         "cpuManager",
         "[cpumanager] unable to determine reserved CPU resources for static policy",
-        Told(config={"cpu_manager_policy": "static", "system_reserved": {"cpu": "0"}}),
+        Reported(config={"cpu_manager_policy": "static", "system_reserved": {"cpu": "0"}}),
         ("reservedSystemCPUs",),
     ),
     Case(
         "cpuManager",
         "new none policy error: None policy: received unsupported options=map[full-pcpus-only:true]",
-        Told(config={"cpu_manager_policy_options": {"full-pcpus-only": "true"}}),
+        Reported(config={"cpu_manager_policy_options": {"full-pcpus-only": "true"}}),
         ("cpuManagerPolicyOptions",),
     ),
     Case(
         "cpuManager",
         "new static policy error: Topolgy manager single-numa-node policy is incompatible with CPUManager"
         " align-by-socket policy option",
-        Told(
+        Reported(
             config={
                 **STATIC,
                 "cpu_manager_policy_options": {"align-by-socket": "true"},
@@ -192,7 +192,7 @@ CASES = [
         "cpuManager",
         "new static policy error: Align by socket is not compatible with hardware where number of sockets are"
         " more than number of NUMA",
-        Told(
+        Reported(
             config={**STATIC, "cpu_manager_policy_options": {"align-by-socket": "true"}},
             machine=ONE_NODE_TWO_SOCKETS,
             flags={"CPUManagerPolicyAlphaOptions": True},
@@ -203,25 +203,25 @@ CASES = [
         "cpuManager",
         "new static policy error: [cpumanager] unable to reserve the required amount of CPUs"
         " (size of  did not equal 9)",
-        Told(config={"cpu_manager_policy": "static", "kube_reserved": {"cpu": "8001m"}}),
+        Reported(config={"cpu_manager_policy": "static", "kube_reserved": {"cpu": "8001m"}}),
         ("kubeReserved.cpu",),
     ),
     Case(
         "memoryManager",
         'policy "BestEffort" is not available for platform "linux"',
-        Told(config={"memory_manager_policy": "BestEffort"}),
+        Reported(config={"memory_manager_policy": "BestEffort"}),
         ("memoryManagerPolicy",),
     ),
     Case(
         "memoryManager",
         'unknown policy: "static"',
-        Told(config={"memory_manager_policy": "static"}),
+        Reported(config={"memory_manager_policy": "static"}),
         ("memoryManagerPolicy",),
     ),
     Case(
         "memoryManager",
         "[memorymanager] you should specify the system reserved memory",
-        Told(config={"memory_manager_policy": "Static"}),
+        Reported(config={"memory_manager_policy": "Static"}),
         ("reservedMemory",),
     ),
     Case(
@@ -229,13 +229,13 @@ CASES = [
         'invalid Node Allocatable configuration. Resource "memory" has a reservation of {{17179869185 0}'
         " {<nil>}  DecimalSI} but capacity of {{17179869184 0} {<nil>}  BinarySI}. Expected"
         " capacity >= reservation.",
-        Told(config={"kube_reserved": {"memory": f"{16 * GIB + 1}"}}),
+        Reported(config={"kube_reserved": {"memory": f"{16 * GIB + 1}"}}),
         ("kubeReserved.memory",),
     ),
     Case(
         "featureGates",
         "unrecognized feature gate: Bogus",
-        Told(flags={"Bogus": True}),
+        Reported(flags={"Bogus": True}),
         ("featureGates",),
     ),
 ]
@@ -243,7 +243,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.stage}: {case.error[:70]}")
 def test_starts_are_refused_in_the_kubelets_words(case: Case) -> None:
-    outcome = case.told.start()
+    outcome = case.reported.start()
     assert isinstance(outcome, StartRefused)
     assert (outcome.stage, outcome.error) == (case.stage, case.error)
     assert tuple(".".join(path) for path in outcome.settings) == case.settings
@@ -268,7 +268,7 @@ STAGES: Mapping[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(("first", "second"), list(pairwise(STAGES)))
 def test_the_first_stage_that_fails_decides(first: str, second: str) -> None:
-    alone, both = Told(config=STAGES[second]), Told(config={**STAGES[first], **STAGES[second]})
+    alone, both = Reported(config=STAGES[second]), Reported(config={**STAGES[first], **STAGES[second]})
     refused, refused_first = alone.start(), both.start()
     assert isinstance(refused, StartRefused)
     assert isinstance(refused_first, StartRefused)
@@ -276,7 +276,7 @@ def test_the_first_stage_that_fails_decides(first: str, second: str) -> None:
 
 
 def test_gates_come_before_validation() -> None:
-    outcome = Told(config={"max_pods": -1, "feature_gates": {"Bogus": True}}).start()
+    outcome = Reported(config={"max_pods": -1, "feature_gates": {"Bogus": True}}).start()
     assert isinstance(outcome, KubeletFault)
     assert outcome.kind is FaultKind.CRASH
     assert outcome.why == (
@@ -287,7 +287,7 @@ def test_gates_come_before_validation() -> None:
 
 def test_what_is_kept_from_pods_is_compared_with_the_machine_last() -> None:
     config = {"kube_reserved": {"memory": "17Gi"}, "cpu_manager_policy": "bogus"}
-    outcome = Told(config=config).start()
+    outcome = Reported(config=config).start()
     assert isinstance(outcome, StartRefused)
     assert outcome.stage == "cpuManager"
 
@@ -301,7 +301,7 @@ def reserved_memory(amount: str, node: int = 0) -> dict[str, Any]:
 
 
 def test_a_static_memory_manager_sets_the_reserved_memory_aside() -> None:
-    policy = Told(config=reserved_memory("1Gi"), machine=WITH_MEMORY).start()
+    policy = Reported(config=reserved_memory("1Gi"), machine=WITH_MEMORY).start()
     assert isinstance(policy, Started)
     assert policy.memory_policy is not None
     table = policy.memory_policy.tables[0].memory_map["memory"]
@@ -309,13 +309,13 @@ def test_a_static_memory_manager_sets_the_reserved_memory_aside() -> None:
 
 
 def test_memory_that_the_machine_does_not_tell_of_leaves_the_answer_open() -> None:
-    outcome = Told(config=reserved_memory("1Gi"), machine=replace(EIGHT, memory_bytes=0)).start()
+    outcome = Reported(config=reserved_memory("1Gi"), machine=replace(EIGHT, memory_bytes=0)).start()
     assert outcome == Undetermined(MEMORY_UNKNOWN)
 
 
 def test_a_reservation_beyond_its_node_is_computed_with_wrapped_numbers() -> None:
     halves = tuple(replace(node, memory_bytes=GIB // 2) for node in WITH_MEMORY.nodes)
-    outcome = Told(config=reserved_memory("1Gi"), machine=replace(WITH_MEMORY, nodes=halves)).start()
+    outcome = Reported(config=reserved_memory("1Gi"), machine=replace(WITH_MEMORY, nodes=halves)).start()
     assert isinstance(outcome, Started)
     assert outcome.memory_policy is not None
     table = outcome.memory_policy.tables[0].memory_map["memory"]
@@ -325,20 +325,20 @@ def test_a_reservation_beyond_its_node_is_computed_with_wrapped_numbers() -> Non
 def test_a_memory_manager_that_is_switched_off_is_not_asked() -> None:
     config = {"memory_manager_policy": "bogus"}
     assert (
-        Told(config=config, minor=31, flags={"MemoryManager": False}).start()
-        != Told(config=config, minor=31).start()
+        Reported(config=config, minor=31, flags={"MemoryManager": False}).start()
+        != Reported(config=config, minor=31).start()
     )
 
 
 def test_topology_options_count_only_with_a_policy() -> None:
     options = {"topology_manager_policy_options": {"bogus": "1"}}
-    assert isinstance(Told(config=options, machine=numa(9)).start(), Started)
+    assert isinstance(Reported(config=options, machine=numa(9)).start(), Started)
 
 
 def test_a_topology_manager_knows_its_policies_by_itself() -> None:
-    told = KubeletConfiguration(topology_manager_policy="bogus")
+    reported = KubeletConfiguration(topology_manager_policy="bogus")
     with pytest.raises(SettingError) as caught:
-        start_topology_manager(EIGHT, told, FeatureGates(36))
+        start_topology_manager(EIGHT, reported, FeatureGates(36))
     assert (str(caught.value), caught.value.path) == ('unknown policy: "bogus"', ("topologyManagerPolicy",))
 
 
@@ -347,7 +347,7 @@ def test_more_numa_nodes_can_be_allowed() -> None:
         "topology_manager_policy": "best-effort",
         "topology_manager_policy_options": {MIN_NODES: "9", CLOSEST: "true"},
     }
-    outcome = Told(config=config, machine=numa(9)).start()
+    outcome = Reported(config=config, machine=numa(9)).start()
     assert isinstance(outcome, Started)
 
 
@@ -377,12 +377,12 @@ def test_amounts_are_rounded_up_to_cpus() -> None:
 
 def test_a_machine_without_cpus() -> None:
     nothing = MachineInfo(nodes=(), num_cpus=0, num_sockets=0)
-    listed = Told(config={"reserved_system_cpus": "0"}, machine=nothing).start()
+    listed = Reported(config={"reserved_system_cpus": "0"}, machine=nothing).start()
     assert listed == StartRefused(
         stage="reservedSystemCPUs",
         error="unable to discover CPU topology info: could not detect number of cpus",
     )
-    assert Told(machine=nothing).start() == StartRefused(
+    assert Reported(machine=nothing).start() == StartRefused(
         stage="cpuManager", error="could not detect number of cpus"
     )
 
@@ -423,7 +423,7 @@ def test_no_message_of_a_foreign_exception_passes_as_the_kubelets(
         raise ValueError("negative shift count")
 
     monkeypatch.setattr(check, mistaken)
-    told = Told(
+    reported = Reported(
         config={
             "cpu_manager_policy": "static",
             "reserved_system_cpus": "0",
@@ -432,7 +432,7 @@ def test_no_message_of_a_foreign_exception_passes_as_the_kubelets(
         }
     )
     with pytest.raises(ValueError, match="negative shift count"):
-        told.start()
+        reported.start()
 
 
 @pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node"])
@@ -440,7 +440,7 @@ def test_a_package_of_unknown_number_taken_for_a_node_lets_a_kubelet_start(polic
     """Without NUMA nodes cAdvisor takes packages for nodes; only an admission makes a mask of them."""
     machine = machine_info(CoreAt((cpu,), numa_node=-1, socket=-1) for cpu in range(4))
     config = {"cpu_manager_policy": "static", "reserved_system_cpus": "0", "topology_manager_policy": policy}
-    assert isinstance(Told(config=config, machine=machine).start(), Started)
+    assert isinstance(Reported(config=config, machine=machine).start(), Started)
 
 
 def test_where_flags_may_be_missing_a_refusal_over_what_a_flag_sets_is_taken_back() -> None:
@@ -456,4 +456,4 @@ def test_where_flags_may_be_missing_a_refusal_over_what_a_flag_sets_is_taken_bac
     assert isinstance(check_start(info, replace(kubelet, flags_gap="")), StartRefused)
     # No flag sets this field: flags could not mend it.
     refused = StartRefused("configValidation", "x", (("userNamespaces", "idsPerPod"),))
-    assert doubted(refused, kubelet) is refused
+    assert unless_flags_missing(refused, kubelet) is refused

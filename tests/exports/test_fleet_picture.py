@@ -49,13 +49,15 @@ def test_groups_are_together_and_troubles_marked() -> None:
         }
     )
     assert strips(svg) == [("a", "used"), ("b", "used"), ("small", "failing"), ("gone", "unreadable")]
-    told = words(svg)
-    assert told.index("a") < told.index("b") < told.index("small") < told.index("gone")
-    assert any(each.startswith("Group 1: 2 nodes, 32 CPUs, 2 NUMA nodes, 128Gi, kubelet 1.") for each in told)
-    assert any(each.startswith("differs from a in CPUs, sockets, NUMA nodes and") for each in told)
-    assert "Unreadable: 1 recording" in told
-    assert {"the kubelet would not start", "the recording cannot be used"} <= set(told)
-    assert "no static CPU Manager policy" not in told
+    reported = words(svg)
+    assert reported.index("a") < reported.index("b") < reported.index("small") < reported.index("gone")
+    assert any(
+        each.startswith("Group 1: 2 nodes, 32 CPUs, 2 NUMA nodes, 128Gi, kubelet 1.") for each in reported
+    )
+    assert any(each.startswith("differs from a in CPUs, sockets, NUMA nodes and") for each in reported)
+    assert "Unreadable: 1 recording" in reported
+    assert {"the kubelet would not start", "the recording cannot be used"} <= set(reported)
+    assert "no static CPU Manager policy" not in reported
 
 
 def test_a_strip_is_filled_as_far_as_cpus_are_free() -> None:

@@ -79,7 +79,7 @@ def test_letters_and_words_say_all_that_colours_do() -> None:
             CPU(row(1), CPUUse.OWNED, ("a",)),
             CPU(row(2), CPUUse.OWNED, ("b", "a"), disputed=True),
             CPU(row(3, shared=True), CPUUse.SHARED),
-            CPU(row(4), CPUUse.NOBODY),
+            CPU(row(4), CPUUse.NONE),
             CPU(row(5, online=False), CPUUse.OFFLINE),
         ),
         owners=(CPUOwner("a", "shop/web server", "1-2"), CPUOwner("b", "shop/db server", "2")),
@@ -130,9 +130,9 @@ def test_a_place_that_lacks_a_core_is_drawn_like_the_others() -> None:
     facts = big_machine(512, 30)
     gone = (254, 255, 510, 511)
     fewer = tuple(cpu for cpu in facts.cpus if cpu.number not in gone)
-    whole, lacking = (Picture(machine_svg(each)) for each in (facts, replace(facts, cpus=fewer)))
-    assert lacking.size == whole.size
-    assert lacking.rects("f1") == whole.rects("f1")
+    whole, missing = (Picture(machine_svg(each)) for each in (facts, replace(facts, cpus=fewer)))
+    assert missing.size == whole.size
+    assert missing.rects("f1") == whole.rects("f1")
 
 
 def test_a_kubelet_that_does_not_start_leaves_a_machine_without_owners() -> None:

@@ -58,5 +58,5 @@ def test_a_machine_is_as_bad_as_its_worst_finding(severities: tuple[str, ...], t
 )
 def test_the_verdict_has_the_colour_of_the_worst_that_it_says(document: Any, text: str, tone: str) -> None:
     assert verdict(document) == (text, tone, *verdict(document)[2:])
-    told = next(each.status for each in standings(document) if each.part == "configuration")
-    assert (told.tone == "bad") == (tone == "bad")
+    reported = next(each.status for each in standings(document) if each.part == "configuration")
+    assert (reported.tone == "bad") == (tone == "bad")

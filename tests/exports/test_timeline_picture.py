@@ -52,8 +52,8 @@ def replays(draw: st.DrawFn) -> Any:
         spans = []
         for start, stop in pairwise(cuts):
             use = draw(st.sampled_from(USES))
-            whose = draw(st.sampled_from(names)) if use in USES[:3] else ""
-            spans.append(span(start, stop, use, whose))
+            owner = draw(st.sampled_from(names)) if use in USES[:3] else ""
+            spans.append(span(start, stop, use, owner))
         chart.append({"cpus": str(cpu), "spans": spans})
     entries = [
         entry(at, draw(HOSTILE), draw(HOSTILE), draw(st.sampled_from(["Started", "Rejected"])))

@@ -194,9 +194,9 @@ def test_nodes_that_could_not_be_read_are_asked_again() -> None:
 
 
 def test_progress_is_told_for_every_recording() -> None:
-    told: list[tuple[int, int]] = []
-    list(ask(Question(), recordings("a", "b"), in_this_process, lambda *counts: told.append(counts)))
-    assert told == [(0, 2), (1, 2), (2, 2)]
+    reported: list[tuple[int, int]] = []
+    list(ask(Question(), recordings("a", "b"), in_this_process, lambda *counts: reported.append(counts)))
+    assert reported == [(0, 2), (1, 2), (2, 2)]
 
 
 class Telling(Question):
@@ -251,7 +251,7 @@ def test_a_worker_that_gets_the_question_from_another_one_has_files_of_its_own(t
     config = tmp_path / "kubelet.yaml"
     config.write_text(STATIC.read_text())
     question = NodeLister(KubeletInputs(config=str(config)))
-    first = on_dask._Asked(Answering(question), {str(config): contents(str(config))})
+    first = on_dask._Side(Answering(question), {str(config): contents(str(config))})
     sent = pickle.dumps(first)
     config.unlink()
     del first

@@ -112,8 +112,8 @@ def test_what_a_start_fails_for_is_told_once() -> None:
 def test_a_configuration_that_cannot_be_loaded_leaves_the_rest_unchecked() -> None:
     """What does not hang on it is audited all the same."""
     found = checked(NODE, arguments="--no-such-flag", version="1.36")
-    told = [(each["check"], each["code"]) for each in found["findings"] if each["check"] != "audit"]
-    assert told == [("config", "not-loaded")]
+    reported = [(each["check"], each["code"]) for each in found["findings"] if each["check"] != "audit"]
+    assert reported == [("config", "not-loaded")]
     assert {each["check"] for each in found["unchecked"]} >= {"state", "audit"}
     audited = [
         [each["code"] for each in one["findings"] if each["check"] == "audit"]
@@ -125,10 +125,10 @@ def test_a_configuration_that_cannot_be_loaded_leaves_the_rest_unchecked() -> No
 
 def test_what_was_not_recorded_is_never_clean() -> None:
     found = checked(MACHINE)
-    told = {(each["check"], each["missing"].partition(":")[0]) for each in found["unchecked"]}
-    assert ("config", "the kubelet's configuration") in told
-    assert ("state", "state files") in told
-    assert ("audit", "cgroups") in told
+    reported = {(each["check"], each["missing"].partition(":")[0]) for each in found["unchecked"]}
+    assert ("config", "the kubelet's configuration") in reported
+    assert ("state", "state files") in reported
+    assert ("audit", "cgroups") in reported
     assert found["summary"]["error"] == 0
     assert not is_clean(found, strict=False)
     assert is_clean(checked(MACHINE, "config", config=STATIC, version="1.36"), strict=False)

@@ -202,9 +202,9 @@ def test_nodes_tell_what_the_scheduler_goes_by(tmp_path: Path) -> None:
 def test_a_node_tells_the_release_that_its_recording_does_not(tmp_path: Path) -> None:
     """State files decide whether a kubelet starts, and a release how it reads them."""
     recording = str(Path(__file__).parents[2] / "fixtures/nodes/v2-2-numa/node.tar.xz")
-    told = node_object("n1")
-    told["status"]["nodeInfo"] = {"kubeletVersion": "v1.34.2+k3s1"}
-    nodes = write(tmp_path / "nodes.json", told)
+    reported = node_object("n1")
+    reported["status"]["nodeInfo"] = {"kubeletVersion": "v1.34.2+k3s1"}
+    nodes = write(tmp_path / "nodes.json", reported)
     words: dict[str, Any] = {"arguments": "", "version": "", "templates": ("a=1/2,1Mi",)}
     unknown, _ = document({"n1": recording}, **words)
     known, _ = document({"n1": recording}, nodes=nodes, **words)
@@ -359,10 +359,10 @@ def test_replicas_are_spread_over_zones_and_nodes_with_those_that_run(tmp_path: 
     ]
     for each in running:
         each["metadata"]["ownerReferences"][0]["name"] = "web"
-    coming = [owned(pod_object(name, 1), "ReplicaSet") for name in ("web", "other")]
+    incoming = [owned(pod_object(name, 1), "ReplicaSet") for name in ("web", "other")]
     answer, _ = document(
         dict.fromkeys(zones, "synthetic:2s2n4c2t,mem=64Gi"),
-        filenames=(write(tmp_path / "new.json", *coming),),
+        filenames=(write(tmp_path / "new.json", *incoming),),
         nodes=write(tmp_path / "nodes.json", *objects),
         pods=write(tmp_path / "running.json", *running),
     )

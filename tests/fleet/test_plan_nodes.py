@@ -181,12 +181,12 @@ def test_every_node_decides_as_a_plan_of_it_alone_does(
         for number, each in enumerate(held)
     }
     there = {name: running(name, each, f"{name[1:]}-") for name, each in zip(fleet, held, strict=True)}
-    coming = [pod(f"new-{number}", size) for number, size in enumerate(sizes)]
+    incoming = [pod(f"new-{number}", size) for number, size in enumerate(sizes)]
     everybody = (
         write(folder / "all.json", *(each for pods in there.values() for each in pods)) if known else ""
     )
     answer = planned(
-        fleet, FleetPlanInputs(KUBELET, filenames=(write(folder / "new.json", *coming),), pods=everybody)
+        fleet, FleetPlanInputs(KUBELET, filenames=(write(folder / "new.json", *incoming),), pods=everybody)
     )
     for name, source in fleet.items():
         sent = {each["name"]: each for each in answer["pods"] if each["node"] == name}
@@ -195,7 +195,7 @@ def test_every_node_decides_as_a_plan_of_it_alone_does(
         words = PlanningInputs(
             machine=source,
             kubelet=KUBELET,
-            filenames=(write(folder / f"{name}.json", *(each for each in coming if _name(each) in sent)),),
+            filenames=(write(folder / f"{name}.json", *(each for each in incoming if _name(each) in sent)),),
             pods=write(folder / f"{name}-pods.json", *there[name]) if known and there[name] else "",
         )
         planning = read_planning(words, pods_needed=True)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 MACHINE = Path(__file__).parents[2] / "fixtures/machines/2s-2numa-32cpu.tar.xz"
 
 
-def texts(told: NodeTopology, now: NodeTopology) -> list[str]:
-    return [str(each) for each in differences(told, now)]
+def texts(reported: NodeTopology, now: NodeTopology) -> list[str]:
+    return [str(each) for each in differences(reported, now)]
 
 
 def test_what_is_not_true_of_a_node_any_more() -> None:
@@ -99,13 +99,13 @@ def test_zones_of_one_name_are_told() -> None:
 def test_how_many_numa_nodes_a_kubelet_allows_is_compared_where_it_is_told(limit: str, found: bool) -> None:
     """The plugin takes 8 for what it cannot read."""
     now = published_by(TWO["n1"], arguments=SINGLE)
-    told = now._replace(attributes=(*now.attributes, ("topologyManagerMaxNUMANodes", limit)))
-    compared = PublishedNodes({"n1": told}).compare(kubelet(SINGLE), TWO["n1"], "n1")
+    reported = now._replace(attributes=(*now.attributes, ("topologyManagerMaxNUMANodes", limit)))
+    compared = PublishedNodes({"n1": reported}).compare(kubelet(SINGLE), TWO["n1"], "n1")
     why = "the object has 16, the kubelet 8: LeastNUMANodes scores by it"
     expected = f"topologyManagerMaxNUMANodes: {why}"
     assert [str(each) for each in compared.findings] == ([expected] if found else [])
     more = f"{SINGLE} --topology-manager-policy-options=max-allowable-numa-nodes=16"
-    agreeing = PublishedNodes({"n1": told}).compare(kubelet(more), TWO["n1"], "n1")
+    agreeing = PublishedNodes({"n1": reported}).compare(kubelet(more), TWO["n1"], "n1")
     assert bool(agreeing.findings) is not found
 
 
@@ -154,7 +154,7 @@ def checked(node: Path, published: PublishedNodes, arguments: str = BARE) -> Che
     return NodeChecker(kubelet(arguments), (NRT,), published)(Recording("n1", str(node)))
 
 
-def told(found: CheckedNode) -> list[tuple[str, str, str]]:
+def reported(found: CheckedNode) -> list[tuple[str, str, str]]:
     return [(each["severity"], each["code"], each["about"]) for each in found["findings"]]
 
 
@@ -187,13 +187,13 @@ def test_a_stale_object_a_wrong_fingerprint_and_another_policy(node: Path) -> No
     )
     empty = object_._replace(zones=zones)
     found = checked(node, PublishedNodes({"n1": empty}, running("a")))
-    assert told(found) == [
+    assert reported(found) == [
         ("warning", "stale", "node-0 cpu available"),
         ("warning", "stale", "nodeTopologyPodsFingerprint"),
     ]
     assert found["findings"][0]["message"] == "the object has 15, the node 11"
     other = checked(node, PublishedNodes({"n1": empty}), BARE.replace("single-numa-node", "restricted"))
-    assert told(other)[0] == ("error", "other-settings", "topologyManagerPolicy")
+    assert reported(other)[0] == ("error", "other-settings", "topologyManagerPolicy")
     assert other["unchecked"] == [
         {"check": "nrt", "missing": "fingerprint: the running pods are unknown (--pods FILE)"}
     ]
@@ -208,7 +208,7 @@ def test_without_state_files_nobody_knows_what_is_available(node: Path) -> None:
 
 def test_nodes_without_an_object_and_kubelets_that_do_not_start(node: Path) -> None:
     object_ = published_by(node)
-    assert told(checked(node, PublishedNodes({"other": object_}))) == [("warning", "not-published", "")]
+    assert reported(checked(node, PublishedNodes({"other": object_}))) == [("warning", "not-published", "")]
     found = checked(node, PublishedNodes({"n1": object_}), BARE.replace("reserved-cpus=0", "reserved-cpus=3"))
     assert found["findings"] == []
     assert found["unchecked"][0]["missing"].startswith("The kubelet would not start")

@@ -201,21 +201,21 @@ def test_a_stale_object_lets_pods_through_and_is_told(tmp_path: Path) -> None:
 
 
 def test_an_object_without_zones_tells_nothing_of_the_kubelets_policies(tmp_path: Path) -> None:
-    told = Path(objects(tmp_path / "nrt.yaml", **TWO))
-    document = yaml.safe_load(told.read_text())
+    reported = Path(objects(tmp_path / "nrt.yaml", **TWO))
+    document = yaml.safe_load(reported.read_text())
     document["items"][0]["zones"] = []
-    told.write_text(yaml.safe_dump(document))
+    reported.write_text(yaml.safe_dump(document))
     for template in ("a=1/1,1Gi", "b=1/2"):
-        answer, _ = planned(template, fleet=TWO, topologies=str(told))
+        answer, _ = planned(template, fleet=TWO, topologies=str(reported))
         assert answer["pods"][0]["plugin"]["wronglyFiltered"]["why"] == (
             "the object does not match the node: node-0: the object has no such zone"
         )
 
 
 def test_the_only_node_left_is_not_scored(tmp_path: Path) -> None:
-    told = Path(objects(tmp_path / "nrt.yaml", **TWO))
-    told.write_text(told.read_text().replace("node-1", "node-3"))
-    words: dict[str, Any] = {"topologies": str(told)}
+    reported = Path(objects(tmp_path / "nrt.yaml", **TWO))
+    reported.write_text(reported.read_text().replace("node-1", "node-3"))
+    words: dict[str, Any] = {"topologies": str(reported)}
     alone, _ = planned("a=2/2,1Gi", nodes=nodes(tmp_path / "one.yaml", n1="7"), **words)
     assert outcomes(alone) == [("n1", "Scheduled")]
     several, _ = planned("a=2/2,1Gi", nodes=nodes(tmp_path / "two.yaml", n1="7", n2="7"), **words)
@@ -224,15 +224,15 @@ def test_the_only_node_left_is_not_scored(tmp_path: Path) -> None:
 
 
 def test_a_filter_that_crashes_leaves_pods_pending_whatever_other_nodes_have(tmp_path: Path) -> None:
-    told = Path(objects(tmp_path / "nrt.yaml", **TWO))
-    told.write_text(told.read_text().replace("node-1", "node-64"))
+    reported = Path(objects(tmp_path / "nrt.yaml", **TWO))
+    reported.write_text(reported.read_text().replace("node-1", "node-64"))
     two = nodes(tmp_path / "nodes.yaml", n1="7", n2="7")
-    answer, _ = planned("a=2/2,1Gi", nodes=two, topologies=str(told))
+    answer, _ = planned("a=2/2,1Gi", nodes=two, topologies=str(reported))
     assert outcomes(answer) == [(None, "Pending")]
     assert answer["pods"][0]["message"] == (
         "the scheduler crashes: node-64: index out of range [64] with length 64"
     )
-    (recorded,) = planned("a=2/2,1Gi", fleet=TWO, topologies=str(told))[0]["pods"]
+    (recorded,) = planned("a=2/2,1Gi", fleet=TWO, topologies=str(reported))[0]["pods"]
     assert recorded["outcome"] == "Pending"
     assert recorded["plugin"]["wronglyFiltered"]["why"] == "the plugin cannot handle NUMA node 64"
 
@@ -253,8 +253,8 @@ def test_objects_alone_are_the_schedulers_decision(tmp_path: Path) -> None:
 
 
 def test_nodes_without_an_object_are_never_filtered(tmp_path: Path) -> None:
-    told = objects(tmp_path / "nrt.yaml", other=TWO["n1"])
-    answer, sources = planned(*THIRD_IN_TWO_PIECES, fleet=TWO, topologies=told)
+    reported = objects(tmp_path / "nrt.yaml", other=TWO["n1"])
+    answer, sources = planned(*THIRD_IN_TWO_PIECES, fleet=TWO, topologies=reported)
     assert outcomes(answer)[-1] == ("n1", "Rejected")
     assert "no NodeResourceTopology" in answer["pods"][-1]["plugin"]["wronglyPassed"]
     assert any(

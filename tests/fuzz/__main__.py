@@ -81,13 +81,13 @@ def main(words: Iterable[str]) -> int:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"default: all of {', '.join(TARGETS)}")
     parser.add_argument("--seconds", type=int, default=600, help="for each target (default: 600)")
     parser.add_argument("--jobs", type=int, default=2, help="targets at a time (default: 2)")
-    asked = parser.parse_args(list(words))
-    if unknown := set(asked.targets) - TARGETS.keys():
+    requested = parser.parse_args(list(words))
+    if unknown := set(requested.targets) - TARGETS.keys():
         parser.error(f"no such target: {', '.join(sorted(unknown))}")
     failed = False
     _say(f"{'target':12} {'inputs':>10} {'edges':>7} {'features':>9}")
-    with ThreadPoolExecutor(asked.jobs) as pool:
-        for run in pool.map(partial(fuzz, seconds=asked.seconds), asked.targets or TARGETS):
+    with ThreadPoolExecutor(requested.jobs) as pool:
+        for run in pool.map(partial(fuzz, seconds=requested.seconds), requested.targets or TARGETS):
             _say(run.row)
             if run.code != 0:
                 failed = True

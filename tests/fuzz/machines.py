@@ -169,8 +169,8 @@ def run_printed(data: bytes) -> None:
     """What begins like a tool's output is read, or refused with its place."""
     if recognised(data[:HEAD_BYTES]):
         with suppress(CpuctlError):
-            machine, info, told = read_printed(data, "fuzz")
-            assert told.facts <= told.form.tells
+            machine, info, reported = read_printed(data, "fuzz")
+            assert reported.facts <= reported.form.recorded
             assert info.num_cpus <= len(machine.online) or info.nodes == ()
 
 

@@ -201,7 +201,7 @@ def use_state(directory: str) -> None:
         (KUBELET / name).write_bytes(Path(directory, name).read_bytes())
 
 
-def mend(name: str) -> None:
+def repair(name: str) -> None:
     """Run the command of every finding of an audit; keep those that failed."""
     failed = []
     for finding in json.loads((OUT / name).read_text(encoding="utf-8"))["findings"]:
@@ -327,7 +327,7 @@ def main(driver: str, runtime: str) -> None:
     os.sched_setaffinity(0, {0, 1})
     known = ("--pods", "/pods.json")
     cpuctl("untuned.json", "audit", *known, "-o", "json")
-    mend("untuned.json")
+    repair("untuned.json")
     cpuctl("clean.json", "audit", *known, "-o", "json")
     (OUT / "planted.json").write_text(json.dumps(plant(node)), encoding="utf-8")
     cpuctl("faulty.json", "audit", *known, "-o", "json")
@@ -335,11 +335,11 @@ def main(driver: str, runtime: str) -> None:
     (OUT / "pods.json").write_bytes(Path("/pods.json").read_bytes())
     cpuctl("plan.json", "audit", *known, "-o", "plan")
     apply("plan.json", node)
-    mend("faulty.json")
+    repair("faulty.json")
     undo(node)
     # Version 1 resets threads when their group changes, and the kernel some of its own when a CPU comes back.
-    mend("faulty.json")
-    mend("untuned.json")
+    repair("faulty.json")
+    repair("untuned.json")
     cpuctl("mended.json", "audit", *known, "-o", "json")
 
 

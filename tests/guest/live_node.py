@@ -30,8 +30,8 @@ from audit_node import (  # type: ignore[import-not-found]  # beside it in the g
     Node,
     cpuctl,
     cpus_of,
-    mend,
     put,
+    repair,
     set_up,
     state_files,
     use_state,
@@ -240,8 +240,8 @@ class Session:
         """Start a report; its end is recorded with the next moment, or at the end."""
         words = [sys.executable, "-m", "cpuctl", "report", "-o", "json", "--html", f"/out/report-{name}.html"]
         out, errors = (OUT / f"report-{name}.{kind}" for kind in ("json", "err"))
-        with out.open("wb") as file, errors.open("wb") as said:
-            process = subprocess.Popen(words, stdout=file, stderr=said)
+        with out.open("wb") as file, errors.open("wb") as stated:
+            process = subprocess.Popen(words, stdout=file, stderr=stated)
         self.reports.append({"name": name, "from": time.time(), "until": None, "process": process})
         return {"report": name}
 
@@ -299,10 +299,12 @@ class Session:
                 time.sleep(min(left, 0.5))
             at = time.time()
             try:
-                told, error = moment.do(), ""
+                reported, error = moment.do(), ""
             except (OSError, subprocess.SubprocessError) as failure:
-                told, error = None, str(failure)
-            done.append({"at": at, "until": time.time(), "name": moment.name, "told": told, "error": error})
+                reported, error = None, str(failure)
+            done.append(
+                {"at": at, "until": time.time(), "name": moment.name, "told": reported, "error": error}
+            )
         return done
 
 
@@ -320,7 +322,7 @@ def main(minutes: float) -> None:
     os.sched_setaffinity(0, cpus_of(state_files("/stale")[0]["defaultCpuSet"]))
     subprocess.Popen(["sh", "-c", "while :; do echo an interrupt >/dev/ttyS0; sleep 0.3; done"])
     cpuctl("untuned.json", "audit", "-o", "json")
-    mend("untuned.json")
+    repair("untuned.json")
     os.utime("/var/lib/kubelet/cpu_manager_state", (0, 0))
     observer = subprocess.Popen([sys.executable, "live_observer.py", "5"])
     session = Session(node, minutes, filled)
@@ -331,12 +333,12 @@ def main(minutes: float) -> None:
         each.update(code=code, until=each["until"] or time.time())
     codes = {"watch": session.watch.end(), "top": session.screen.end()}
     observer.terminate()
-    told = {
+    reported = {
         "moments": done,
         "reports": session.reports,
         "codes": codes,
     }
-    (OUT / "session.json").write_text(json.dumps(told), encoding="utf-8")
+    (OUT / "session.json").write_text(json.dumps(reported), encoding="utf-8")
     for started in session.running.values():
         for process in started:
             process.kill()

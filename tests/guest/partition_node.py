@@ -26,16 +26,16 @@ KNOWN = ("--pods", "/pods.json", "-o", "json")
 
 def look(name: str, groups: dict[str, Path]) -> None:
     """Keep the kernel's values of some groups, and cpuctl's answers."""
-    told = {
+    reported = {
         who: {file.name: file.read_text().strip() for file in sorted(group.glob("cpuset.cpus*"))}
         for who, group in groups.items()
     }
-    (OUT / f"{name}.kernel").write_text(json.dumps(told), encoding="utf-8")
+    (OUT / f"{name}.kernel").write_text(json.dumps(reported), encoding="utf-8")
     cpuctl(f"{name}.audit", "audit", "--check", "cpusets", *KNOWN)
     cpuctl(f"{name}.show", "cgroups", "show", *KNOWN)
 
 
-def mend(name: str) -> None:
+def repair(name: str) -> None:
     """Run the fix of every finding about a partition; keep those that failed."""
     findings = json.loads((OUT / f"{name}.audit").read_text(encoding="utf-8"))["findings"]
     fixes = dict.fromkeys(each["fix"] for each in findings if each["fix"].startswith("echo"))
@@ -55,7 +55,7 @@ def main() -> None:
     # Its parent is not a partition, and nothing is exclusive on the way.
     put(server / "cpuset.cpus.partition", "isolated")
     look("invalid", groups)
-    mend("invalid")
+    repair("invalid")
 
     if (server / "cpuset.cpus.exclusive").exists():
         own = (server / "cpuset.cpus").read_text().strip()
@@ -65,7 +65,7 @@ def main() -> None:
         look("idle", groups)
         put(server / "cpuset.cpus.partition", "isolated")
         look("remote", groups)
-        mend("remote")
+        repair("remote")
         for group in reversed(way):
             put(group / "cpuset.cpus.exclusive", "")
 
@@ -77,7 +77,7 @@ def main() -> None:
     look("neighbour", {**groups, "greedy": greedy})
     cpuctl("capture.json", "capture", "/out/neighbour.tar.xz", "-o", "json")
     (OUT / "pods.json").write_bytes(Path("/pods.json").read_bytes())
-    mend("neighbour")
+    repair("neighbour")
     look("after", groups)
 
 

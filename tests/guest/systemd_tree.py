@@ -60,8 +60,8 @@ def make_tree(root: Path, bootstrap: Path, zipapp: Path) -> None:
 
 
 def _libraries(programs: Iterable[Path]) -> list[Path]:
-    told = subprocess.run(["ldd", *programs], check=True, capture_output=True, text=True).stdout
-    return [Path(name) for name in sorted(set(re.findall(r"(/\S+) \(0x", told)))]
+    reported = subprocess.run(["ldd", *programs], check=True, capture_output=True, text=True).stdout
+    return [Path(name) for name in sorted(set(re.findall(r"(/\S+) \(0x", reported)))]
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -60,8 +60,8 @@ class Audited:
 
     @property
     def planted(self) -> dict[str, str]:
-        told: dict[str, str] = json.loads((self.folder / "planted.json").read_text())
-        return told
+        reported: dict[str, str] = json.loads((self.folder / "planted.json").read_text())
+        return reported
 
 
 @pytest.fixture(scope="module", params=one_boot("audit", LAYOUTS))

@@ -54,9 +54,9 @@ def test_facts_are_what_an_audit_is_to_find() -> None:
 BUSY = Quantity("load", "CPUs", lambda document: document, kernel.busy, 0.05)
 
 
-def row(told: float, *, missing: bool = False) -> Row:
+def row(reported: float, *, missing: bool = False) -> Row:
     """Compare a minute in which CPU 2 was idle for a quarter of the time."""
-    spells = [Spell(at, at + 1, {"2": told}) for at in range(61) if not (missing and 10 <= at < 15)]
+    spells = [Spell(at, at + 1, {"2": reported}) for at in range(61) if not (missing and 10 <= at < 15)]
     return compare(BUSY, spells, [round_at(at, idle=at / 4) for at in range(0, 61, 5)])
 
 
@@ -118,8 +118,8 @@ FOUND, RESOLVED = event(104, "Found", finding=STRAY), event(215, "Resolved", fin
     ],
 )
 def test_an_event_comes_once_and_in_time(events: tuple[dict[str, Any], ...], expected: list[str]) -> None:
-    told = [text for text in watched(*events).wrong() if text.startswith("stray")]
-    assert told == expected
+    reported = [text for text in watched(*events).wrong() if text.startswith("stray")]
+    assert reported == expected
 
 
 def test_what_was_over_too_soon_need_not_be_reported() -> None:

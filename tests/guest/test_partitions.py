@@ -34,8 +34,8 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def kernel(folder: Path, name: str) -> dict[str, dict[str, str]]:
-    told: dict[str, dict[str, str]] = json.loads((folder / f"{name}.kernel").read_text())
-    return told
+    reported: dict[str, dict[str, str]] = json.loads((folder / f"{name}.kernel").read_text())
+    return reported
 
 
 def found(folder: Path, name: str) -> dict[str, list[dict[str, Any]]]:
@@ -48,10 +48,10 @@ def test_without_partitions_nothing_is_found(folder: Path) -> None:
 
 
 def test_one_that_the_kernel_refuses_is_told_with_its_reason(folder: Path) -> None:
-    told = kernel(folder, "invalid")["server"]["cpuset.cpus.partition"]
+    reported = kernel(folder, "invalid")["server"]["cpuset.cpus.partition"]
     (finding,) = found(folder, "invalid")["partition-invalid"]
-    assert finding["detected"] == told
-    reason = told.partition("(")[2].rstrip(")")
+    assert finding["detected"] == reported
+    reason = reported.partition("(")[2].rstrip(")")
     assert reason
     assert reason in finding["message"]
 
@@ -63,20 +63,20 @@ def test_one_in_the_midst_of_pods_takes_from_those_above_it(folder: Path) -> Non
         return
     assert {each["severity"] for each in found(folder, "idle")["exclusive-idle"]} == {"note"}
     assert len(found(folder, "idle")["exclusive-idle"]) == 3
-    told = kernel(folder, "remote")
-    own = CPUSet.parse(told["server"]["cpuset.cpus.exclusive.effective"])
+    reported = kernel(folder, "remote")
+    own = CPUSet.parse(reported["server"]["cpuset.cpus.exclusive.effective"])
     assert own
-    assert own.isdisjoint(CPUSet.parse(told["kubepods"]["cpuset.cpus.effective"]))
+    assert own.isdisjoint(CPUSet.parse(reported["kubepods"]["cpuset.cpus.effective"]))
     (finding,) = found(folder, "remote")["partition"]
     assert f"it has taken CPUs {own} from " in finding["message"]
     assert "exclusive-idle" not in found(folder, "remote")
 
 
 def test_one_of_the_host_is_the_reason_why_pods_have_fewer(folder: Path) -> None:
-    told = kernel(folder, "neighbour")
-    lost = told["greedy"]["cpuset.cpus.effective"]
-    assert told["greedy"]["cpuset.cpus.partition"] == "root"
-    assert int(lost) not in CPUSet.parse(told["front"]["cpuset.cpus.effective"])
+    reported = kernel(folder, "neighbour")
+    lost = reported["greedy"]["cpuset.cpus.effective"]
+    assert reported["greedy"]["cpuset.cpus.partition"] == "root"
+    assert int(lost) not in CPUSet.parse(reported["front"]["cpuset.cpus.effective"])
     (finding,) = found(folder, "neighbour")["effective-differs"]
     assert f"because partition /greedy has taken CPU {lost}" in finding["message"]
     (finding,) = found(folder, "neighbour")["partition"]

@@ -31,7 +31,7 @@ class Seen:
 
     folder: Path
     top: Any
-    told: dict[str, int]
+    reported: dict[str, int]
     before: Any
     after: Any
 
@@ -46,9 +46,11 @@ class Seen:
 
     def holds(self, rate: float, before: float, after: float, most: float, what: str) -> None:
         """Compare a rate with a counter that grows by at most *most* per second."""
-        grown, told = after - before, rate * self.top["seconds"]
+        grown, reported = after - before, rate * self.top["seconds"]
         margin = 0.03 * max(grown, 1)
-        assert grown - most * self.slack - margin <= told <= grown + margin, f"{what}: {told} of {grown}"
+        assert grown - most * self.slack - margin <= reported <= grown + margin, (
+            f"{what}: {reported} of {grown}"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +63,10 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
         share=[ROOT / "cpuctl", *(HERE / name for name in files), *map(library, LIBRARIES)],
     )
     assert result.code == 0, f"{result.stdout}\n{result.stderr}"
-    told, before, after = json.loads((result.out_dir / "kernel.json").read_text())
+    reported, before, after = json.loads((result.out_dir / "kernel.json").read_text())
     top = json.loads((result.out_dir / "top.json").read_text())
     follow_schema(top)
-    return Seen(result.out_dir, top, told, before, after)
+    return Seen(result.out_dir, top, reported, before, after)
 
 
 def test_loads_are_those_of_the_kernel(seen: Seen) -> None:
@@ -85,8 +87,8 @@ def test_what_a_container_has_used_and_others_have(seen: Seen) -> None:
 
 
 def test_the_stray_thread_is_found_on_its_cpu(seen: Seen) -> None:
-    (stray,) = (each for each in seen.row("server")["foreign"] if each["tid"] == seen.told["stray"])
-    assert (stray["cpu"], stray["kernel"], stray["cgroup"]) == (seen.told["strayCPU"], False, "/")
+    (stray,) = (each for each in seen.row("server")["foreign"] if each["tid"] == seen.reported["stray"])
+    assert (stray["cpu"], stray["kernel"], stray["cgroup"]) == (seen.reported["strayCPU"], False, "/")
     seen.holds(stray["ran"], seen.before["stray"], seen.after["stray"], 1.0, "stray")
 
 

@@ -77,18 +77,20 @@ def test_every_change_is_reported_soon_and_as_the_kernel_has_it(watched: Watched
 
 
 def test_each_is_reported_once_and_nothing_else(watched: Watched) -> None:
-    told = Counter((each["event"], (each.get("finding") or {}).get("code", "")) for each in watched.events)
+    reported = Counter(
+        (each["event"], (each.get("finding") or {}).get("code", "")) for each in watched.events
+    )
     codes = ("foreign-processes", "interrupt", "cpuset-differs", "quota-on-exclusive", "cpus-unused")
     once = {*(("Found", code) for code in codes), *(("Resolved", code) for code in codes)}
     once |= {("Watching", ""), ("PodAdded", ""), ("PodRemoved", "")}
-    assert {each: told[each] for each in once} == dict.fromkeys(once, 1)
+    assert {each: reported[each] for each in once} == dict.fromkeys(once, 1)
     # Both state files are written in two halves, each of which may be seen, and then at once.
-    assert 4 <= told.pop(("StateFileWritten", "")) <= 6
+    assert 4 <= reported.pop(("StateFileWritten", "")) <= 6
     # On the new pod's CPUs: what could be moved there, and was moved away from the others' only. When it is
     # gone, its CPUs stay its own until its kubelet takes them back, which takes a while here.
     besides = {"kernel-threads", "interrupts-default", "interrupts-allowed", "kernel-work", "stale-entry"}
-    assert {code for _, code in told.keys() - once} <= besides
-    assert all(told["Found", code] == told["Resolved", code] <= 1 for code in besides)
+    assert {code for _, code in reported.keys() - once} <= besides
+    assert all(reported["Found", code] == reported["Resolved", code] <= 1 for code in besides)
     for event in watched.events:
         follow_schema(event)
 

@@ -83,12 +83,12 @@ def disturb(node: Node) -> dict[str, int]:
     return {"stray": stray.pid, "strayCPU": own[1], "interruptCPU": others[2]}
 
 
-def kernel(node: Node, told: dict[str, int]) -> dict[str, Any]:
+def kernel(node: Node, reported: dict[str, int]) -> dict[str, Any]:
     """Read the counters that top reads, independently."""
     stat = re.findall(r"^cpu(\d+) (.*)$", Path("/proc/stat").read_text(encoding="utf-8"), re.MULTILINE)
     idle = {int(cpu): sum(int(words.split()[at]) for at in (3, 4, 7)) / TICK for cpu, words in stat}
     heading, *lines = Path("/proc/interrupts").read_text(encoding="utf-8").splitlines()
-    column = heading.split().index(f"CPU{told['interruptCPU']}")
+    column = heading.split().index(f"CPU{reported['interruptCPU']}")
     (serial,) = (line.split() for line in lines if line.split()[0] == "4:")
     groups = {}
     for container in (SERVER, FORWARDER):
@@ -101,7 +101,7 @@ def kernel(node: Node, told: dict[str, int]) -> dict[str, Any]:
         "idle": idle,
         "interrupts": int(serial[1 + column]),
         "groups": groups,
-        "stray": int(Path(f"/proc/{told['stray']}/schedstat").read_text().split()[0]) / 1e9,
+        "stray": int(Path(f"/proc/{reported['stray']}/schedstat").read_text().split()[0]) / 1e9,
         "waited": waited,
         "pressure": Path("/proc/pressure/cpu").exists(),
         "schedstat": Path("/proc/schedstat").exists(),
@@ -189,13 +189,13 @@ def main() -> None:
     node = Node("systemd", "containerd")
     set_up(node)
     fill(node)
-    told = disturb(node)
+    reported = disturb(node)
     known = ("-q", "--pods", "/pods.json")
     cpuctl("warm.json", "top", "--once", *known, "--interval", "0.2", "-o", "json")
-    before = kernel(node, told)
+    before = kernel(node, reported)
     assert cpuctl("top.json", "top", "--once", *known, "--interval", WINDOW, "-o", "json") == 0
-    after = kernel(node, told)
-    (OUT / "kernel.json").write_text(json.dumps([told, before, after]), encoding="utf-8")
+    after = kernel(node, reported)
+    (OUT / "kernel.json").write_text(json.dumps([reported, before, after]), encoding="utf-8")
     stream = streamed()
     screen, drawn = on_screen("/out/top.jsonl.gz")
     figures = {

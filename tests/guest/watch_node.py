@@ -25,8 +25,8 @@ from audit_node import (  # type: ignore[import-not-found]  # beside it in the g
     cpuctl,
     cpus_of,
     listed,
-    mend,
     put,
+    repair,
     set_up,
     state_files,
     taskset,
@@ -286,7 +286,7 @@ def main(driver: str, runtime: str) -> None:
     os.sched_setaffinity(0, {0, 1})
     known = ("--pods", "/pods.json")
     cpuctl("untuned.json", "audit", *known, "-o", "json")
-    mend("untuned.json")
+    repair("untuned.json")
     os.utime("/var/lib/kubelet/cpu_manager_state", (0, 0))
     name_pods()
     watch = Watch("watch.jsonl", "--settle", "5s", "--max-cpu", "50", "--textfile", str(TEXTFILE))

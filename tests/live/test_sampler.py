@@ -54,8 +54,8 @@ def test_a_group_that_is_made_again_begins_anew_whatever_it_has_used(
         stat.write_text(f"usage_usec {used}\n")
     window = sampler.take()
     spans.append(None if window is None else window.groups.get(GROUP))
-    told = [span and (span.before.used, span.after.used) for span in spans]
-    assert told == [None, (5.0, 6.0), None, (9.0, 9.5)]
+    reported = [span and (span.before.used, span.after.used) for span in spans]
+    assert reported == [None, (5.0, 6.0), None, (9.0, 9.5)]
 
 
 def reads_of(root: Path, cpus: int, threads: int, looks: int) -> Counter[str]:

@@ -30,7 +30,7 @@ class Procs:
         self.files = Counting(Root(root))
 
     def put(
-        self, tid: int, cpu: int, ran: float, *, pid: int = 0, group: str = "/other", told: bool = True
+        self, tid: int, cpu: int, ran: float, *, pid: int = 0, group: str = "/other", reported: bool = True
     ) -> None:
         pid = pid or tid
         task = self.root / "proc" / str(pid) / "task" / str(tid)
@@ -39,7 +39,7 @@ class Procs:
         ticks = round(ran * 100)
         stat = f"{tid} (a (b) c) R 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 1 0 55 {'0 ' * 15}17 {cpu} 0 0\n"
         (task / "stat").write_text(stat)
-        if told:
+        if reported:
             (task / "schedstat").write_text(f"{round(ran * 1e9)} 0 5\n")
 
 
@@ -87,10 +87,10 @@ def test_new_processes_and_threads_are_looked_at_at_once(procs: Procs) -> None:
 
 def test_a_kernel_without_schedstat_is_read_by_its_ticks(tmp_path: Path) -> None:
     procs = Procs(tmp_path)
-    procs.put(10, 3, 1.0, told=False)
+    procs.put(10, 3, 1.0, reported=False)
     watch = ForeignThreads(procs.files, share=64)
     watch.look(1.0, HOLDERS)
-    procs.put(10, 3, 1.5, told=False)
+    procs.put(10, 3, 1.5, reported=False)
     assert names(watch.look(2.0, HOLDERS)) == [(10, 3, 0.5)]
 
 

@@ -71,9 +71,9 @@ def test_a_recording_that_tells_nothing(more: Mapping[str, str | None]) -> None:
     ],
 )
 def test_a_recording_of_nodes_that_lacks_them(more: Mapping[str, str | None]) -> None:
-    said = messages(read(more))
-    assert LACKING in said
-    assert OPEN in said
+    stated = messages(read(more))
+    assert LACKING in stated
+    assert OPEN in stated
 
 
 def test_links_tell_which_cpus_nodes_have() -> None:

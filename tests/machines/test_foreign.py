@@ -108,8 +108,8 @@ _CONTRADICT_THEMSELVES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_hwloc_reads_the_same_machine_as_it_is_written(name: str) -> None:
     machine = read_machine(str(MACHINES / f"{name}.tar.gz")).machine
-    text, remarks = as_hwloc_xml(machine)
-    assert any("to be nested" in remark for remark in remarks) == (name in _CONTRADICT_THEMSELVES)
+    text, notes = as_hwloc_xml(machine)
+    assert any("to be nested" in note for note in notes) == (name in _CONTRADICT_THEMSELVES)
     seen = seen_by_lstopo(text)
     known = seen.content.facts
     if name in _CONTRADICT_THEMSELVES:

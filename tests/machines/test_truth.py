@@ -71,8 +71,8 @@ def truth_of(name: str, field: str) -> dict[int, int]:
     truth = truths().get(name, {"cpus": {}, "disputed": []})
     if field in truth["disputed"]:
         return {}
-    told = {int(cpu): labels[field] for cpu, labels in truth["cpus"].items() if field in labels}
-    return {cpu: label for cpu, label in told.items() if cpu in source(name).machine.online}
+    reported = {int(cpu): labels[field] for cpu, labels in truth["cpus"].items() if field in labels}
+    return {cpu: label for cpu, label in reported.items() if cpu in source(name).machine.online}
 
 
 def records_l3(name: str) -> bool:
@@ -94,12 +94,12 @@ def records_l3(name: str) -> bool:
 def test_undisputed_partitions_are_read_right(name: str) -> None:
     machine = source(name).machine
     for field in FIELDS:
-        told = truth_of(name, field)
-        if field == "l3" and told and not records_l3(name):
+        reported = truth_of(name, field)
+        if field == "l3" and reported and not records_l3(name):
             assert machine.l3_groups == ()
             continue
-        cpus = CPUSet.of(told)
-        assert partition(labels_of(machine, field), cpus) == partition(told, cpus), field
+        cpus = CPUSet.of(reported)
+        assert partition(labels_of(machine, field), cpus) == partition(reported, cpus), field
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -108,8 +108,8 @@ def test_node_numbers_are_the_kernels(name: str) -> None:
     nearest to CPUs rather than the node that lists them."""
     machine = source(name).machine
     with_cpus = {node.id for node in machine.numa_nodes if node.cpus}
-    told = {cpu: node for cpu, node in truth_of(name, "numa").items() if node in with_cpus}
-    assert {cpu: machine.cpu_by_number[cpu].numa_node for cpu in told} == told
+    reported = {cpu: node for cpu, node in truth_of(name, "numa").items() if node in with_cpus}
+    assert {cpu: machine.cpu_by_number[cpu].numa_node for cpu in reported} == reported
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if truths().get(name, {}).get("disputed")])
@@ -131,8 +131,8 @@ def test_every_machine_has_a_synthetic_form_or_a_reason(name: str) -> None:
     try:
         again = parse_synthetic(describe_synthetic(machine))
     except ValueError as reason:
-        lacking = (machine.numa_known, "NUMA nodes"), (machine.cores_known, "cores")
-        unknown = next((f"{what} are not recorded" for known, what in lacking if not known), "")
+        missing = (machine.numa_known, "NUMA nodes"), (machine.cores_known, "cores")
+        unknown = next((f"{what} are not recorded" for known, what in missing if not known), "")
         known = unknown or "share more than one level-3 cache"
         assert known in str(reason)  # noqa: PT017 - the other outcome is tested too
         return
@@ -159,8 +159,10 @@ def test_lscpu_in_the_guest_saw_the_same(name: str) -> None:
     rows = {int(row[0]): row for row in table if row[1]}
     assert set(rows) == set(machine.online)
     for field, column in {"core": 1, "socket": 2, "numa": 3, "l3": 8}.items():
-        told = {cpu: row[column] for cpu, row in rows.items()}
-        assert partition(labels_of(machine, field), machine.online) == partition(told, machine.online), field
+        reported = {cpu: row[column] for cpu, row in rows.items()}
+        assert partition(labels_of(machine, field), machine.online) == partition(reported, machine.online), (
+            field
+        )
 
 
 def test_a_cadvisor_recording_of_the_same_machine_agrees() -> None:

@@ -55,13 +55,13 @@ def recorded_messages() -> Iterator[tuple[int, str]]:
 
 
 def test_every_recorded_message_is_recognized_as_one_of_its_release() -> None:
-    said = set(recorded_messages())
-    assert {minor for minor, _ in said} == set(range(27, 39))
-    unknown = [text for _, text in said if not recognize(text)]
+    stated = set(recorded_messages())
+    assert {minor for minor, _ in stated} == set(range(27, 39))
+    unknown = [text for _, text in stated if not recognize(text)]
     assert not unknown
     others = [
         (minor, found.found)
-        for minor, text in said
+        for minor, text in stated
         for found in recognize(text)
         if not found.text.printed_by(minor)
     ]
@@ -74,8 +74,8 @@ def filled(text: Text) -> str:
 
 @pytest.mark.parametrize(("message", "text"), ALL_TEXTS, ids=[text.template[:60] for _, text in ALL_TEXTS])
 def test_every_text_is_recognized_in_a_log_line(message: Message, text: Text) -> None:
-    said = filled(text)
-    quoted = said.replace("\\", "\\\\").replace('"', '\\"')
+    stated = filled(text)
+    quoted = stated.replace("\\", "\\\\").replace('"', '\\"')
     line = f'Nov 24 node kubelet[1]: E1124 03:00:00.1 1 a.go:1] "It failed" err="{quoted}" pod="shop/db-0"'
     (found,) = [each for each in recognize(line) if each.message is message]
     assert found.pod == "shop/db-0"
@@ -164,9 +164,9 @@ def test_structured_lines_are_read(fields: dict[str, Any]) -> None:
 
 
 def test_what_is_said_in_general_gives_way_to_what_is_said_within() -> None:
-    said = "Pod was rejected: Allocate failed due to {}, which is unexpected"
-    assert codes(said.format("something")) == ["admission"]
-    assert codes(said.format("[memorymanager] preferred hint violates NUMA node allocation")) == [
+    stated = "Pod was rejected: Allocate failed due to {}, which is unexpected"
+    assert codes(stated.format("something")) == ["admission"]
+    assert codes(stated.format("[memorymanager] preferred hint violates NUMA node allocation")) == [
         "memory-group"
     ]
 

@@ -53,23 +53,23 @@ _PROFILE = "mutation"
 
 def main(words: Sequence[str]) -> int:
     """Try the mutants that are asked for, and report."""
-    asked = _parser().parse_args(words)
+    requested = _parser().parse_args(words)
     root = Path.cwd()
-    found = rooms(root, asked.rooms)
+    found = rooms(root, requested.rooms)
     if not found:
         sys.stderr.write("no module matches\n")
         return 2
-    if asked.count:
-        for room in found:
-            _say(f"{sum(1 for _ in room.mutants()):6} {room.name}")
+    if requested.count:
+        for space in found:
+            _say(f"{sum(1 for _ in space.mutants()):6} {space.name}")
         return 0
-    if asked.fresh:
-        for room in found:
-            (FOLDER / f"{room.name}.jsonl").unlink(missing_ok=True)
+    if requested.fresh:
+        for space in found:
+            (FOLDER / f"{space.name}.jsonl").unlink(missing_ok=True)
         (FOLDER / "traces.json").unlink(missing_ok=True)
-    if not asked.report and _run(asked, found) != pytest.ExitCode.OK:
+    if not requested.report and _run(requested, found) != pytest.ExitCode.OK:
         return 2
-    return max([_reported(room, asked) for room in found])
+    return max([_reported(space, requested) for space in found])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(asked: argparse.Namespace, found: Sequence[Room]) -> int:
+def _run(requested: argparse.Namespace, found: Sequence[Room]) -> int:
     settings.register_profile(
         _PROFILE,
         max_examples=15,
@@ -110,36 +110,40 @@ def _run(asked: argparse.Namespace, found: Sequence[Room]) -> int:
         ]
         fresh = FreshProcess([*options, f"--basetemp={temporary}/fresh"])
         wish = Wish(
-            rooms=found, folder=FOLDER.resolve(), budget=asked.budget, again=asked.again, one_in=asked.one_in
+            rooms=found,
+            folder=FOLDER.resolve(),
+            budget=requested.budget,
+            again=requested.again,
+            one_in=requested.one_in,
         )
         run = Run(wish, fresh, Recorder(Path.cwd()))
         return pytest.main(
             [
                 *options,
                 f"--basetemp={temporary}/swapped",
-                *(asked.tests or TESTS.get(found[0].name, TESTS[""])),
+                *(requested.tests or TESTS.get(found[0].name, TESTS[""])),
             ],
             plugins=[run],
         )
 
 
-def _reported(room: Room, asked: argparse.Namespace) -> int:
+def _reported(space: Room, requested: argparse.Namespace) -> int:
     """Print how a room stands; return 1 where something is left to do."""
-    results, explained = Results(FOLDER, room), explanations(room)
-    mutants = list(mutants_of_interest(room, asked.one_in))
+    results, explained = Results(FOLDER, space), explanations(space)
+    mutants = list(mutants_of_interest(space, requested.one_in))
     known = [(mutant, result) for mutant in mutants if (result := results.of(mutant))]
     outcomes = Counter(result.outcome for _, result in known)
     survivors = [
         (mutant, result) for mutant, result in known if result.survived and mutant.change not in explained
     ]
-    old = list(stale(explained, room.mutants(), results)) if asked.one_in == 1 else []
+    old = list(stale(explained, space.mutants(), results)) if requested.one_in == 1 else []
     accounted = outcomes["survived"] - len(survivors)
     _say(
-        f"{room.name}: {len(mutants) - outcomes['same']} mutants, {outcomes['killed']} killed, "
+        f"{space.name}: {len(mutants) - outcomes['same']} mutants, {outcomes['killed']} killed, "
         f"{outcomes['timeout']} timed out, {accounted} explained, {len(survivors)} unexplained, "
         f"{len(mutants) - len(known)} not tried, {len(old)} stale explanations"
     )
-    if asked.toml:
+    if requested.toml:
         _say(as_toml(mutant.change for mutant, _ in survivors))
     else:
         _list(survivors)

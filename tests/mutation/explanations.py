@@ -23,9 +23,9 @@ from tests.mutation.results import Results
 FOLDER = Path(__file__).with_name("explained")
 
 
-def explanations(room: Room) -> dict[Change, str]:
+def explanations(space: Room) -> dict[Change, str]:
     """Read why survivors of a room survive."""
-    path = FOLDER / f"{room.name}.toml"
+    path = FOLDER / f"{space.name}.toml"
     if not path.exists():
         return {}
     found: dict[Change, str] = {}

@@ -14,14 +14,14 @@ class Result:
     """What became of a mutant.
 
     ``outcome`` is ``killed``, ``timeout`` (killed, too), ``survived``, or ``same`` where the compiled code is
-    that of the original. ``by`` names the test that failed; ``asked`` sums up the tests that did not;
+    that of the original. ``by`` names the test that failed; ``requested`` sums up the tests that did not;
     ``left`` counts those for which there was no time.
     """
 
     key: str
     outcome: str
     by: str = ""
-    asked: str = ""
+    requested: str = ""
     left: int = 0
     seconds: float = 0.0
 
@@ -34,8 +34,8 @@ class Result:
 class Results:
     """The results of a room so far."""
 
-    def __init__(self, folder: Path, room: Room) -> None:
-        self._path = folder / f"{room.name}.jsonl"
+    def __init__(self, folder: Path, space: Room) -> None:
+        self._path = folder / f"{space.name}.jsonl"
         self._found: dict[str, Result] = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8").splitlines():

@@ -103,24 +103,24 @@ class Run:
                 say(f"left out, does not pass alone: {name}")
         self.reached_by, self.seconds = self.traces.by_function(), self.traces.seconds()
         self.items = {item.nodeid: (number, item) for number, item in enumerate(session.items)}
-        for room in self.wish.rooms:
-            self._room(room, live)
+        for space in self.wish.rooms:
+            self._room(space, live)
         self.fresh.close()
         return True
 
-    def _room(self, room: Room, live: LiveFunctions) -> None:
-        results = Results(self.wish.folder, room)
-        explained = explanations(room)
+    def _room(self, space: Room, live: LiveFunctions) -> None:
+        results = Results(self.wish.folder, space)
+        explained = explanations(space)
         begun, tried = time.monotonic(), 0
-        mutants = sorted(mutants_of_interest(room, self.wish.one_in), key=lambda mutant: mutant.imported)
+        mutants = sorted(mutants_of_interest(space, self.wish.one_in), key=lambda mutant: mutant.imported)
         for number, mutant in enumerate(mutants):
             old = results.of(mutant)
             choice = self._chosen(mutant)
-            asked = choice.summed_up() if old is None or old.survived else ""
+            requested = choice.summed_up() if old is None or old.survived else ""
             if (
                 old
                 and not (old.survived and self.wish.again)
-                and (not old.survived or mutant.change in explained or old.asked == asked)
+                and (not old.survived or mutant.change in explained or old.requested == requested)
             ):
                 continue
             before = time.monotonic()
@@ -131,15 +131,20 @@ class Run:
             took = round(time.monotonic() - before, 3)
             results.add(
                 Result(
-                    key=mutant.key, outcome=ended.outcome, by=by, asked=asked, left=choice.left, seconds=took
+                    key=mutant.key,
+                    outcome=ended.outcome,
+                    by=by,
+                    requested=requested,
+                    left=choice.left,
+                    seconds=took,
                 )
             )
             tried += 1
             if tried % 100 == 0:
                 rate = 60 * tried / (time.monotonic() - begun)
-                say(f"{room.name}: {number + 1} mutants, {rate:.0f} a minute, now {mutant.change.function}")
+                say(f"{space.name}: {number + 1} mutants, {rate:.0f} a minute, now {mutant.change.function}")
         if tried:
-            say(f"{room.name}: tried {tried} in {time.monotonic() - begun:.0f} s")
+            say(f"{space.name}: tried {tried} in {time.monotonic() - begun:.0f} s")
 
     # Which tests
 
@@ -255,9 +260,9 @@ def _file(test: str) -> str:
     return test.partition("::")[0]
 
 
-def mutants_of_interest(room: Room, one_in: int) -> Iterator[Mutant]:
+def mutants_of_interest(space: Room, one_in: int) -> Iterator[Mutant]:
     """Yield the mutants of a room, or one in so many, the same ones every time."""
-    for mutant in room.mutants():
+    for mutant in space.mutants():
         if int(sha256(mutant.key.encode()).hexdigest(), 16) % one_in == 0:
             yield mutant
 

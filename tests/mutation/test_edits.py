@@ -133,13 +133,13 @@ def test_code_is_swapped_in_functions_that_live(module: Path) -> None:
 
 def test_explanations_go_stale(module: Path, tmp_path: Path) -> None:
     """Where there is no such mutant any more, and where a test kills it after all."""
-    room = Room("sums", (module,))
-    results = Results(tmp_path, room)
-    first, second, *_ = room.mutants()
+    space = Room("sums", (module,))
+    results = Results(tmp_path, space)
+    first, second, *_ = space.mutants()
     results.add(Result(key=first.key, outcome="killed"))
     results.add(Result(key=second.key, outcome="survived"))
     gone = Change("sums:half", "return number", "return None")
-    found = dict(stale([first.change, second.change, gone], room.mutants(), Results(tmp_path, room)))
+    found = dict(stale([first.change, second.change, gone], space.mutants(), Results(tmp_path, space)))
     assert found == {first.change: "is killed", gone: "there is no such mutant"}
 
 

@@ -48,7 +48,7 @@ class Heard:
         """Return whether a line with *text* is in the log, or comes soon: it is written after the answer."""
         return _soon(lambda: any(text in line for _, line in self.lines))
 
-    def told(self, number: int) -> list[tuple[str, Answer, NRIOutcome]]:
+    def reported(self, number: int) -> list[tuple[str, Answer, NRIOutcome]]:
         """Wait for as many events, and return all there are."""
         _soon(lambda: len(self.events) >= number)
         return self.events

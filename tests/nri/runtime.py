@@ -192,7 +192,7 @@ class FakeRuntime:
                 else:
                     self._held.append(message)
 
-    def asked(self) -> None:
+    def requested(self) -> None:
         """Wait until the plugin asks for something by itself, which is not done yet."""
         while not self._held:
             self._pump()
@@ -270,12 +270,12 @@ class FakeRuntime:
 
     def tell(self, method: str, number: int, each: Running | None, sandbox: Any = None) -> None:
         container = None if each is None else each.message()
-        told = sandbox if each is None else each.pod
+        reported = sandbox if each is None else each.pod
         if self.per_event:
-            request = messages()["ContainerEvent"](pod=told, container=container)
+            request = messages()["ContainerEvent"](pod=reported, container=container)
             self.call(method, request, "Empty")
         else:
-            request = messages()["StateChangeEvent"](event=number, pod=told, container=container)
+            request = messages()["StateChangeEvent"](event=number, pod=reported, container=container)
             self.call("StateChange", request, "Empty")
 
     def sets(self) -> Mapping[str, tuple[str, str]]:

@@ -104,7 +104,7 @@ def test_without_its_state_it_moves_nobody_who_has_cpus_of_its_own(
     assert [len(each) for each in own] == [2] * 6
     assert CPUSet.parse(sets["log"]) == CPUSet.parse("0-15") - union(own)
     assert len(union(own)) == 12
-    (event,) = scene.heard.told(1)
+    (event,) = scene.heard.reported(1)
     assert event[1].notes[0] == "default/a/main already runs on CPUs 3,11, and keeps them exclusively"
     assert [each.partition(" to ")[0] for each in event[1].notes[1:]] == [
         f"default/{name}/main is moved from CPUs {given}"
@@ -201,7 +201,7 @@ def test_without_its_state_it_leaves_memory_where_it_is(play: Play, places: Plac
         runtime.containers[name] = Running(name, "main", sandbox, given, nodes, **resources(2))
     scene = play(places(kubelet=KubeletInputs(config=str(config), version="1.36")), runtime)
     assert [(each.cpus, each.mems) for each in runtime.containers.values()] == [("1-2", "0"), ("5-6", "0")]
-    (event,) = scene.heard.told(1)
+    (event,) = scene.heard.reported(1)
     near, far = event[1].notes
     assert near == "default/near/main already runs on CPUs 1-2, and keeps them exclusively"
     kept = "default/far/main already runs on CPUs 5-6, and keeps them exclusively"
@@ -372,11 +372,11 @@ class Allocations(RuleBasedStateMachine):
         if state_lost:
             self.saved.left = self.empty
         self.begin()
-        told = [each._replace(setting=self.sets[each.id]) for each in self.running.values()]
-        before = {each.id: self.places.place(each).cpus for each in told if self.places.place(each).own}
+        reported = [each._replace(setting=self.sets[each.id]) for each in self.running.values()]
+        before = {each.id: self.places.place(each).cpus for each in reported if self.places.place(each).own}
         if state_lost:
-            before = {each.id: each.setting.cpu_set for each in told if self.is_apart(each)}
-        self.apply(self.reconciler.synchronize(told))
+            before = {each.id: each.setting.cpu_set for each in reported if self.is_apart(each)}
+        self.apply(self.reconciler.synchronize(reported))
         for each, had in before.items():
             assert self.places.place(self.running[each]).cpus == had, "who holds CPUs keeps them"
 

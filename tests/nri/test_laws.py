@@ -136,8 +136,8 @@ class Containers(RuleBasedStateMachine):
         self.ended = {pod: init(pod) - there if there - init(pod) else set() for pod, there in names.items()}
         self.places = PlannedPlaces(PLAN)
         self.reconciler = Reconciler(self.places)
-        told = [each._replace(setting=self.sets[each.id]) for each in self.running.values()]
-        self.heard(self.reconciler.synchronize(told))
+        reported = [each._replace(setting=self.sets[each.id]) for each in self.running.values()]
+        self.heard(self.reconciler.synchronize(reported))
 
     @invariant()
     def nobody_overlaps_and_the_pool_is_the_rest(self) -> None:

@@ -87,7 +87,7 @@ def test_what_runs_already_is_set_right_at_once(play: Play, tmp_path: Path) -> N
         "shop/web/log": ("0-1,6-15", ""),
         "default/kept/main": ("0-1,6-15", ""),
     }
-    (event,) = scene.heard.told(1)
+    (event,) = scene.heard.reported(1)
     assert event[0] == "SYNCHRONIZE"
     # Who shrinks comes first: nobody gets CPUs that others still run on.
     assert [update.container.name for update in event[1].updates] == ["log", "main", "app"]
@@ -149,7 +149,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing(play: Play, tmp_path: Path)
     before = dict(runtime.sets())
     db = runtime.create(pod("db", "shop"), "app")
     assert (db.cpus, runtime.sets()) == ("", {**before, "shop/db/app": ("", "")})
-    (_, synchronized, first), (_, created, second) = scene.heard.told(2)
+    (_, synchronized, first), (_, created, second) = scene.heard.reported(2)
     assert (first, second) == ("DryRun", "DryRun")
     assert [str(each.setting.cpus) for each in synchronized.updates] == ["0-1,6-15", "0-1,6-15", "2-5"]
     assert created.adjust == ("6-7", "1")
@@ -192,7 +192,7 @@ def test_updates_of_before_do_not_undo_what_a_new_container_was_answered(play: P
     web = pod("web", "shop")
     runtime.create(web, "app")
     runtime.stop_pod(web)
-    runtime.asked()  # for the pool to grow
+    runtime.requested()  # for the pool to grow
     app = runtime.create(pod("web", "shop", number=1), "app")
     runtime.serve()
     assert {"0-15", "0-1,6-15"} == {cpus for each in runtime.unsolicited for cpus in each.values()}
@@ -232,7 +232,7 @@ def test_a_failure_lets_the_container_pass(play: Play) -> None:
     scene = play(Broken(PLAN))
     runtime = scene.runtime
     failed = runtime.create(pod("a"), "app"), runtime.create(pod("b"), "worse")
-    assert [each for each in scene.heard.told(2) if each[2] != "Answered"] == [
+    assert [each for each in scene.heard.reported(2) if each[2] != "Answered"] == [
         ("CREATE_CONTAINER", Answer(), "Failed")
     ] * 2
     runtime.serve()
@@ -269,10 +269,12 @@ def test_nonsense_fails_no_container_and_the_next_call_is_answered(play: Play) -
     assert runtime.exchange("Juggle", b"").status.code == 12
     assert runtime.exchange("Configure", b"", service="ttrpc.health").status.code == 12
     for number in (99, 4, 8, 10):
-        told = runtime.exchange(
+        reported = runtime.exchange(
             "StateChange", messages()["StateChangeEvent"](event=number).SerializeToString()
         )
-        assert (told.status.code, told.payload) == (0, b""), "what has a call of its own is not told this way"
+        assert (reported.status.code, reported.payload) == (0, b""), (
+            "what has a call of its own is not told this way"
+        )
     assert [name for name, *_ in scene.heard.events] == ["SYNCHRONIZE"]
     runtime.send(pack_piece(7, b"for nobody"))
     runtime.call("Shutdown", messages()["Empty"](), "Empty", PLUGIN_SERVICE)

@@ -208,7 +208,7 @@ def test_the_budget_ends_the_search_and_is_told() -> None:
     assert (few.tried, few.ended) == (5, "budget")
     whole = advised(planned, OPTIONS)
     assert whole.ended == "all"
-    assert whole.tried + whole.alike + whole.refused == whole.possible
+    assert whole.tried + whole.equivalent + whole.refused == whole.possible
     exact = advised(planned, OPTIONS, budget=whole.tried)
     assert exact.ended == "all"
     assert exact == whole
@@ -216,8 +216,8 @@ def test_the_budget_ends_the_search_and_is_told() -> None:
 
 def test_an_interrupted_search_tells_what_it_found() -> None:
     planned = planning(SMALL, f"--cpu-manager-policy=static --reserved-cpus=0-1 {KEPT}", "web=2/2,1Gi x2")
-    asked = iter(range(100))
-    advice = advised(planned, stopped=lambda: next(asked) == 3)
+    requested = iter(range(100))
+    advice = advised(planned, stopped=lambda: next(requested) == 3)
     assert (advice.tried, advice.ended) == (4, "stopped")
 
 

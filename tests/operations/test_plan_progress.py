@@ -17,6 +17,8 @@ def test_every_pod_moves_the_bar() -> None:
         pods="",
     )
     planning = read_planning(words, pods_needed=True)
-    told: list[tuple[str, int, int]] = []
-    Planner(planning, PlanOptions(), lambda *step: told.append(step)).plan(planning.kubelet, planning.sources)
-    assert told == [("admitting pods", done, 3) for done in range(3)]
+    reported: list[tuple[str, int, int]] = []
+    Planner(planning, PlanOptions(), lambda *step: reported.append(step)).plan(
+        planning.kubelet, planning.sources
+    )
+    assert reported == [("admitting pods", done, 3) for done in range(3)]

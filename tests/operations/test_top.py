@@ -23,7 +23,7 @@ from tests.support.schemas import follow_schema
 NODE = "fixtures/nodes/v2-2-numa/node.tar.xz"
 
 
-def told(node: RunningNode) -> Any:
+def reported(node: RunningNode) -> Any:
     window = node.take()
     assert window is not None
     document = current(node.top, window, Sources().entries)
@@ -58,7 +58,7 @@ def test_a_cpu_that_goes_offline_and_comes_back(running: Running) -> None:
         running.used += 0.25
         running.came = {"24": {1: running.came.get("24", {}).get(1, 0) + 40}}
         running.write()
-        document = told(node)
+        document = reported(node)
         (container,) = document["containers"]
         parts = ("loads", "others", "steal", "interrupts")
         return [each["cpu"] for each in document["cpus"]], [container[part] for part in parts], document
@@ -92,7 +92,7 @@ def test_a_busy_and_disturbed_container(running: Running) -> None:
     running.missed += 10
     running.stalled += 1.0
     running.write()
-    document = told(node)
+    document = reported(node)
     (container,) = document["containers"]
     assert (container["pod"], container["container"], container["cpus"]) == ("database-0", "server", OWN)
     assert (container["loads"], container["used"], container["others"]) == ([0.9, 0.25], 0.5, 0.4)
@@ -137,18 +137,18 @@ def test_among_many_processes_a_stray_one_is_found_at_once_or_in_turn(
         running.pass_time(1)
         running.ran[1099], running.on[1099] = 1.0 + looks, 5
         running.write()
-        seen = told(node)["containers"][0]["foreign"]
+        seen = reported(node)["containers"][0]["foreign"]
     assert ([each["tid"] for each in seen], looks) == ([1099], 1 if thorough else 2)
     assert seen[0]["ran"] == 1.0
 
 
 def test_what_a_kernel_does_not_tell_is_null_and_said(tmp_path: Path) -> None:
-    lacks = ("proc/pressure", "cpu.pressure", "schedstat", "/sched", "interrupts", "numastat", "cpu.stat")
-    running = Running(tmp_path, counting_node(), lacks=lacks)
+    missing = ("proc/pressure", "cpu.pressure", "schedstat", "/sched", "interrupts", "numastat", "cpu.stat")
+    running = Running(tmp_path, counting_node(), missing=missing)
     node = running.start()
     running.pass_time(1, {1: {"user": 1.0}})
     running.write()
-    document = told(node)
+    document = reported(node)
     (container,) = document["containers"]
     unknown = {name for name, value in container.items() if value is None}
     assert unknown == {
@@ -170,7 +170,7 @@ def test_ticks_that_see_nothing_of_a_busy_cpu(running: Running) -> None:
     running.spent[5]["user"] /= 2
     running.used += 0.3
     running.write()
-    document = told(node)
+    document = reported(node)
     first, second = document["cpus"][1], document["cpus"][5]
     assert (first["busy"], first["user"]) == (0.3, None)
     assert (second["busy"], second["user"], second["system"]) == (0.4, 0.4, 0.0)
@@ -185,7 +185,7 @@ def test_groups_of_version_1(tmp_path: Path) -> None:
     running.used, running.throttled = running.used + 3, (4, 0.5)
     running.waited = {90: 0.2}
     running.write()
-    (container,) = told(node)["containers"]
+    (container,) = reported(node)["containers"]
     assert (container["used"], container["throttled"], container["throttledPeriods"]) == (1.5, 0.25, 2.0)
     assert (container["pressure"], container["threads"], container["runQueueDelay"]) == (None, 2, 0.1)
 
@@ -194,12 +194,12 @@ def test_the_pod_s_quota_throttles_its_container(running: Running) -> None:
     node = running.start()
     running.pass_time(1)
     running.write()
-    told(node)
+    reported(node)
     above = running.tree.server.rpartition("/")[0]
     running.tree.put("cpu", above, "cpu.stat", "usage_usec 1\nnr_throttled 3\nthrottled_usec 250000")
     running.pass_time(1)
     running.write()
-    (container,) = told(node)["containers"]
+    (container,) = reported(node)["containers"]
     assert (container["throttled"], container["throttledPeriods"]) == (0.25, 3.0)
 
 
@@ -212,7 +212,7 @@ def test_a_pod_that_comes_gets_a_row_of_its_own(running: Running) -> None:
     with_kubelet_files(running.tree)
     running.used += 1
     running.write()
-    document = told(node)
+    document = reported(node)
     assert [(each["container"], each["cpus"], each["used"]) for each in document["containers"]] == [
         ("server", OWN, 1.0),
         ("front", "2,6", None),
@@ -231,10 +231,10 @@ def test_a_container_that_started_again_is_found_by_its_new_group(running: Runni
     node._files.close()  # what is open of a group that has gone can be read on a disk, but not of the kernel
     running.pass_time(6)
     running.write()
-    assert [each["used"] for each in told(node)["containers"]] == [None]
+    assert [each["used"] for each in reported(node)["containers"]] == [None]
     running.pass_time(1)
     running.write()
-    assert [each["path"] for each in told(node)["containers"]] == [new]
+    assert [each["path"] for each in reported(node)["containers"]] == [new]
 
 
 def test_a_container_that_started_again_in_a_group_of_the_same_name_has_used_nobody_knows_what(
@@ -246,7 +246,7 @@ def test_a_container_that_started_again_in_a_group_of_the_same_name_has_used_nob
     running.used, running.throttled, running.stalled = 0.25, (0, 0.0), 0.0
     running.waited, running.moved = {90: 0.0}, {91: 0}
     running.write()
-    document = told(node)
+    document = reported(node)
     (container,) = document["containers"]
     assert container["loads"] == [1.0, 1.0]
     assert (container["used"], container["others"], container["pressure"]) == (None, None, None)
@@ -256,7 +256,7 @@ def test_a_container_that_started_again_in_a_group_of_the_same_name_has_used_nob
     running.pass_time(1, {1: {"user": 0.5}})
     running.used += 0.5
     running.write()
-    assert told(node)["containers"][0]["used"] == 0.5
+    assert reported(node)["containers"][0]["used"] == 0.5
 
 
 def test_a_thread_with_the_number_of_one_that_has_ended_takes_nothing_back(running: Running) -> None:
@@ -265,26 +265,26 @@ def test_a_thread_with_the_number_of_one_that_has_ended_takes_nothing_back(runni
     running.pass_time(1)
     running.waited, running.moved = {90: 0.0, 91: 1.25}, {90: 0, 91: 7}
     running.write()
-    (container,) = told(node)["containers"]
+    (container,) = reported(node)["containers"]
     assert (container["runQueueDelay"], container["migrations"]) == (0.25, 2.0)
 
 
 def test_this_process_stays_off_cpus_that_become_exclusive_later(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[set[int]] = []
-    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: asked[-1] if asked else set(range(8)))
-    monkeypatch.setattr("os.sched_setaffinity", lambda _pid, cpus: asked.append(set(cpus)))
+    requested: list[set[int]] = []
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: requested[-1] if requested else set(range(8)))
+    monkeypatch.setattr("os.sched_setaffinity", lambda _pid, cpus: requested.append(set(cpus)))
     node = running.start()
     node.keep_off()
-    assert asked == [{0, 2, 3, 4, 6, 7}]
+    assert requested == [{0, 2, 3, 4, 6, 7}]
     for cpus, kept in (("2,6", {0, 3, 4, 7}), ("3", {0, 2, 4, 6, 7})):
         running.pass_time(1)
         entries(running.tree, WEB, front=cpus)
         with_kubelet_files(running.tree)
         running.write()
-        told(node)
-        assert asked[-1] == kept
+        reported(node)
+        assert requested[-1] == kept
 
 
 def test_a_state_that_is_being_written_is_not_the_end(running: Running) -> None:
@@ -295,12 +295,12 @@ def test_a_state_that_is_being_written_is_not_the_end(running: Running) -> None:
     running.pass_time(1)
     running.write()
     state.write_text(whole[: len(whole) // 2])
-    document = told(node)
+    document = reported(node)
     assert document["unknown"][0]["what"] == "containers, sharedPool"
     running.pass_time(1)
     running.write()
     state.write_text(whole)
-    assert [each["cpus"] for each in told(node)["containers"]] == [OWN]
+    assert [each["cpus"] for each in reported(node)["containers"]] == [OWN]
 
 
 def test_an_entry_of_the_state_without_a_group_keeps_its_cpus(running: Running) -> None:
@@ -309,7 +309,7 @@ def test_an_entry_of_the_state_without_a_group_keeps_its_cpus(running: Running) 
     node = running.start()
     running.pass_time(1, {2: {"user": 0.5}})
     running.write()
-    rows = told(node)["containers"]
+    rows = reported(node)["containers"]
     assert [(each["container"], each["path"] is None, each["loads"][0]) for each in rows] == [
         ("server", False, 0.0),
         ("other", True, 0.5),
@@ -321,7 +321,7 @@ def test_without_a_state_nobody_has_exclusive_cpus(running: Running) -> None:
     node = running.start()
     running.pass_time(1, {3: {"system": 1.0}})
     running.write()
-    document = told(node)
+    document = reported(node)
     assert (document["containers"], document["sharedPool"], document["cpuManagerPolicy"]) == ([], None, None)
     assert document["unknown"][0]["what"] == "containers, sharedPool"
     assert document["cpus"][3]["system"] == 1.0

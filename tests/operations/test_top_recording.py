@@ -35,7 +35,7 @@ def test_what_is_written_is_played(name: str, moments: list[Any], tmp_path: Path
     recorder.close()
     for each in (path, killed):
         played = read_recording(str(each))
-        assert ([played.moment(at) for at in range(len(played.lines))], played.remarks) == (moments, ())
+        assert ([played.moment(at) for at in range(len(played.lines))], played.notes) == (moments, ())
     assert (path.read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
     assert path.stat().st_mode & 0o777 == 0o600
 
@@ -49,7 +49,7 @@ def test_a_recording_ends_where_it_would_be_too_large(moments: list[Any], tmp_pa
     recorder.close()
     assert recorder.full
     played = read_recording(str(path))
-    assert (len(played.lines), played.remarks) == (1, ())
+    assert (len(played.lines), played.notes) == (1, ())
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def test_a_disk_that_is_full_at_the_end_is_told(moments: list[Any], tmp_path: Pa
         recorder.close()
     recorder.close()  # and that was it
     played = read_recording(str(path))
-    assert played.remarks == ("the file is truncated: its end is missing",)
+    assert played.notes == ("the file is truncated: its end is missing",)
     assert [played.moment(at) for at in range(len(played.lines))] == moments[:1]
 
 
@@ -85,7 +85,7 @@ def test_half_a_moment_is_never_taken_for_a_whole_one(name: str, moments: list[A
         recorder.write(moments[1])
     recorder.close()
     played = read_recording(str(path))
-    assert (len(played.lines), len(played.remarks)) == (1, 1)
+    assert (len(played.lines), len(played.notes)) == (1, 1)
     assert played.moment(0) == moments[0]
 
 
@@ -103,7 +103,7 @@ def test_a_compressed_recording_is_played_up_to_where_it_is_damaged(
     path.write_bytes(data)
     played = read_recording(str(path))
     assert (len(played.lines), played.moment(0)) == (1, moments[0])
-    assert played.remarks == ("the file is damaged: the rest is skipped",)
+    assert played.notes == ("the file is damaged: the rest is skipped",)
 
 
 def test_recordings_that_were_put_together_are_played_one_after_the_other(
@@ -113,7 +113,7 @@ def test_recordings_that_were_put_together_are_played_one_after_the_other(
     path = tmp_path / "all.gz"
     path.write_bytes(b"".join(parts))
     played = read_recording(str(path))
-    assert ([played.moment(at) for at in range(len(played.lines))], played.remarks) == (moments, ())
+    assert ([played.moment(at) for at in range(len(played.lines))], played.notes) == (moments, ())
 
 
 def test_no_file_is_replaced_and_no_link_followed(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_line_that_is_not_whole_is_left_out(moments: list[Any], tmp_path: Path
     path = tmp_path / "cut.jsonl"
     path.write_text(json.dumps(moments[0]) + "\n" + json.dumps(moments[1])[:100])
     played = read_recording(str(path))
-    assert (len(played.lines), played.remarks) == (1, ("the last line is incomplete, and is skipped",))
+    assert (len(played.lines), played.notes) == (1, ("the last line is incomplete, and is skipped",))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -141,7 +141,7 @@ def test_a_line_that_is_too_long_is_passed_over(
     path = tmp_path / "top.jsonl"
     path.write_bytes(pack(b"\n".join((first, b"x" * ((16 << 20) + 1), second, wrong, b""))))
     played = read_recording(str(path))
-    assert played.remarks == ("line 2 has 16777217 bytes, more than 16Mi, and is skipped",)
+    assert played.notes == ("line 2 has 16777217 bytes, more than 16Mi, and is skipped",)
     assert [played.moment(at) for at in (0, 1)] == moments[:2]
     with pytest.raises(InputError) as caught:
         played.moment(2)
@@ -157,7 +157,7 @@ def test_of_a_recording_that_is_too_long_the_beginning_is_played(
     path.write_text("".join(f"{json.dumps(each)}\n" for each in moments))
     played = read_recording(str(path))
     assert len(played.lines) == 2
-    assert played.remarks == ("only the first 2 samples are played, to limit memory use",)
+    assert played.notes == ("only the first 2 samples are played, to limit memory use",)
 
 
 def test_a_line_that_never_ends_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ def amounts(found: Published) -> dict[str, dict[str, tuple[int, int, int]]]:
 def test_the_exporters_example() -> None:
     found = published("pod-a=1/1,1Gi")
     assert topologies_document([found.topology]) == yaml.safe_load(EXAMPLE)
-    assert any("no memory" in remark for remark in found.remarks)
+    assert any("no memory" in note for note in found.notes)
 
 
 def test_several_objects_are_a_list() -> None:
@@ -120,8 +120,8 @@ def test_memory_on_two_nodes_is_taken_twice_by_one_and_drained_by_the_other() ->
     once = published("a=1/1,70Gi", arguments=arguments, publisher="nfd")
     assert [zone["memory"][2] for zone in amounts(twice).values()] == [0, 0]
     assert [zone["memory"][2] for zone in amounts(once).values()] == [0, (128 - 70) * gi - kept]
-    assert any("subtracted in full from each" in remark for remark in twice.remarks)
-    assert not any("subtracted in full" in remark for remark in once.remarks)
+    assert any("subtracted in full from each" in note for note in twice.notes)
+    assert not any("subtracted in full" in note for note in once.notes)
 
 
 def test_the_updater_of_node_feature_discovery() -> None:
@@ -156,13 +156,13 @@ def test_sparse_nodes_end_the_exporter_and_are_lost_by_the_other() -> None:
     found = published(machine=machine, publisher="nfd")
     assert amounts(found) == {"node-0": {"cpu": (4, 3, 3)}, "node-1": {"cpu": (0, 0, 0)}}
     assert found.topology.zones[1].costs == ()
-    assert any("nodes 2 are missing" in remark for remark in found.remarks)
+    assert any("nodes 2 are missing" in note for note in found.notes)
 
 
 def test_without_exclusive_cpus_every_zone_has_none() -> None:
     found = published(arguments="--topology-manager-policy=single-numa-node")
     assert [zone["cpu"] for zone in amounts(found).values()] == [(4, 0, 0), (4, 0, 0)]
-    assert any("policy is none" in remark for remark in found.remarks)
+    assert any("policy is none" in note for note in found.notes)
 
 
 DEVICES = """
@@ -215,11 +215,11 @@ def test_pods_that_run_and_of_whose_cpus_nobody_told_are_named(tmp_path: Path) -
     (tmp_path / "cpu_manager_state").write_text(write_cpu_state(state))
     found = published(pods=str(pod), state=str(tmp_path))
     assert "the CPUs of a are not in the state files: they are reported as available, but are not" in (
-        found.remarks
+        found.notes
     )
     # Without any state file the kubelet gives them CPUs anew.
     assert amounts(published(pods=str(pod)))["node-0"]["cpu"] == (4, 3, 1)
-    assert not any("no state file" in remark for remark in published("b=2/2,1Gi", "c=1/2,1Gi").remarks)
+    assert not any("no state file" in note for note in published("b=2/2,1Gi", "c=1/2,1Gi").notes)
 
 
 def test_cpus_of_a_pod_as_a_whole_are_told_to_be_available(tmp_path: Path) -> None:
@@ -236,4 +236,4 @@ def test_cpus_of_a_pod_as_a_whole_are_told_to_be_available(tmp_path: Path) -> No
     assert [zone["cpu"] for zone in amounts(found).values()] == [(4, 3, 2), (4, 3, 3)]
     assert (
         "CPUs that a has as a whole, not to a container, are reported as available, but are not"
-    ) in found.remarks
+    ) in found.notes

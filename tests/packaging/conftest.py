@@ -46,7 +46,7 @@ def run(*words: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str
     return subprocess.run(words, check=False, capture_output=True, text=True, cwd=cwd, env=environment)
 
 
-def said(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
+def stated(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
     """Return all that a run said, without the name it was called by."""
     return done.returncode, done.stdout, done.stderr.replace("cpuctl.pyz", "cpuctl")
 
@@ -54,7 +54,7 @@ def said(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
 @pytest.fixture(scope="session")
 def installed() -> dict[str, tuple[int, str, str]]:
     """What cpuctl answers with its dependencies as published, C parts and all."""
-    return {name: said(run(sys.executable, "-m", "cpuctl", *words)) for name, words in COMMANDS.items()}
+    return {name: stated(run(sys.executable, "-m", "cpuctl", *words)) for name, words in COMMANDS.items()}
 
 
 def build_zipapp(target: Path, pythons: list[Python]) -> Path:

@@ -55,8 +55,8 @@ def fake_cpuctl(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("config", "state"), list(itertools.product((0, 1, 2, 3, 4, 5, 130), (0, 3, 4))))
 def test_only_a_no_holds_the_kubelet_back(fake_cpuctl: Path, config: int, state: int) -> None:
-    said = "Kubelet 1.36 would not start (flags): unknown flag"
-    words = {"CONFIG": str(config), "STATE": str(state), "SAID": said}
+    stated = "Kubelet 1.36 would not start (flags): unknown flag"
+    words = {"CONFIG": str(config), "STATE": str(state), "SAID": stated}
     done = run(FOLDER / "verify-node", CPUCTL=str(fake_cpuctl), **words)
     assert done.returncode == (3 if 3 in (config, state) else 0)
     silent = sum(code not in (0, 3) for code in (config, state))
@@ -64,7 +64,7 @@ def test_only_a_no_holds_the_kubelet_back(fake_cpuctl: Path, config: int, state:
 
 
 @pytest.mark.parametrize(
-    ("said", "held"),
+    ("stated", "held"),
     [
         ("Kubelet 1.36 would not start (cpuManager): why", True),
         ("Kubelet 1.36 would fail (crash while reading allocated_pods_state): why", True),
@@ -73,8 +73,10 @@ def test_only_a_no_holds_the_kubelet_back(fake_cpuctl: Path, config: int, state:
         ("", False),
     ],
 )
-def test_errors_with_which_a_kubelet_starts_hold_none_back(fake_cpuctl: Path, said: str, held: bool) -> None:
-    done = run(FOLDER / "verify-node", CPUCTL=str(fake_cpuctl), CONFIG="3", STATE="3", SAID=said)
+def test_errors_with_which_a_kubelet_starts_hold_none_back(
+    fake_cpuctl: Path, stated: str, held: bool
+) -> None:
+    done = run(FOLDER / "verify-node", CPUCTL=str(fake_cpuctl), CONFIG="3", STATE="3", SAID=stated)
     assert done.returncode == (3 if held else 0)
 
 
@@ -125,8 +127,8 @@ def test_inputs_are_options_of_both_questions(fake_cpuctl: Path) -> None:
     words = {"CPUCTL_INPUTS": "--config-dir /etc/x --kubelet-version 1.36", "CONFIG": "3", "STATE": "0"}
     run(FOLDER / "verify-node", CPUCTL=str(fake_cpuctl), **words)
     inputs = "-q --config-dir /etc/x --kubelet-version 1.36"
-    told = fake_cpuctl.with_name("cpuctl.words").read_text()
-    assert told.splitlines() == [f"config check {inputs}", f"checkpoint verify {inputs}"]
+    reported = fake_cpuctl.with_name("cpuctl.words").read_text()
+    assert reported.splitlines() == [f"config check {inputs}", f"checkpoint verify {inputs}"]
 
 
 def test_a_node_without_cpuctl_starts_its_kubelet(tmp_path: Path) -> None:
@@ -224,10 +226,10 @@ def test_systemd_understands_the_units(tmp_path: Path) -> None:
     names = [str(each) for each in (*units.glob("*.service"), *units.glob("*.timer"))]
     done = run("systemd-analyze", "verify", "--man=no", *names, SYSTEMD_UNIT_PATH=f"{units}:")
     complaints = [line for line in done.stderr.splitlines() if str(units) in line or ".service" in line]
-    told = {match[1] for line in complaints if (match := INSTALLED.search(line))}
-    assert told <= PROGRAMS
+    reported = {match[1] for line in complaints if (match := INSTALLED.search(line))}
+    assert reported <= PROGRAMS
     assert all(INSTALLED.search(line) for line in complaints), done.stderr
-    assert "/usr/local/lib/cpuctl/verify-node" in told, "the kubelet's drop-in was read"
+    assert "/usr/local/lib/cpuctl/verify-node" in reported, "the kubelet's drop-in was read"
 
 
 def test_the_reservation_is_a_drop_in(tmp_path: Path) -> None:

@@ -70,9 +70,9 @@ def test_each_recording_is_called_as_its_node(kubectl: Path, tmp_path: Path) -> 
     done = collect(tmp_path / "r", kubectl, CAPTURE="--anonymize")
     assert (done.returncode, done.stderr) == (0, "")
     assert recorded(tmp_path / "r") == [f"{node}.tar.gz" for node in NODES]
-    asked = (tmp_path / "kubectl.words").read_text().splitlines()
-    assert all(line.startswith("--context lab -n cpuctl ") for line in asked)
-    captures = [words for line in asked for words in calls(line.partition(" -- ")[2])]
+    requested = (tmp_path / "kubectl.words").read_text().splitlines()
+    assert all(line.startswith("--context lab -n cpuctl ") for line in requested)
+    captures = [words for line in requested for words in calls(line.partition(" -- ")[2])]
     assert captures == [["capture", "-q", "--anonymize", "--root", "/host", "-"]] * len(NODES)
     assert wrong(captures[0]) == ""
 

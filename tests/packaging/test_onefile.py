@@ -71,12 +71,12 @@ def test_it_answers_as_the_installed_one(bare: Path, installed: dict[str, tuple[
 
 
 def test_it_tells_the_c_library_that_it_needs(built: tuple[Path, str]) -> None:
-    file, told = built
+    file, reported = built
     size = file.stat().st_size
-    assert re.fullmatch(rf"{file}: {size} bytes, for glibc 2\.\d\d and later", told)
+    assert re.fullmatch(rf"{file}: {size} bytes, for glibc 2\.\d\d and later", reported)
     assert size < LARGEST
     here = platform.libc_ver()[1].split(".")
-    needed = told.split()[-3].split(".")
+    needed = reported.split()[-3].split(".")
     assert [int(part) for part in needed] <= [int(part) for part in here]
 
 

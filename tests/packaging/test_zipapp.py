@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.conftest import COMMANDS, ROOT, Python, build_zipapp, run, said
+from tests.packaging.conftest import COMMANDS, ROOT, Python, build_zipapp, run, stated
 
 pytestmark = pytest.mark.packaging
 
@@ -26,7 +26,7 @@ def test_it_answers_as_the_installed_one(
     if not programs:
         pytest.skip(f"there is no Python {release} here")
     for name, words in COMMANDS.items():
-        assert said(run(programs[0], *ALONE, zipapp, *words)) == installed[name], name
+        assert stated(run(programs[0], *ALONE, zipapp, *words)) == installed[name], name
 
 
 def test_it_runs_from_a_place_that_nobody_can_write_to(
@@ -101,7 +101,7 @@ def test_another_processor_runs_it(
     python: list[str | Path] = [emulator, "-L", root, root / "usr/bin/python3", *ALONE]
     assert run(*python, "-c", "import os; print(os.uname().machine)").stdout == "aarch64\n"
     for name in ("table", "validation"):
-        assert said(run(*python, zipapp, *COMMANDS[name])) == installed[name], name
+        assert stated(run(*python, zipapp, *COMMANDS[name])) == installed[name], name
 
 
 def test_python_3_14_runs_it(

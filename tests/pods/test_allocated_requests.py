@@ -14,9 +14,9 @@ ASKED = resources("cpu=2 memory=2Gi vendor/device=1")
 GRANTED = resources("cpu=1 memory=1Gi").requests
 
 
-def status(name: str, *, tells: bool = True) -> ContainerStatus:
-    told = ReportedResources(granted=GRANTED if tells else None)
-    return ContainerStatus(name, RunState.RUNNING, resources=told)
+def status(name: str, *, recorded: bool = True) -> ContainerStatus:
+    reported = ReportedResources(granted=GRANTED if recorded else None)
+    return ContainerStatus(name, RunState.RUNNING, resources=reported)
 
 
 def running(*statuses: ContainerStatus) -> Pod:
@@ -44,7 +44,7 @@ ALL = (status("setup"), status("proxy"), status("app"))
 
 
 @pytest.mark.parametrize(
-    ("minor", "gate", "told"),
+    ("minor", "gate", "reported"),
     [
         (34, True, {"setup": WHOLE, "proxy": PART, "app": PART}),
         (32, True, {"setup": WHOLE, "proxy": WHOLE, "app": PART}),
@@ -52,12 +52,12 @@ ALL = (status("setup"), status("proxy"), status("app"))
         (35, True, {"setup": WHOLE, "proxy": WHOLE, "app": WHOLE}),
     ],
 )
-def test_a_status_stands_in_for_the_spec(minor: int, *, gate: bool, told: dict[str, str]) -> None:
-    assert read(minor, running(*ALL), gate=gate) == told
+def test_a_status_stands_in_for_the_spec(minor: int, *, gate: bool, reported: dict[str, str]) -> None:
+    assert read(minor, running(*ALL), gate=gate) == reported
 
 
 def test_a_status_that_tells_nothing_is_as_good_as_no_request() -> None:
-    assert read(34, running(status("app", tells=False)))["app"] == "vendor/device=1"
+    assert read(34, running(status("app", recorded=False)))["app"] == "vendor/device=1"
 
 
 def test_a_pod_without_a_status_has_what_it_requests() -> None:

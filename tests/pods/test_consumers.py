@@ -130,15 +130,15 @@ def test_a_node_that_is_not_known_leaves_limits_open() -> None:
 
 def test_downward_api_tells_storage_and_huge_pages_where_a_container_speaks_of_them() -> None:
     """Storage without a limit is the node's; huge pages are never overcommitted."""
-    asked = "cpu=1 hugepages-2Mi=4Mi ephemeral-storage=1Gi"
-    given = manifest(app(asked, "hugepages-2Mi=4Mi", name="a"), app("", "", name="b"))
+    requested = "cpu=1 hugepages-2Mi=4Mi ephemeral-storage=1Gi"
+    given = manifest(app(requested, "hugepages-2Mi=4Mi", name="a"), app("", "", name="b"))
     found = read(given, allocatable="ephemeral-storage=9Gi")
-    told = {
+    reported = {
         (each.container, each.item): each.text
         for each in found
         if each.reader == "downward API" and not each.item.endswith(("cpu", "memory"))
     }
-    assert told == {
+    assert reported == {
         ("a", "limits.hugepages-2Mi"): str(4 << 20),
         ("a", "requests.hugepages-2Mi"): str(4 << 20),
         ("a", "limits.ephemeral-storage"): str(9 << 30),

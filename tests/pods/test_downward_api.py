@@ -66,9 +66,9 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_amounts(case: Case) -> None:
-    told = read(case.pod, case.ref, minor=case.minor)
-    assert (told.text, told.error) == (case.want, "")
-    assert told.rule
+    reported = read(case.pod, case.ref, minor=case.minor)
+    assert (reported.text, reported.error) == (case.want, "")
+    assert reported.rule
 
 
 def test_storage_of_a_node_that_tells_none_is_not_known() -> None:
@@ -84,8 +84,8 @@ def test_large_amounts_are_divided_in_floating_point() -> None:
 
 @pytest.mark.parametrize(("assigned", "want"), [("2-3", "2-3"), ("", ""), (None, None)])
 def test_assigned_cpus(assigned: str | None, want: str | None) -> None:
-    told = read(manifest(app()), file("assigned.cpuset"), minor=37, assigned=assigned)
-    assert (told.text, told.error) == (want, "")
+    reported = read(manifest(app()), file("assigned.cpuset"), minor=37, assigned=assigned)
+    assert (reported.text, reported.error) == (want, "")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ BOUNDS = LimitRange(
 )
 
 
-def told(stored: Provenance) -> dict[str, str]:
+def reported(stored: Provenance) -> dict[str, str]:
     sources = {
         ".".join(filter(None, vars(place).values())): source for place, source in stored.sources.items()
     }
@@ -25,7 +25,7 @@ def told(stored: Provenance) -> dict[str, str]:
 
 def test_every_amount_tells_where_it_comes_from() -> None:
     given = manifest(app("", "cpu=1"), pod_level=resources("", "cpu=3"), overhead="cpu=1m")
-    assert told(provenance(given, RULES)) == {
+    assert reported(provenance(given, RULES)) == {
         "main.limits.cpu": "written",
         "main.requests.cpu": "from its limit",
         "limits.cpu": "written",
@@ -44,7 +44,7 @@ def test_pod_level_requests_follow_limits_where_containers_have_none() -> None:
 def test_limit_ranges_fill_in_what_is_missing_in_their_namespace() -> None:
     stored = provenance(manifest(app()), RULES, [BOUNDS])
     rule = "the default of LimitRange bounds"
-    assert told(stored) == {"main.requests.cpu": rule, "main.limits.cpu": rule}
+    assert reported(stored) == {"main.requests.cpu": rule, "main.limits.cpu": rule}
     elsewhere = provenance(manifest(app())._replace(namespace="elsewhere"), RULES, [BOUNDS])
     assert elsewhere.sources == {}
 
@@ -69,7 +69,7 @@ def test_what_the_server_does_not_take_is_told(server: ServerRules) -> None:
     stored = provenance(manifest(app("cpu=1"), pod_level=resources("cpu=2")), PodRules(server=server))
     assert stored.pod.resources is None
     assert stored.dropped == {AmountField("", "requests", "cpu"): "dropped by the API server"}
-    assert set(told(stored)) == {"main.requests.cpu"}
+    assert set(reported(stored)) == {"main.requests.cpu"}
 
 
 def test_pods_of_the_cluster_keep_what_they_have() -> None:

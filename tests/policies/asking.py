@@ -48,7 +48,7 @@ def in_place(
 
 
 def choose(
-    asked: SubstitutePolicy,
+    requested: SubstitutePolicy,
     topology: CPUTopology,
     offered: CPUMask,
     number: int,
@@ -59,6 +59,6 @@ def choose(
     if number < 1:
         return Picked(NO_CPUS)
     picker = Picker(topology, distribute=False, prefer_uncore=False, dealing=Dealing(rules=rules))
-    policy = StaticPolicy(topology, CPUPolicyOptions(), picker, NO_CPUS, chooser=asked)
+    policy = StaticPolicy(topology, CPUPolicyOptions(), picker, NO_CPUS, chooser=requested)
     state = CPUManagerState(topology.cpus)
-    return asked._picked(policy, state, CPURequest(POD, POD.containers[0], offered, number, nodes))
+    return requested._picked(policy, state, CPURequest(POD, POD.containers[0], offered, number, nodes))

@@ -36,8 +36,8 @@ def kubelet(
     return Kubelet(version=DEFAULT_VERSION, config=config)
 
 
-def node_with(machine: MachineSource, told: Kubelet | None = None) -> Node:
-    node = start_node(machine.info, told or kubelet())
+def node_with(machine: MachineSource, reported: Kubelet | None = None) -> Node:
+    node = start_node(machine.info, reported or kubelet())
     assert isinstance(node, Node), node
     return node
 

@@ -29,15 +29,15 @@ def ended() -> Iterator[None]:
         chosen.pop().worker.stop()
 
 
-def node_of(text: str, machine: str, **told: str) -> Node:
+def node_of(text: str, machine: str, **reported: str) -> Node:
     source = read_machine(f"synthetic:{machine}")
-    return attached(text, source, node_with(source, kubelet(**told)), **told)  # type: ignore[arg-type]
+    return attached(text, source, node_with(source, kubelet(**reported)), **reported)  # type: ignore[arg-type]
 
 
-def attached(text: str, source: MachineSource, node: Node, **told: str) -> Node:
+def attached(text: str, source: MachineSource, node: Node, **reported: str) -> Node:
     policy = choose_policy(text)
     chosen.append(policy)
-    policy.attach(node, source, kubelet(**told))  # type: ignore[arg-type]
+    policy.attach(node, source, kubelet(**reported))  # type: ignore[arg-type]
     return node
 
 
@@ -88,8 +88,8 @@ def test_min_shared_counts_a_pod_with_several_containers_once() -> None:
 
 
 def with_device(name: str, count: int) -> StoredPod:
-    asked = {**amounts(count), "vendor/nic": Quantity.parse("1")}
-    resources = ResourceRequirements(asked, asked)
+    requested = {**amounts(count), "vendor/nic": Quantity.parse("1")}
+    resources = ResourceRequirements(requested, requested)
     return stored_pod(
         Pod(name=name, uid=name, containers=(Container("app", resources=resources),)), PodRules()
     )
@@ -101,9 +101,9 @@ def test_favour_cpus_keeps_cpus_together_and_lets_the_device_be_remote(policy: s
     from cpuctl.engine.start import start_node
 
     source = read_machine("synthetic:1s2n8c1t,mem=8Gi")
-    told = kubelet(topology="best-effort")
+    reported = kubelet(topology="best-effort")
     group = DeviceGroup(numa_nodes=CPUSet.of([0]), total=1, healthy=1, free=1)
-    node = start_node(source.info, told, devices=DeviceInventory(resources={"vendor/nic": (group,)}))
+    node = start_node(source.info, reported, devices=DeviceInventory(resources={"vendor/nic": (group,)}))
     assert isinstance(node, Node)
     assert cpus(node, "first", 2) == "1-2"
     if policy:

@@ -162,9 +162,9 @@ def node() -> Iterator[Node]:
 def admit_with(node: Node, kind: Callable[[], Policy], budget: float = BUDGET) -> None:
     worker = worker_of(kind, budget=budget)
     worker.budget = 10  # that it starts is nothing that it does
-    asked = in_place(worker, node.topology, {})
+    requested = in_place(worker, node.topology, {})
     worker.budget = budget
-    asked.attach(node)
+    requested.attach(node)
     node.admit(pod("second", 2))
 
 
@@ -172,10 +172,10 @@ def admit_with(node: Node, kind: Callable[[], Policy], budget: float = BUDGET) -
 def test_it_is_named_and_the_node_is_as_before(
     node: Node, name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    do, told = CASES[name]
+    do, reported = CASES[name]
     before, began = node.copy(), time.monotonic()
-    waits = "took longer" in told
-    with pytest.raises(PolicyError, match=f"policy tested: .*{told}"):
+    waits = "took longer" in reported
+    with pytest.raises(PolicyError, match=f"policy tested: .*{reported}"):
         admit_with(node, hostile(do), budget=BUDGET if waits else PATIENCE)
     assert not waits or time.monotonic() - began < PATIENCE
     assert (node.state, node.memory.state) == (before.state, before.memory.state)
@@ -215,7 +215,7 @@ class NoPolicy:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "reported"),
     [
         (BadFilter, "filter returned 'yes' .str. for CPU 2, expected True or False"),
         (BadScore, "pre_score returned nan .float. for 2, expected a number"),
@@ -225,9 +225,9 @@ class NoPolicy:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_every_step_is_looked_at(node: Node, kind: type[Policy], told: str) -> None:
+def test_every_step_is_looked_at(node: Node, kind: type[Policy], reported: str) -> None:
     before = node.copy()
-    with pytest.raises(PolicyError, match=f"policy tested: {told}"):
+    with pytest.raises(PolicyError, match=f"policy tested: {reported}"):
         admit_with(node, kind)
     assert node.state == before.state
 
@@ -235,8 +235,8 @@ def test_every_step_is_looked_at(node: Node, kind: type[Policy], told: str) -> N
 def test_what_comes_back_is_checked_once_more(node: Node) -> None:
     """A policy that has taken its own process over still gets nothing that it may not have."""
     before = node.copy()
-    asked = in_place(worker_of(hostile(forges)), node.topology, {})
-    asked.attach(node)
+    requested = in_place(worker_of(hostile(forges)), node.topology, {})
+    requested.attach(node)
     node.admit(pod("second", 2))
     with pytest.raises(PolicyError, match="policy tested: returned an invalid answer"):
         node.admit(pod("third", 2))

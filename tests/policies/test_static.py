@@ -55,8 +55,8 @@ def test_it_keeps_step_with_the_engine_on_machines_of_every_shape(seed: int) -> 
         nodes = NodeMask((1 << width) - 1) if width else None
         for wanted, distribute in ((packed, False), (dealt, True)):
             policy = AsRecorded(Rules(distribute, uncore, spread, group, rules))
-            asked = in_place(InThisProcess(policy, as_kubelet=True), found, {}, as_kubelet=True)
-            assert plain(choose(asked, found, offered, need, nodes, rules)) == plain(wanted)
+            requested = in_place(InThisProcess(policy, as_kubelet=True), found, {}, as_kubelet=True)
+            assert plain(choose(requested, found, offered, need, nodes, rules)) == plain(wanted)
 
 
 OPTIONS: tuple[dict[str, str], ...] = (
@@ -77,10 +77,10 @@ def lives(machine: MachineSource, chance: Random, worker: Worker | None) -> list
     scope = chance.choice(["container", "pod"])
     if "align-by-socket" in options and topology_policy == "none":
         topology_policy = "best-effort"
-    told = kubelet(options=options, topology=topology_policy, scope=scope)
-    node = node_with(machine, told)
+    reported = kubelet(options=options, topology=topology_policy, scope=scope)
+    node = node_with(machine, reported)
     if worker is not None:
-        setting = Setting.of(node.topology, machine.info, machine.machine.core_kinds, told)
+        setting = Setting.of(node.topology, machine.info, machine.machine.core_kinds, reported)
         SubstitutePolicy(worker, describe(worker), setting, as_kubelet=True).attach(node)
     admissions = []
     for number in range(12):
@@ -96,8 +96,8 @@ def test_nodes_live_the_same_with_it_and_without(name: str) -> None:
     machine, worker = read_machine(f"synthetic:{name}"), worker_of(Static, as_kubelet=True)
     for seed in range(8):
         plainly = lives(machine, Random(seed), None)  # noqa: S311
-        asked = lives(machine, Random(seed), worker)  # noqa: S311
-        for one, other in zip(plainly, asked, strict=True):
+        requested = lives(machine, Random(seed), worker)  # noqa: S311
+        for one, other in zip(plainly, requested, strict=True):
             assert one.verdict == other.verdict
             assert [each.cpus for each in one.placements] == [each.cpus for each in other.placements]
     worker.stop()

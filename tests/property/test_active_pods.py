@@ -59,13 +59,13 @@ class CountedPods(RuleBasedStateMachine):
         self.setting = Setting(
             machine=MACHINE, config={"reserved_system_cpus": "0,12", "topology_manager_scope": scope}
         )
-        self.room = Allocatable(amounts=ROOM, pods=pods)
+        self.space = Allocatable(amounts=ROOM, pods=pods)
         self.node = self.fresh()
 
     def fresh(self) -> Node:
         node = start_node(self.setting.machine, self.setting.kubelet)
         assert isinstance(node, Node), node
-        node.allocatable = self.room
+        node.allocatable = self.space
         return node
 
     @rule(pods=st.lists(PODS, min_size=1, max_size=4), pod_level=st.booleans())
@@ -77,7 +77,7 @@ class CountedPods(RuleBasedStateMachine):
 
     def admit_one(self, pod: StoredPod) -> None:
         level, running = self.node.pod_level_resources, list(self.node.active.values())
-        expected = check_fit(self.node.pod_rules.known(pod), running, self.room, pod_level=level)
+        expected = check_fit(self.node.pod_rules.known(pod), running, self.space, pod_level=level)
         verdict = self.node.admit(pod).verdict
         if isinstance(verdict, KubeletFault):
             self.node = self.fresh()

@@ -49,8 +49,8 @@ def test_any_other_set_is_found_and_planned_back(version: int, own: str, given_c
     node = with_own(clean_node(version), wanted)
     node.cpuset(node.server, cpus=str(found), mems="0")
     snapshot = node.snapshot()
-    told = [finding for finding in audit(snapshot, ["cpusets"]) if finding.place.path == node.server]
-    assert bool(told) == (found != wanted)
+    reported = [finding for finding in audit(snapshot, ["cpusets"]) if finding.place.path == node.server]
+    assert bool(reported) == (found != wanted)
     planned = [
         (change.owner.container_id, change.cpus.now, change.cpus.wanted)
         for change in plan_changes(snapshot)

@@ -40,8 +40,8 @@ def build(name: str, shape: tuple[str, int]) -> StoredPod:
 @st.composite
 def nodes(draw: st.DrawFn, *, most: int = 9) -> Node:
     """Draw a node on which pods have come and gone."""
-    told = kubelet(draw(POLICIES), max_pods=draw(st.sampled_from([20, 10])), **draw(OPTIONS))
-    node = node_with(told=told, threaded=draw(st.booleans()))
+    reported = kubelet(draw(POLICIES), max_pods=draw(st.sampled_from([20, 10])), **draw(OPTIONS))
+    node = node_with(reported=reported, threaded=draw(st.booleans()))
     for number, shape in enumerate(draw(st.lists(SHAPES, max_size=most))):
         node.admit(build(f"p{number}", shape))
     for uid in draw(st.sets(st.sampled_from(sorted(node.active)))) if node.active else ():
@@ -53,7 +53,7 @@ def nodes(draw: st.DrawFn, *, most: int = 9) -> Node:
 def scattered_nodes(draw: st.DrawFn) -> Node:
     """Draw a node that was full and lost pods here and there, so that what is free does not keep together."""
     policies = st.sampled_from(["restricted", "single-numa-node", "single-numa-node"])
-    node = node_with(told=kubelet(draw(policies), max_pods=30))
+    node = node_with(reported=kubelet(draw(policies), max_pods=30))
     sizes = draw(st.lists(st.sampled_from([1, 1, 2, 3]), min_size=15, max_size=15))
     admitted = [pod for n, cpus in enumerate(sizes) if admits(node, pod := exclusive(f"p{n}", cpus))]
     leave = draw(st.lists(st.sampled_from([True, False, False]), min_size=15, max_size=15))
@@ -93,9 +93,9 @@ def test_no_request_inside_an_element_is_larger_than_what_is_free_there(node: No
     node = settled(node)
     for elements in (node.topology.numa_nodes, node.topology.uncore_caches):
         found = list(headroom_of(node, elements))
-        assert all(room.largest <= room.free.bit_count() for room in found)
-        free = {cpu for room in found for cpu in range(64) if room.free >> cpu & 1}
-        assert len(free) == sum(room.free.bit_count() for room in found)
+        assert all(space.largest <= space.free.bit_count() for space in found)
+        free = {cpu for space in found for cpu in range(64) if space.free >> cpu & 1}
+        assert len(free) == sum(space.free.bit_count() for space in found)
 
 
 @given(nodes())
@@ -170,8 +170,8 @@ def test_an_order_is_a_permutation_that_keeps_equals_as_they_were(
     assert Counter(pod.uid for pod in found) == Counter(pod.uid for pod in pods)
     assert ordered(found, order, pod_level=True) == found
     for shape in set(shapes):
-        alike = [f"p{number}" for number, each in enumerate(shapes) if each == shape]
-        assert [pod.uid for pod in found if pod.uid in alike] == alike
+        equivalent = [f"p{number}" for number, each in enumerate(shapes) if each == shape]
+        assert [pod.uid for pod in found if pod.uid in equivalent] == equivalent
 
 
 @given(nodes(most=4), st.lists(SHAPES, min_size=1, max_size=3), st.integers(1, 4))

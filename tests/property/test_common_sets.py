@@ -30,9 +30,9 @@ def searched_anew(choice: CommonSets) -> int | None:
 
 @given(requests, st.integers(0, NODES), decisions)
 def test_deciding_on_nodes_finds_what_a_new_search_finds(
-    asked: list[Coverage], size: int, decided: list[tuple[bool, bool]]
+    requested: list[Coverage], size: int, decided: list[tuple[bool, bool]]
 ) -> None:
-    choice = CommonSets.common(asked, size)
+    choice = CommonSets.common(requested, size)
     for taken, highest in decided:
         if not choice.free:
             break
@@ -42,11 +42,13 @@ def test_deciding_on_nodes_finds_what_a_new_search_finds(
 
 
 @given(requests, st.integers(1, NODES), st.lists(st.integers(10, 30), min_size=NODES**2, max_size=NODES**2))
-def test_the_closest_set_is_the_first_of_all(asked: list[Coverage], size: int, far: list[int]) -> None:
+def test_the_closest_set_is_the_first_of_all(requested: list[Coverage], size: int, far: list[int]) -> None:
     fit = Fit(distances={node: far[node * NODES : (node + 1) * NODES] for node in range(NODES)})
     sets = [NodeMask(sum(1 << node for node in chosen)) for chosen in combinations(range(NODES), size)]
-    serving = [nodes for nodes in sets if all(not nodes & ~each.nodes and nodes in each for each in asked)]
-    assert best_sets(CommonSets.common(asked, size), fit) == sorted(serving, key=fit.key)[:1]
+    serving = [
+        nodes for nodes in sets if all(not nodes & ~each.nodes and nodes in each for each in requested)
+    ]
+    assert best_sets(CommonSets.common(requested, size), fit) == sorted(serving, key=fit.key)[:1]
 
 
 @given(any_coverage, st.integers(0, 63), st.integers(0, 63), st.integers(-1, NODES))
@@ -62,11 +64,11 @@ def test_a_bound_is_the_sum_of_the_largest(coverage: Coverage, taken: int, free:
 
 
 def test_one_of_two_choices_is_known_before_it_is_searched() -> None:
-    asked = [
+    requested = [
         Coverage.of(NodeMask(0xFFFF), {NODE_0 << node: 4 for node in range(16)}, (), wanted)
         for wanted in (13, 14)
     ]
-    choice = CommonSets.common(asked, 4)
+    choice = CommonSets.common(requested, 4)
     assert choice.lowest() == 0b1111
     with patch.object(Constraints, "lowest", side_effect=AssertionError("it was searched again")):
         assert choice.lowest() == choice.without(15).lowest() == choice.taking(0).lowest() == 0b1111

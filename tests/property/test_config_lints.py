@@ -48,9 +48,9 @@ def config(options: Mapping[str, str], reserved: CPUSet, policy: str) -> Kubelet
     )
 
 
-def is_idle(info: MachineInfo, told: KubeletConfiguration, option: str, minor: int) -> bool:
+def is_idle(info: MachineInfo, reported: KubeletConfiguration, option: str, minor: int) -> bool:
     subject = LintSubject(
-        config=told,
+        config=reported,
         gates=FeatureGates(minor, ALPHA),
         machine=WholeMachine(cpus=()),
         topology=CPUTopology.discover(info),
@@ -58,8 +58,8 @@ def is_idle(info: MachineInfo, told: KubeletConfiguration, option: str, minor: i
     return any(lint.place[-1] == option for lint in lint_cpu_options(subject))
 
 
-def start(info: MachineInfo, told: KubeletConfiguration, minor: int) -> Node:
-    node = start_node(info, Kubelet(version=KubeletVersion(minor), config=told))
+def start(info: MachineInfo, reported: KubeletConfiguration, minor: int) -> Node:
+    node = start_node(info, Kubelet(version=KubeletVersion(minor), config=reported))
     return node if isinstance(node, Node) else reject()
 
 
@@ -83,10 +83,10 @@ def test_an_idle_option_changes_no_placement(
     info = machine_info(machine.cores, unlisted_cpus=machine.unlisted_cpus)
     reserved = CPUSet.of(data.draw(st.sets(st.sampled_from(sorted(machine.cpus)), min_size=1, max_size=2)))
     pairs = [pair_of(option, others, reserved, policy) for option in MAY_BE_IDLE if option not in others]
-    idle = [(alone, told) for option, alone, told in pairs if is_idle(info, told, option, minor)]
+    idle = [(alone, reported) for option, alone, reported in pairs if is_idle(info, reported, option, minor)]
     assume(idle)
-    for alone, told in idle:
-        without, with_option = start(info, alone, minor), start(info, told, minor)
+    for alone, reported in idle:
+        without, with_option = start(info, alone, minor), start(info, reported, minor)
         assert list(decisions(without, counts)) == list(decisions(with_option, counts))
 
 
@@ -94,11 +94,11 @@ def test_a_distribution_goes_by_sockets_of_one_node_each_too() -> None:
     """From 1.37 on: a node more or less in the same socket decides, with as many sockets as nodes."""
     cores = [CoreAt((cpu, cpu + 6), cpu // 2, cpu // 2, None) for cpu in range(6)]
     others, info = {"distribute-cpus-across-numa"}, machine_info(cores)
-    _, alone, told = pair_of("align-by-socket", others, CPUSet.of({0}), "none")
+    _, alone, reported = pair_of("align-by-socket", others, CPUSet.of({0}), "none")
     for minor, same in ((36, True), (37, False)):
-        found = [list(decisions(start(info, each, minor), [3, 3, 4])) for each in (alone, told)]
+        found = [list(decisions(start(info, each, minor), [3, 3, 4])) for each in (alone, reported)]
         assert (found[0] == found[1]) is same
-        assert is_idle(info, told, "align-by-socket", minor) is same
+        assert is_idle(info, reported, "align-by-socket", minor) is same
 
 
 def pair_of(

@@ -17,7 +17,7 @@ from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfigurat
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, STRUCTS
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.kubelet.validation.later import LATER, NOT_LOOKED_AT
+from cpuctl.kubelet.validation.later import LATER, NOT_CHECKED
 from cpuctl.kubelet.validation.rules import RULES
 from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion
 from cpuctl.machine.sources import read_machine
@@ -125,7 +125,7 @@ def test_a_start_that_fails_is_an_error_with_words(
         cgroup_version=cgroup_version,
     )
     outcome = check_start(MACHINE.info, kubelet)
-    setup = KubeletSetup(version=version, main=None, beside="", drop_ins=None, arguments=Arguments())
+    setup = KubeletSetup(version=version, main=None, alongside="", drop_ins=None, arguments=Arguments())
     document = check_document(LoadedKubelet(kubelet, loaded, setup), outcome, [], {})
     assert bool(document["summary"]["error"]) is not isinstance(outcome, Started)
     assert bool(start_text(outcome)) is not isinstance(outcome, Started)
@@ -133,7 +133,7 @@ def test_a_start_that_fails_is_an_error_with_words(
 
 def test_every_field_has_a_rule_or_a_reason_why_none() -> None:
     ruled = {rule.path[0] for rule in (*RULES, *LATER)}
-    unseen = {name for each in NOT_LOOKED_AT for name in each.fields}
+    unseen = {name for each in NOT_CHECKED for name in each.fields}
     assert FIELD_TYPES.keys() - ruled - unseen - BY_MANAGERS - TAKES_ANYTHING == set()
     assert ruled & TAKES_ANYTHING == set()
     assert FIELD_TYPES.keys() >= TAKES_ANYTHING | BY_MANAGERS

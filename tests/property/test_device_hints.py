@@ -165,14 +165,14 @@ one_request = st.integers(1, 63).flatmap(lambda nodes: st.lists(coverages(nodes)
 
 
 @given(st.lists(any_coverage, min_size=1, max_size=3), st.integers(0, 6))
-def test_common_sets_are_those_that_serve_all(asked: list[Coverage], size: int) -> None:
+def test_common_sets_are_those_that_serve_all(requested: list[Coverage], size: int) -> None:
     serving = [
         nodes
         for nodes in range(64)
         if nodes.bit_count() == size
-        and all(not nodes & ~each.nodes and NodeMask(nodes) in each for each in asked)
+        and all(not nodes & ~each.nodes and NodeMask(nodes) in each for each in requested)
     ]
-    assert best_sets(CommonSets.common(asked, size), Fit()) == serving[:1]
+    assert best_sets(CommonSets.common(requested, size), Fit()) == serving[:1]
 
 
 @given(
@@ -180,6 +180,6 @@ def test_common_sets_are_those_that_serve_all(asked: list[Coverage], size: int) 
     st.integers(0, 63),
     st.integers(0, 6),
 )
-def test_cuts_are_what_sets_have_in_common(asked: list[list[Coverage]], inside: int, size: int) -> None:
-    cuts = sorted(nodes for nodes in naive_cuts(asked, inside) if nodes.bit_count() == size)
-    assert best_sets(Intersections.of(asked, NodeMask(inside), size), Fit()) == cuts[:1]
+def test_cuts_are_what_sets_have_in_common(requested: list[list[Coverage]], inside: int, size: int) -> None:
+    cuts = sorted(nodes for nodes in naive_cuts(requested, inside) if nodes.bit_count() == size)
+    assert best_sets(Intersections.of(requested, NodeMask(inside), size), Fit()) == cuts[:1]

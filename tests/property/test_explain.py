@@ -19,8 +19,8 @@ from tests.engine.explain.scenarios import (
     found,
     memory_config,
     named,
+    reported,
     scenario,
-    told,
     whole,
     with_memory,
 )
@@ -58,7 +58,7 @@ def with_cpus(replay: Replay, count: int) -> bool:
 
 @given(scenarios())
 def test_every_refusal_has_a_rule_and_no_suggestion_is_idle(one: Scenario) -> None:
-    replay = told(one)
+    replay = reported(one)
     explanation = explain(replay)
     admitted = isinstance(replay.admission.verdict, Admitted)
     assert (explanation.decision.rule is Rule.ADMITTED) == admitted
@@ -67,7 +67,7 @@ def test_every_refusal_has_a_rule_and_no_suggestion_is_idle(one: Scenario) -> No
     for search in explanation.searches:
         assert search.runs <= search.bound
         for suggestion in search.found:
-            again = told(suggestion.change.applied(one))
+            again = reported(suggestion.change.applied(one))
             assert isinstance(again.admission.verdict, Admitted)
             assert not explanation.unaligned or not explain(again).unaligned
             others = {pod.uid for pod in one.pods} - again.scenario.removed - {one.pod.uid}
@@ -76,7 +76,7 @@ def test_every_refusal_has_a_rule_and_no_suggestion_is_idle(one: Scenario) -> No
 
 @given(scenarios())
 def test_no_larger_request_below_and_no_smaller_one_above_is_admitted(one: Scenario) -> None:
-    replay = told(one)
+    replay = reported(one)
     if isinstance(replay.admission.verdict, Admitted):
         return
     explanation = explain(replay)
@@ -109,6 +109,6 @@ def test_coming_earlier_moves_one_pod_and_nothing_else(one: Scenario) -> None:
 
 @given(scenarios())
 def test_a_story_told_twice_is_the_same(one: Scenario) -> None:
-    first, second = told(one), told(replace(one))
+    first, second = reported(one), reported(replace(one))
     assert [each.verdict for each in first.admissions] == [each.verdict for each in second.admissions]
     assert first.after.cpu.state == second.after.cpu.state

@@ -68,20 +68,20 @@ def cpus(text: str) -> CPUSet:
 
 def check(machine: Machine, info: MachineInfo) -> None:
     """Compare every sentence that counts with what is counted."""
-    said = " ".join(each.message for each in machine.findings)
-    check_cpus(machine, info, said)
-    check_nodes(machine, info, said)
+    stated = " ".join(each.message for each in machine.findings)
+    check_cpus(machine, info, stated)
+    check_nodes(machine, info, stated)
     try:
         topology = CPUTopology.discover(info)
     except GoError:
         return
-    check_topology(machine, topology, said)
+    check_topology(machine, topology, stated)
 
 
-def check_cpus(machine: Machine, info: MachineInfo, said: str) -> None:
-    if machine.offline and "offline" in said:
-        assert ("the kubelet counts only online CPUs" in said) == (info.num_cpus <= len(machine.online))
-    for count in numbers(r"still counts such CPUs \((\d+) in total\)", said):
+def check_cpus(machine: Machine, info: MachineInfo, stated: str) -> None:
+    if machine.offline and "offline" in stated:
+        assert ("the kubelet counts only online CPUs" in stated) == (info.num_cpus <= len(machine.online))
+    for count in numbers(r"still counts such CPUs \((\d+) in total\)", stated):
         assert count == info.num_cpus
     seen = CPUSet.of(cpu for node in info.nodes for core in node.cores for cpu in core.threads)
     unseen = [
@@ -96,25 +96,25 @@ def check_cpus(machine: Machine, info: MachineInfo, said: str) -> None:
         assert (machine.online == seen) == (not unseen)
 
 
-def check_nodes(machine: Machine, info: MachineInfo, said: str) -> None:
+def check_nodes(machine: Machine, info: MachineInfo, stated: str) -> None:
     nodes = sorted(node.id for node in info.nodes if node.cores)
-    if "treats packages as NUMA nodes" in said:
+    if "treats packages as NUMA nodes" in stated:
         assert not machine.numa_nodes
-        assert machine.numa_known == ("the kernel shows no NUMA nodes" in said)
-        assert numbers(r"counts \d+ NUMA nodes? \(ids? ([-\d, ]+)\)", said) == nodes
-    if "the kubelet counts no NUMA node" in said:
+        assert machine.numa_known == ("the kernel shows no NUMA nodes" in stated)
+        assert numbers(r"counts \d+ NUMA nodes? \(ids? ([-\d, ]+)\)", stated) == nodes
+    if "the kubelet counts no NUMA node" in stated:
         assert nodes == []
-    lacking = [node.id for node in machine.numa_nodes if node.memory_bytes is None]
-    assert bool(lacking) == ("memory is not recorded for" in said)
-    open_ = lacking if machine.numa_nodes or machine.numa_known else sorted(node.id for node in info.nodes)
+    missing = [node.id for node in machine.numa_nodes if node.memory_bytes is None]
+    assert bool(missing) == ("memory is not recorded for" in stated)
+    open_ = missing if machine.numa_nodes or machine.numa_known else sorted(node.id for node in info.nodes)
     assert list(info.nodes_without_memory) == open_
 
 
-def check_topology(machine: Machine, topology: CPUTopology, said: str) -> None:
-    for average in numbers(r"the kubelet uses the average, (\d+)", said):
+def check_topology(machine: Machine, topology: CPUTopology, stated: str) -> None:
+    for average in numbers(r"the kubelet uses the average, (\d+)", stated):
         assert average == topology.cpus_per_core
     sockets, caches = set(topology.sockets.values()), set(topology.uncore_caches.values())
-    if "instead of uncore caches" in said:
+    if "instead of uncore caches" in stated:
         assert caches == sockets
     for sentence in differing_views(machine, topology):
         counts = {

@@ -121,7 +121,7 @@ def test_commands_and_the_library_answer_the_same(drawn: Drawn) -> None:
         last = pods[-1]
         assert node.explain(last).answer == printed("explain", last.name, *words)
         if last.name in node.pods:
-            asked = printed("resize", *words, "--set", f"{last.name}:cpu={drawn.resized}")
+            requested = printed("resize", *words, "--set", f"{last.name}:cpu={drawn.resized}")
             resized = node.resize(last.with_resources(last.containers[0], cpu=str(drawn.resized)))
-            assert [{**resized.answer, "fix": each["fix"]} for each in asked["pods"]] == asked["pods"]
-            assert len(asked["pods"]) == 1
+            assert [{**resized.answer, "fix": each["fix"]} for each in requested["pods"]] == requested["pods"]
+            assert len(requested["pods"]) == 1

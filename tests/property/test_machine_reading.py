@@ -231,8 +231,8 @@ def test_a_machine_written_as_sysfs_is_read_back(text: str) -> None:
     read = read_machine_files(MemoryTree(sysfs_files(machine)))
     # A machine without huge pages or caches has no files of them, and nothing is known of them then.
     assert not read.caches_known or machine.caches_known
-    told = replace(machine, caches_known=read.caches_known, hugepages_known=read.hugepages_known)
-    assert topology(read) == topology(told)
+    reported = replace(machine, caches_known=read.caches_known, hugepages_known=read.hugepages_known)
+    assert topology(read) == topology(reported)
     wanted = replace(
         kubelet_view(machine), hugepages_known=read.hugepages_known, caches_known=bool(machine.caches)
     )

@@ -92,10 +92,10 @@ def test_the_best_hint_is_found(question: Question, containing: int) -> None:
 
 @given(st.lists(questions(), min_size=1, max_size=2), st.none() | cpu_rules(), lists, st.none() | matrices)
 def test_rules_merge_as_their_lists_would(
-    asked: list[Question], cpu: HintList | None, others: list[list[Hint]], matrix: list[list[int]] | None
+    requested: list[Question], cpu: HintList | None, others: list[list[Hint]], matrix: list[list[int]] | None
 ) -> None:
     """As the kubelet does, with a list for every resource of a request."""
-    rules: list[HintList] = [question.rule for question in asked for _ in question.request]
+    rules: list[HintList] = [question.rule for question in requested for _ in question.request]
     rules += [] if cpu is None else [cpu]
     filled = [rule if list(rule) else [IMPOSSIBLE] for rule in rules]
     fit = Fit(distances=dict(enumerate(matrix or ())))

@@ -108,12 +108,12 @@ def test_linting_refuses_just_what_planning_refuses(pod: dict[str, Any], minor: 
         and each.code != "unknown-field"
     ]
     (read,) = decode_manifests(json.dumps(pod), "pods.json").pods
-    said = PodServer(server).create(stored_pod(read, pod_rules)).refusals
-    assert bool(found) == bool(said)
+    stated = PodServer(server).create(stored_pod(read, pod_rules)).refusals
+    assert bool(found) == bool(stated)
     for message in found:
-        assert message in said[0]
+        assert message in stated[0]
     facts = pod_facts(read, NodeOfPods(rules=pod_rules))
-    assert facts.creation.refusals == said
+    assert facts.creation.refusals == stated
 
 
 limit_ranges = st.fixed_dictionaries(

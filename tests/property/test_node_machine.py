@@ -70,8 +70,8 @@ def parts(kinds: list[ContainerKind]) -> st.SearchStrategy[list[Part]]:
     return st.lists(each, min_size=0, max_size=3)
 
 
-def build(name: str, asked: list[Part]) -> StoredPod:
-    made = [_container(index, part) for index, part in enumerate(asked)]
+def build(name: str, requested: list[Part]) -> StoredPod:
+    made = [_container(index, part) for index, part in enumerate(requested)]
     return stored(
         Pod(
             name=name,

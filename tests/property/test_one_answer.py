@@ -116,12 +116,12 @@ DRAWN = st.builds(
 PODS = ("-T", "a=1/1,1Gi")
 
 
-def asked(*words: str) -> tuple[int, dict[str, Any], str]:
+def requested(*words: str) -> tuple[int, dict[str, Any], str]:
     """Run a command, and return how it ended, its answer and what it said beside."""
-    out, said = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+    out, stated = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(stated):
         code = run([*words, "-o", "json"])
-    return code, json.loads(out.getvalue() or "{}"), said.getvalue()
+    return code, json.loads(out.getvalue() or "{}"), stated.getvalue()
 
 
 def answers(drawn: Drawn) -> Iterator[tuple[str, int, dict[str, Any], str]]:
@@ -133,11 +133,11 @@ def answers(drawn: Drawn) -> Iterator[tuple[str, int, dict[str, Any], str]]:
             words += ["--kubelet-config", str(Path(directory) / "given.yaml")]
         version = ("--kubelet-version", drawn.release) if drawn.release else ()
         here = ("--from", drawn.release) if drawn.release else ()
-        yield "config check", *asked("config", "check", *words, *version)
-        yield "config versions", *asked("config", "versions", *words, *here, "--to", "1.37")
-        yield "plan", *asked("plan", *words, *version, *PODS)
-        yield "explain", *asked("explain", *words, *version, *PODS)
-        yield "checkpoint verify", *asked("checkpoint", "verify", *words, *version)
+        yield "config check", *requested("config", "check", *words, *version)
+        yield "config versions", *requested("config", "versions", *words, *here, "--to", "1.37")
+        yield "plan", *requested("plan", *words, *version, *PODS)
+        yield "explain", *requested("explain", *words, *version, *PODS)
+        yield "checkpoint verify", *requested("checkpoint", "verify", *words, *version)
 
 
 def looked(path: str, document: dict[str, Any]) -> bool:
@@ -156,17 +156,17 @@ def looked(path: str, document: dict[str, Any]) -> bool:
 @settings(max_examples=25)
 @given(DRAWN)
 def test_all_commands_say_the_same(drawn: Drawn) -> None:
-    said: dict[str, dict[str, Any]] = {}
-    for path, code, document, beside in answers(drawn):
+    stated: dict[str, dict[str, Any]] = {}
+    for path, code, document, alongside in answers(drawn):
         if not document:
             # What is not there is an answer for nobody, what cannot be loaded for those alone who are asked
             # about it; state files are judged of a release that is known.
             absent = drawn.config == "none" and not drawn.given
             nameless = path == "checkpoint verify" and not drawn.release
             # Where both are missing, either may be said first.
-            assert code in ((2, 4) if nameless and absent else (2,) if nameless else (4,)), (path, beside)
-            assert absent or nameless or "stage" in said["config check"], beside
-            assert absent or nameless or path in ("config versions", "plan", "explain"), beside
+            assert code in ((2, 4) if nameless and absent else (2,) if nameless else (4,)), (path, alongside)
+            assert absent or nameless or "stage" in stated["config check"], alongside
+            assert absent or nameless or path in ("config versions", "plan", "explain"), alongside
             continue
         start = document["start"]
         start = start.get("from", start)
@@ -177,5 +177,5 @@ def test_all_commands_say_the_same(drawn: Drawn) -> None:
             fails = start["outcome"] != "Started"
             assert untold or fails == bool(document["summary"]["error"]), (path, document)
         if looked(path, document) or path == "config check":
-            said[path] = {name: start.get(name) for name in ("outcome", "stage", "error", "why")}
-    assert len({json.dumps(each) for each in said.values()}) <= 1, said
+            stated[path] = {name: start.get(name) for name in ("outcome", "stage", "error", "why")}
+    assert len({json.dumps(each) for each in stated.values()}) <= 1, stated

@@ -190,14 +190,14 @@ def test_the_same_question_has_the_same_answer(
     offer = mask_of(data.draw(offers(machine)))
     need = data.draw(st.integers(0, 10))
     shuffled = Machine(data.draw(st.permutations(machine.cores)), machine.unlisted_cpus)
-    once, anew = discovered(machine), discovered(shuffled)
+    once, again = discovered(machine), discovered(shuffled)
     for spread in Spread:
         dealing = Dealing(spread=spread, rules=rules)
         first = take_distributed(once, offer, need, dealing)
         assert (
             first
             == take_distributed(once, offer, need, dealing)
-            == take_distributed(anew, offer, need, dealing)
+            == take_distributed(again, offer, need, dealing)
         )
 
 

@@ -24,10 +24,10 @@ PODS = st.lists(st.integers(0, 6), max_size=7).map(
 
 
 def side(policy: str, pods: list[StoredPod], *, whole_cores: bool = False) -> PlannedSide:
-    told = kubelet(policy, full_pcpus_only="true") if whole_cores else kubelet(policy)
-    node = node_with(told=told, threaded=True)
+    reported = kubelet(policy, full_pcpus_only="true") if whole_cores else kubelet(policy)
+    node = node_with(reported=reported, threaded=True)
     admissions = [node.admit(pod) for pod in pods]
-    head: PlanHeader = {"sources": {}, "kubelet": kubelet_answer(told)}
+    head: PlanHeader = {"sources": {}, "kubelet": kubelet_answer(reported)}
     verdicts = {each.pod.uid: verdict_answer(each.verdict) for each in admissions}
     return started_side(policy, plan_document(node, admissions, head, {}), verdicts, None)
 

@@ -100,7 +100,7 @@ def single_fields(minor: int) -> tuple[Config, ...]:
     return tuple(config for config in configs if len(config) == 1 and LEFT_OUT.isdisjoint(config))
 
 
-def told(config: Config, minor: int) -> tuple[set[str], bool]:
+def reported(config: Config, minor: int) -> tuple[set[str], bool]:
     """Validate; return what is wrong, and whether a whole start is refused for it."""
     version = KubeletVersion(minor)
     loaded = load_configuration(ConfigSources(main=(json.dumps(HEAD | config), "config.json")), version)
@@ -133,6 +133,6 @@ def test_recombined_fields_are_told_what_kubelets_say_of_each(minor: int, data: 
             config |= each
     wanted = predicted(config, minor)
     assert wanted is not None
-    found, refused = told(config, minor)
+    found, refused = reported(config, minor)
     assert found == wanted
     assert refused == bool(wanted)

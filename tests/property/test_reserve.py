@@ -124,10 +124,10 @@ def test_nothing_is_withheld_without_need(data: st.DataObject, info: MachineInfo
     if not info.memory_bytes or not isinstance(started, Started):
         return
     nano = started.reserved["memory"].nano if "memory" in started.reserved else 0
-    room = memory_available(info)
+    space = memory_available(info)
     assert request.memory is not None
     node = request.memory.node
-    places = [room[node]] if node is not None else list(room.values())
+    places = [space[node]] if node is not None else list(space.values())
     enough = max(places) if request.memory.spread == "one-node" else sum(places)
     overdrawn = any(
         sum(kib * 1024 * count for kib, count in each.hugepages.items()) > each.memory_bytes

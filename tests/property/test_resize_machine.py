@@ -96,7 +96,7 @@ class ResizedPods(RuleBasedStateMachine):
     @rule(uid=pods, sizes=SIZES)
     def resize(self, uid: str, sizes: list[int]) -> None:
         """A container grows to a superset, shrinks to what lies between promise and present, or stays."""
-        before, resized = self.asked(uid, sizes, resize_by_kep)
+        before, resized = self.requested(uid, sizes, resize_by_kep)
         if resized is None:
             return
         state, was = self.node.state, before.state
@@ -105,15 +105,19 @@ class ResizedPods(RuleBasedStateMachine):
             return
         for container in self.node.active[uid].all_containers:
             name = container.name
-            held, had, promised = due(self.node, uid, name), was.assigned(uid, name), was.baseline(uid, name)
+            held, had, guaranteed = (
+                due(self.node, uid, name),
+                was.assigned(uid, name),
+                was.baseline(uid, name),
+            )
             assert had or not held or container.kind is ContainerKind.INIT
-            if had and held and promised:
+            if had and held and guaranteed:
                 assert held & had in (held, had)
-                assert promised & ~held == 0
+                assert guaranteed & ~held == 0
                 assert held.bit_count() == claimed(self.node, uid, container)
-                assert state.baseline(uid, name) == promised
+                assert state.baseline(uid, name) == guaranteed
 
-    def asked(
+    def requested(
         self, uid: str, sizes: list[int], semantics: Callable[[Resizing], Resized]
     ) -> tuple[Node, Resized | None]:
         """Resize a pod that still runs; return the node as it was before, and the answer."""
@@ -149,8 +153,8 @@ class ResizedPods(RuleBasedStateMachine):
         assert names(state.baselines) == names(state.assignments)
         for uid, held in state.assignments.items():
             for name, cpus in held.items():
-                promised = state.baselines[uid][name]
-                assert promised & ~cpus == 0, f"{name}: {CPUSet(promised)} in {CPUSet(cpus)}"
+                guaranteed = state.baselines[uid][name]
+                assert guaranteed & ~cpus == 0, f"{name}: {CPUSet(guaranteed)} in {CPUSet(cpus)}"
 
     @invariant()
     def no_cpu_is_lost(self) -> None:
@@ -226,7 +230,7 @@ class ResizedByBoth(ResizedPods):
 
     @rule(uid=ResizedPods.pods, sizes=SIZES)
     def resize_by_reference(self, uid: str, sizes: list[int]) -> None:
-        self.asked(uid, sizes, resize_by_reference)
+        self.requested(uid, sizes, resize_by_reference)
 
 
 TestResizedByTheKEP = ResizedByTheKEP.TestCase

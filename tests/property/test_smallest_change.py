@@ -39,10 +39,10 @@ WHOLE = -1
 
 
 def requirements(requests: Mapping[str, str], limits: Mapping[str, str]) -> ResourceRequirements:
-    asked, most = (
+    requested, most = (
         {name: Quantity.parse(text) for name, text in side.items() if text} for side in (requests, limits)
     )
-    return ResourceRequirements(requests=asked, limits=most)
+    return ResourceRequirements(requests=requested, limits=most)
 
 
 SIDE = st.fixed_dictionaries({name: st.sampled_from(texts) for name, texts in AMOUNTS.items()})

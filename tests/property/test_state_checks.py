@@ -14,7 +14,7 @@ from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.state_checks.memory_findings import block_findings, drift_findings, memory_drift, replayed
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
 from cpuctl.records import replace
 from tests.support.memory import HUGE, PAGE, memory_machine
 
@@ -75,7 +75,7 @@ def test_a_kubelet_refuses_memory_exactly_where_something_is_found(
     verdict = restored(state, fresh)
     assume(not isinstance(verdict, Undetermined))
     drift = memory_drift(state, fresh)
-    found = [*(drift_findings(drift) if drift else ()), *block_findings(state, fresh, NOBODY_SAYS)]
+    found = [*(drift_findings(drift) if drift else ()), *block_findings(state, fresh, UNKNOWN_OWNERS)]
     accepted = all(finding.severity is not Severity.ERROR for finding in found)
     assert isinstance(verdict, MemoryManagerState) == accepted
     assert drift is None or all(change.before != change.after for change, _ in drift.changes)

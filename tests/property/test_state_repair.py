@@ -16,7 +16,7 @@ from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.state_checks.memory_findings import MOST_DRIFT, DriftKind, memory_drift, replayed
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
 from cpuctl.engine.state_repair import (
     ActionKind,
     CPURules,
@@ -92,7 +92,7 @@ def worlds(draw: st.DrawFn) -> World:
         baselines=draw(st.dictionaries(st.sampled_from("pqt"), st.dictionaries(names, some), max_size=2)),
     )
     running = draw(st.none() | st.dictionaries(st.sampled_from("pqrs"), st.sets(names, min_size=1)))
-    owners = NOBODY_SAYS if running is None else Owners.of(_pod(uid, who) for uid, who in running.items())
+    owners = UNKNOWN_OWNERS if running is None else Owners.of(_pod(uid, who) for uid, who in running.items())
     return World(policy, state, draw(st.booleans()), owners)
 
 
@@ -187,8 +187,8 @@ def test_what_containers_share_they_still_share_and_promises_are_kept(world: Wor
             for other, others in containers.items():
                 after = result.state.entries[uid]
                 assert len(cpus & others) == len(after[one] & after[other])
-    for uid, promised in result.state.baselines.items():
-        for name, baseline in promised.items():
+    for uid, guaranteed in result.state.baselines.items():
+        for name, baseline in guaranteed.items():
             assert baseline <= result.state.entries[uid][name]
     for uid, whole in result.state.pod_entries.items() if world.keeps_pods else ():
         for cpus in result.state.entries[uid].values():
@@ -221,11 +221,11 @@ def test_every_change_is_told(world: World) -> None:
     result = world.repaired()
     assume(isinstance(result, Repaired))
     assert isinstance(result, Repaired)
-    told = {(action.pod_uid, action.container) for action in result.actions}
+    reported = {(action.pod_uid, action.container) for action in result.actions}
     for uid, containers in world.state.entries.items():
         for name, cpus in containers.items():
             if result.state.entries.get(uid, {}).get(name) != cpus:
-                assert (uid, name) in told
+                assert (uid, name) in reported
     if result.state.default_cpu_set != world.state.default_cpu_set:
         assert ActionKind.POOL in {action.did for action in result.actions}
 
@@ -263,14 +263,14 @@ def test_memory_is_taken_over_as_it_is_and_entries_stay(
 ) -> None:
     state = memory_state(held)
     now = fresh_tables(memory_machine([8 * GIB + drift for drift in drifts]), {0: {"memory": GIB}})
-    result = repair_memory_state(state, MemoryRules(fresh=now), NOBODY_SAYS)
+    result = repair_memory_state(state, MemoryRules(fresh=now), UNKNOWN_OWNERS)
     misfits = replayed(state, now).misfits
     assert isinstance(result, NotRepaired) == bool(misfits)
     if isinstance(result, Repaired):
         assert isinstance(restored(result.state, now), MemoryManagerState)
         assert result.state.entries == state.entries
         assert bool(result.actions) == any(drifts)
-        assert repair_memory_state(result.state, MemoryRules(fresh=now), NOBODY_SAYS) == Repaired(
+        assert repair_memory_state(result.state, MemoryRules(fresh=now), UNKNOWN_OWNERS) == Repaired(
             result.state
         )
 

@@ -86,7 +86,9 @@ def timelines(draw: st.DrawFn) -> tuple[Timeline, int]:
     )
     # Around whole seconds: just before, at, and just after passes and the ends of delays.
     times = st.builds(
-        lambda at, beside: f"{at * 1000 + beside}ms", st.integers(0, 30), st.sampled_from([0, 1, 501, 999])
+        lambda at, alongside: f"{at * 1000 + alongside}ms",
+        st.integers(0, 30),
+        st.sampled_from([0, 1, 501, 999]),
     )
     happens = draw(st.lists(st.tuples(times, ACTIONS), min_size=6, max_size=25))
     written = {

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).parents[2]
-NOBODY = 65534
+NONE = 65534
 
 _PARENT = """
 import gzip, importlib, importlib.metadata, importlib.readers, inspect, json, lzma, mmap, os

@@ -198,14 +198,14 @@ def test_a_disk_that_is_full_by_then_gets_its_old_files_back(
     before = texts(state)
     states = read_states(str(state), StatePlace(in_place=True), Sources())
     changes = [FileChange(file_name=each.file_name, state=each, text=each.text + "\n") for each in states]
-    real, calls = atomic_file.written_beside, iter(range(1000))
+    real, calls = atomic_file.temporary_file, iter(range(1000))
 
     def written(*words: Any, **settings: Any) -> AbstractContextManager[Path]:
         if next(calls) >= 1:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(*words, **settings)
 
-    monkeypatch.setattr(store, "written_beside", written)
+    monkeypatch.setattr(store, "temporary_file", written)
     with pytest.raises(NodeAccessError, match="no space left") as raised:
         apply_changes(changes, Target(yes=True, force_running=True))
     assert raised.value.exit_code == 5
@@ -294,9 +294,9 @@ def test_states_are_written_into_directories_only(name: str, code: int, error: s
     (tmp_path / "file").write_text("mine")
     (tmp_path / "nowhere").symlink_to("gone")
     (tmp_path / "circle").symlink_to("circle")
-    ((found, out, said),) = ends([start(tmp_path, *PLAN, "--write-state", name, "--force")])
+    ((found, out, stated),) = ends([start(tmp_path, *PLAN, "--write-state", name, "--force")])
     assert (found, out) == (code, "")
-    assert f"error: {error}" in said
+    assert f"error: {error}" in stated
     assert (tmp_path / "file").read_text() == "mine"
 
 

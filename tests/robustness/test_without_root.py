@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from cpuctl.cli.app import app
-from tests.robustness.forks import NOBODY, OWN_MOUNTS, PROJECT, Circumstances, Forks, without_mounts
+from tests.robustness.forks import NONE, OWN_MOUNTS, PROJECT, Circumstances, Forks, without_mounts
 
 KUBELET = "/var/lib/kubelet"
 OWN = "/var/lib/own"
@@ -139,7 +139,7 @@ def test_no_command_is_forgotten() -> None:
 def test_every_command_answers_or_says_what_to_do(name: str, nobody: Forks) -> None:
     """What cannot be answered without the kubelet's files names the file, and the way out."""
     words = shlex.split(f"{name} {LIVE[name]}")
-    done = nobody.run(words, Circumstances(user=NOBODY))
+    done = nobody.run(words, Circumstances(user=NONE))
     if done.code == 5:
         assert f"error: {'/var/run/nri' if name == 'nri run' else KUBELET}" in done.err
         assert "hint: try again with sudo" in done.err
@@ -150,7 +150,7 @@ def test_every_command_answers_or_says_what_to_do(name: str, nobody: Forks) -> N
 
 @pytest.mark.parametrize("line", CLOSED)
 def test_what_only_root_may_touch_is_named(line: str, nobody: Forks) -> None:
-    done = nobody.run(shlex.split(line), Circumstances(user=NOBODY))
+    done = nobody.run(shlex.split(line), Circumstances(user=NONE))
     assert (done.code, done.out) == (5, ""), done.err
     error, hint = done.err.splitlines()[-2:]
     assert error.startswith(f"error: {KUBELET}")
@@ -159,6 +159,6 @@ def test_what_only_root_may_touch_is_named(line: str, nobody: Forks) -> None:
 
 
 def test_an_audit_without_root_says_what_it_lacks(nobody: Forks) -> None:
-    done = nobody.run(["audit"], Circumstances(user=NOBODY))
+    done = nobody.run(["audit"], Circumstances(user=NONE))
     assert f"warning: {KUBELET}/config.yaml: permission denied" in done.err
     assert "4 files could not be read: try again with sudo" in done.err

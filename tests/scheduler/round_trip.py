@@ -81,8 +81,8 @@ class Setting(NamedTuple):
                 f"--reserved-memory={first}:memory=100Mi",
             ]
         gates = "PodLevelResourceManagers=true" if self.pod_level else ""
-        told = KubeletInputs(arguments=" ".join(words), version="1.36", gates=gates)
-        return load_kubelet(told, Sources(), machine=planning.source).kubelet
+        reported = KubeletInputs(arguments=" ".join(words), version="1.36", gates=gates)
+        return load_kubelet(reported, Sources(), machine=planning.source).kubelet
 
 
 SINGLE = "single-numa-node"
@@ -127,9 +127,9 @@ class Case(NamedTuple):
         return self.verdict.reason if isinstance(self.verdict, Rejected) else None
 
     def __str__(self) -> str:
-        said = self.message or "passes"
+        stated = self.message or "passes"
         return (
-            f"{self.machine} {self.setting} {self.pod.name}: plugin {said}, kubelet {self.verdict}; "
+            f"{self.machine} {self.setting} {self.pod.name}: plugin {stated}, kubelet {self.verdict}; "
             f"CPUs: {self.node.cpu.state.assignments}"
         )
 
@@ -357,9 +357,9 @@ PASSES: dict[str, Applies] = {
 
 def _lacking(case: Case) -> bool:
     """Return whether zones lack CPUs or memory, which the kubelet does not align for this pod."""
-    asked = {name for each in case.pod.all_containers for name in each.resources.requests}
+    requested = {name for each in case.pod.all_containers for name in each.resources.requests}
     listed = [{each.name for each in zone.resources} for zone in case.topology.zones] if case.topology else []
-    return pod_qos(case.pod).qos_class is QosClass.BURSTABLE and not all(asked <= each for each in listed)
+    return pod_qos(case.pod).qos_class is QosClass.BURSTABLE and not all(requested <= each for each in listed)
 
 
 FILTERS: dict[str, Applies] = {

@@ -127,8 +127,8 @@ def test_settings_start_with_none_and_attributes_win_over_policies() -> None:
     assert settings() == ("none", "container", 8)
     assert settings(policies=("SingleNUMANodePodLevel", "BestEffort")) == ("single-numa-node", "pod", 8)
     assert settings(policies=("None",)) == ("none", "container", 8)
-    told = [("topologyManagerPolicy", "restricted"), ("topologyManagerScope", "container")]
-    assert settings(*told, policies=("SingleNUMANodePodLevel",)) == ("restricted", "container", 8)
+    reported = [("topologyManagerPolicy", "restricted"), ("topologyManagerScope", "container")]
+    assert settings(*reported, policies=("SingleNUMANodePodLevel",)) == ("restricted", "container", 8)
 
 
 @pytest.mark.parametrize(

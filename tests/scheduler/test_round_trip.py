@@ -61,5 +61,5 @@ def test_where_the_model_is_exact_both_answers_are_given(found: list[Case]) -> N
 def test_the_documentation_tells_every_difference() -> None:
     text = (ROOT / "docs/how-to.md").read_text()
     table = text.partition("| Difference | Effect |")[2].partition("\n\n")[0]
-    told = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines()[2:]]
-    assert sorted(told) == sorted({*FILTERS, *PASSES})
+    reported = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines()[2:]]
+    assert sorted(reported) == sorted({*FILTERS, *PASSES})

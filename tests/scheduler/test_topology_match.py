@@ -68,34 +68,36 @@ def topology_of(
 
 
 def table_topology(name: str, policy: str = "") -> NodeTopology:
-    told = TABLES["topologies"][name]
-    return topology_of(told["zones"], policy or told.get("policy", ""))
+    reported = TABLES["topologies"][name]
+    return topology_of(reported["zones"], policy or reported.get("policy", ""))
 
 
 def pod_of(case: Mapping[str, Any]) -> Pod:
-    def container(told: Mapping[str, Any], number: int, kind: ContainerKind) -> Container:
-        requests = told.get("requests", told)
-        limits = told.get("limits", {}) if "requests" in told else told
+    def container(reported: Mapping[str, Any], number: int, kind: ContainerKind) -> Container:
+        requests = reported.get("requests", reported)
+        limits = reported.get("limits", {}) if "requests" in reported else reported
         resources = ResourceRequirements(quantities(requests), quantities(limits))
         return Container(f"{kind}{number}", kind, resources)
 
     return Pod(
         "a",
         tuple(
-            container(told, number, ContainerKind.APP)
-            for number, told in enumerate(case.get("containers", []))
+            container(reported, number, ContainerKind.APP)
+            for number, reported in enumerate(case.get("containers", []))
         ),
         tuple(
-            container(told, number, ContainerKind(case.get("kind", "init")))
-            for number, told in enumerate(case.get("init", []))
+            container(reported, number, ContainerKind(case.get("kind", "init")))
+            for number, reported in enumerate(case.get("init", []))
         ),
     )
 
 
 @named(TABLES["filter"])
 def test_filter_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
-    told = TABLES["topologies"][case["topology"]]
-    names = {name for zone in told["zones"] for name in zone["resources"]} | told.get("node", {}).keys()
+    reported = TABLES["topologies"][case["topology"]]
+    names = {name for zone in reported["zones"] for name in zone["resources"]} | reported.get(
+        "node", {}
+    ).keys()
     found = filter_topology(TopologyRequest.of(pod_of(case)), table_topology(case["topology"]), names)
     assert (found.message if found else None) == case.get("message")
 
@@ -124,8 +126,10 @@ def test_least_numa_nodes_of_the_plug_ins_tables(case: dict[str, Any]) -> None:
     assert scores == case["scores"]
 
 
-def zones_of(told: Sequence[Mapping[str, Any]]) -> list[NumaZone]:
-    return [NumaZone(each["id"], nanos(each.get("available", {})), each.get("costs", {})) for each in told]
+def zones_of(reported: Sequence[Mapping[str, Any]]) -> list[NumaZone]:
+    return [
+        NumaZone(each["id"], nanos(each.get("available", {})), each.get("costs", {})) for each in reported
+    ]
 
 
 @named(TABLES["fewestZones"])

@@ -124,12 +124,12 @@ def bound(pods: list[list[Asked]]) -> Load:
     return load
 
 
-@pytest.mark.parametrize(("asked", "there", "room", "score"), LEAST.values(), ids=LEAST.keys())
+@pytest.mark.parametrize(("requested", "there", "space", "score"), LEAST.values(), ids=LEAST.keys())
 def test_least_allocated(
-    asked: list[Asked], there: list[list[Asked]], room: tuple[int, int], score: int
+    requested: list[Asked], there: list[list[Asked]], space: tuple[int, int], score: int
 ) -> None:
-    node = NodeObject("n", dict(zip(("cpu", "memory"), room, strict=True)))
-    assert least_allocated(PodNeeds.of(pod(asked)).load, Candidate(node, bound(there))) == score
+    node = NodeObject("n", dict(zip(("cpu", "memory"), space, strict=True)))
+    assert least_allocated(PodNeeds.of(pod(requested)).load, Candidate(node, bound(there))) == score
 
 
 # With the pod and without it: what the table says of a node by itself, in the rule that compares the two.
@@ -145,11 +145,11 @@ BALANCED: dict[str, tuple[list[Asked], list[list[Asked]], tuple[int, int], int, 
 
 
 @pytest.mark.parametrize(
-    ("asked", "there", "room", "after", "before"), BALANCED.values(), ids=BALANCED.keys()
+    ("requested", "there", "space", "after", "before"), BALANCED.values(), ids=BALANCED.keys()
 )
 def test_balanced_allocation(
-    asked: list[Asked], there: list[list[Asked]], room: tuple[int, int], after: int, before: int
+    requested: list[Asked], there: list[list[Asked]], space: tuple[int, int], after: int, before: int
 ) -> None:
-    node = NodeObject("n", dict(zip(("cpu", "memory"), room, strict=True)))
-    score = balanced_allocation(PodNeeds.of(pod(asked)).load, Candidate(node, bound(there)))
+    node = NodeObject("n", dict(zip(("cpu", "memory"), space, strict=True)))
+    score = balanced_allocation(PodNeeds.of(pod(requested)).load, Candidate(node, bound(there)))
     assert score == 50 + (50 + after - before) // 2

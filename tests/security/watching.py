@@ -76,5 +76,5 @@ def watched(
         timeout=300,
     )
     assert report.exists(), done.stderr
-    told: dict[str, Any] = json.loads(report.read_text())
-    return Watched(told["code"], done.stdout, done.stderr, told["events"])
+    reported: dict[str, Any] = json.loads(report.read_text())
+    return Watched(reported["code"], done.stdout, done.stderr, reported["events"])

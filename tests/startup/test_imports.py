@@ -167,7 +167,7 @@ _AUDIT = ("audit", *_NODE, "--exit-zero")
 
 
 @pytest.mark.parametrize(
-    ("words", "room"),
+    ("words", "space"),
     [
         ((*_PLAN, *_STATIC, *_FILES), "cpuctl.documents.json_text"),
         (("config", "show", "-m", MACHINE, "-o", "json"), "cpuctl.documents.document"),
@@ -209,8 +209,8 @@ _AUDIT = ("audit", *_NODE, "--exit-zero")
         "limits of namespaces for a timeline without",
     ],
 )
-def test_rooms_that_some_inputs_need_are_left_out_for_others(words: tuple[str, ...], room: str) -> None:
-    assert room not in modules_loaded(*words)
+def test_rooms_that_some_inputs_need_are_left_out_for_others(words: tuple[str, ...], space: str) -> None:
+    assert space not in modules_loaded(*words)
 
 
 @pytest.mark.parametrize(

@@ -45,9 +45,9 @@ def kubelet(policy: str = "none", *, max_pods: int = 20, **options: str) -> Kube
     return Kubelet(version=KubeletVersion(36), config=config)
 
 
-def node_with(*pods: StoredPod, told: Kubelet | None = None, threaded: bool = False) -> Node:
+def node_with(*pods: StoredPod, reported: Kubelet | None = None, threaded: bool = False) -> Node:
     """Start a node and admit pods, which must all fit."""
-    node = start_node(THREADED if threaded else MACHINE, told or kubelet(), fit=True)
+    node = start_node(THREADED if threaded else MACHINE, reported or kubelet(), fit=True)
     assert isinstance(node, Node), node
     for each in pods:
         admission = node.admit(each)

@@ -24,7 +24,7 @@ LEAVE_OUT = "remove it"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Reported:
     """A kubelet's configuration and its machine."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Case:
     code: str
     severity: Severity
     setting: str
-    told: Told
+    reported: Reported
     message: str
     expected: str = ""
     detected: str = ""

@@ -33,26 +33,26 @@ def inventory(**resources: list[DeviceGroup]) -> DeviceInventory:
 
 
 def started(devices: DeviceInventory | None, policy: str = "restricted", **config: Any) -> Node:
-    told = KubeletConfiguration(
+    reported = KubeletConfiguration(
         cpu_manager_policy="static",
         reserved_system_cpus="0",
         topology_manager_policy=policy,
         **config,
     )
-    kubelet = Kubelet(version=KubeletVersion(36), config=told)
+    kubelet = Kubelet(version=KubeletVersion(36), config=reported)
     node = start_node(FOUR_NODES, kubelet, fit=True, devices=devices)
     assert isinstance(node, Node), node
     return node
 
 
 def asking(count: int, name: str = "main", resource: str = GPU) -> Container:
-    asked = f"{resource}={count}"
-    return app(asked, asked, name)
+    requested = f"{resource}={count}"
+    return app(requested, requested, name)
 
 
 def with_cpus(cpus: int, count: int, name: str = "main") -> Container:
-    asked = f"cpu={cpus} memory=1Mi {GPU}={count}"
-    return app(asked, asked, name)
+    requested = f"cpu={cpus} memory=1Mi {GPU}={count}"
+    return app(requested, requested, name)
 
 
 def initial(count: int, name: str = "init", kind: ContainerKind = ContainerKind.INIT) -> Container:
@@ -72,7 +72,7 @@ def given(admission: Admission) -> list[str]:
 
 def merged(admission: Admission) -> list[str]:
     """Show the resulting NUMA nodes of every round."""
-    rounds = [asked.merged for asked in admission.hint_rounds]
+    rounds = [requested.merged for requested in admission.hint_rounds]
     return [str(CPUSet(each.hint.nodes or 0)) for each in rounds if isinstance(each, Merged)]
 
 

@@ -28,11 +28,11 @@ HOSTILE = st.text(st.characters(), max_size=60) | st.sampled_from(
 )
 
 
-def cpu_row(cpu: int, **told: Any) -> PicturedCPU:
+def cpu_row(cpu: int, **reported: Any) -> PicturedCPU:
     """Make an online CPU of which only the given facts are known."""
     unknown = dict.fromkeys(PicturedCPU.__annotations__)
     known = {"cpu": cpu, "online": True, "shared": False, "marks": [], "typeGuessed": False}
-    return cast("PicturedCPU", {**unknown, **known, **told})
+    return cast("PicturedCPU", {**unknown, **known, **reported})
 
 
 @st.composite
@@ -84,7 +84,7 @@ def machines(draw: st.DrawFn) -> MachineFacts:
 def _cpu(draw: st.DrawFn, row: PicturedCPU, owners: int) -> CPU:
     if not row["online"]:
         return CPU(row, CPUUse.OFFLINE)
-    use = draw(st.sampled_from([CPUUse.SHARED, CPUUse.RESERVED, CPUUse.NOBODY, CPUUse.PLAIN, CPUUse.OWNED]))
+    use = draw(st.sampled_from([CPUUse.SHARED, CPUUse.RESERVED, CPUUse.NONE, CPUUse.PLAIN, CPUUse.OWNED]))
     if use is not CPUUse.OWNED or not owners:
         return CPU(row, use if use is not CPUUse.OWNED else CPUUse.SHARED)
     marks = draw(st.lists(st.integers(0, owners - 1), min_size=1, max_size=3, unique=True))

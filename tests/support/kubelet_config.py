@@ -8,7 +8,7 @@ from cpuctl.documents.document import Document
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.decoded import to_configuration, with_defaults, with_eviction_defaults
 from cpuctl.kubelet.configuration.main_file import read_main_file
-from cpuctl.kubelet.configuration.remarks import ConfigRemark
+from cpuctl.kubelet.configuration.notes import ConfigRemark
 from cpuctl.kubelet.version import DEFAULT_VERSION
 
 

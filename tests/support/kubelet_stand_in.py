@@ -49,13 +49,13 @@ def synced(root: Path) -> bool:
         state = ["--state", str(directory)] if any((directory / each).exists() for each in STATES) else []
         running = ["--pods", os.environ["PODS"]] if state else []
         new_pods = ["-f", os.environ["PODS"]] if pods() else []
-        told = [*state, *running, *new_pods, "-m", str(root), *_options()]
+        reported = [*state, *running, *new_pods, "-m", str(root), *_options()]
         words = [
             "plan",
             "-q",
             "--exit-zero",
             "--assume-devices",
-            *told,
+            *reported,
             "--write-state",
             new,
             "--force",
@@ -77,10 +77,10 @@ def _answered(words: list[str]) -> Any:
     """Run the command in this process: to start another takes longer than to answer."""
     from cpuctl.cli.app import run  # most stand-ins need no answer
 
-    with redirect_stdout(io.TextIOWrapper(io.BytesIO(), encoding="utf-8")) as said:
+    with redirect_stdout(io.TextIOWrapper(io.BytesIO(), encoding="utf-8")) as stated:
         assert run(words) == 0, words
-    said.seek(0)
-    return json.load(said)
+    stated.seek(0)
+    return json.load(stated)
 
 
 def _options() -> list[str]:
@@ -109,8 +109,8 @@ def replace_pod(root: Path, namespace: str, name: str) -> None:
     for old, other in ((uid, new), (uid.replace("-", "_"), new.replace("-", "_"))):
         for group in sorted((root / "sys/fs/cgroup").rglob(f"*{old}*")):
             group.rename(group.with_name(group.name.replace(old, other)))
-        for told in root.glob("proc/*/cgroup"):
-            told.write_text(told.read_text().replace(old, other))
+        for reported in root.glob("proc/*/cgroup"):
+            reported.write_text(reported.read_text().replace(old, other))
         for pages in (root / "sys/fs/cgroup").rglob(f"*{other}*/**/hugetlb.*.numa_stat"):
             pages.write_text("total=0 N0=0 N1=0\n")
             pages.with_name(pages.name.replace("numa_stat", "current")).write_text("0\n")
@@ -144,9 +144,9 @@ def _reconcile(root: Path) -> None:
                 group.write_text(f"{cpus}\n")
         for volume in pod["spec"].get("volumes", ()):
             for item in volume["downwardAPI"]["items"]:
-                told = root / DIRECTORY / "pods" / uid / _VOLUMES / volume["name"] / item["path"]
-                told.parent.mkdir(parents=True, exist_ok=True)
-                told.write_text(own.get(item["resourceFieldRef"]["containerName"], ""))
+                reported = root / DIRECTORY / "pods" / uid / _VOLUMES / volume["name"] / item["path"]
+                reported.parent.mkdir(parents=True, exist_ok=True)
+                reported.write_text(own.get(item["resourceFieldRef"]["containerName"], ""))
 
 
 def _devices(root: Path) -> Any:

@@ -33,8 +33,10 @@ FACTS: Mapping[MachineFact, Callable[[Machine], object]] = {
 """Memory in MiB, as numactl rounds it down."""
 
 
-def differences(one: Machine, other: Machine, told: FormContent) -> dict[MachineFact, tuple[object, object]]:
+def differences(
+    one: Machine, other: Machine, reported: FormContent
+) -> dict[MachineFact, tuple[object, object]]:
     """Return the facts that both contain, but with different values."""
-    assert told.facts <= told.form.tells
-    pairs = {fact: (FACTS[fact](one), FACTS[fact](other)) for fact in told.facts}
+    assert reported.facts <= reported.form.recorded
+    pairs = {fact: (FACTS[fact](one), FACTS[fact](other)) for fact in reported.facts}
     return {fact: pair for fact, pair in pairs.items() if pair[0] != pair[1]}

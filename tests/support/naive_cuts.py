@@ -8,10 +8,10 @@ from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.masks import NodeMask
 
 
-def naive_cuts(asked: Iterable[Sequence[Coverage]], inside: int) -> set[int]:
+def naive_cuts(requested: Iterable[Sequence[Coverage]], inside: int) -> set[int]:
     """Intersect *inside* with a set of every request, in all ways; nodes are below 6."""
     reached = {inside}
-    for request in asked:
+    for request in requested:
         serving = [
             nodes
             for nodes in range(64)

@@ -33,7 +33,7 @@ POLICIES = ("best-effort", "restricted", "single-numa-node")
 def kubelet(minor: int = 36, *, memory: bool = True, **config: Any) -> Kubelet:
     """Return a kubelet; without *memory* the Memory Manager does nothing."""
     own = ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")})
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "cpu_manager_policy": "static",
         "reserved_system_cpus": "0",
         "memory_manager_policy": "Static" if memory else "None",
@@ -43,7 +43,7 @@ def kubelet(minor: int = 36, *, memory: bool = True, **config: Any) -> Kubelet:
         "topology_manager_scope": "pod",
         "feature_gates": GATES,
     }
-    return Kubelet(version=KubeletVersion(minor), config=KubeletConfiguration(**(told | config)))
+    return Kubelet(version=KubeletVersion(minor), config=KubeletConfiguration(**(reported | config)))
 
 
 @cache
@@ -66,8 +66,8 @@ def containers(words: str) -> tuple[Container, ...]:
 
 
 def _container(name: str, word: str) -> Container:
-    kind, asked = (word[0], word[1:]) if word[0] in "is" else ("", word)
-    amounts = "" if asked == "-" else f"cpu={asked} memory={asked}Gi"
+    kind, requested = (word[0], word[1:]) if word[0] in "is" else ("", word)
+    amounts = "" if requested == "-" else f"cpu={requested} memory={requested}Gi"
     return Container(name=name, kind=KINDS[kind], resources=resources(amounts, amounts))
 
 

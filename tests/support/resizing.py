@@ -60,9 +60,9 @@ class Setting:
 
     @property
     def kubelet(self) -> Kubelet:
-        told = {"cpu_manager_policy": "static", "reserved_system_cpus": "11", **self.config}
+        reported = {"cpu_manager_policy": "static", "reserved_system_cpus": "11", **self.config}
         return Kubelet(
-            version=KubeletVersion(self.minor), config=KubeletConfiguration(**told), gate_flags=self.gates
+            version=KubeletVersion(self.minor), config=KubeletConfiguration(**reported), gate_flags=self.gates
         )
 
     def node(self, *, fit: bool = False) -> Node:
@@ -109,10 +109,10 @@ def changed(given: StoredPod, **containers: str) -> StoredPod:
 def with_policies(pod: StoredPod, policies: Mapping[str, frozenset[str]]) -> StoredPod:
     """Give containers a ``resizePolicy``: the resources whose change restarts them."""
 
-    def told(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+    def reported(containers: tuple[Container, ...]) -> tuple[Container, ...]:
         return tuple(replace(each, restarts=policies.get(each.name, frozenset())) for each in containers)
 
-    return pod._replace(containers=told(pod.containers), init_containers=told(pod.init_containers))
+    return pod._replace(containers=reported(pod.containers), init_containers=reported(pod.init_containers))
 
 
 def request(given: StoredPod, **containers: str) -> PodResize:
@@ -124,6 +124,6 @@ def held(node: Node, container: str = "c", uid: str = "p") -> str:
     return "shared" if cpus is None else str(CPUSet(cpus))
 
 
-def by_kep_text(asked: Resizing) -> Resized:
+def by_kep_text(requested: Resizing) -> Resized:
     """Resize as the KEP describes it without trying its reference implementation first."""
-    return asked.answer(KEPResize(asked).run())
+    return requested.answer(KEPResize(requested).run())

@@ -27,11 +27,11 @@ def counting_node(version: int = 2) -> NodeTree:
 
 @dataclass
 class Running:
-    """A node below a directory. ``lacks`` are parts of the paths of files that its kernel does not have."""
+    """A node below a directory. ``missing`` are parts of the paths of files that its kernel does not have."""
 
     root: Path
     tree: NodeTree
-    lacks: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     now: float = 100.0
     spent: dict[int, dict[str, float]] = field(default_factory=dict)
     used: float = 5.0
@@ -51,7 +51,7 @@ class Running:
         """Write the current values, in place, as a kernel's files change."""
         self.tree.files |= self._counters()
         for path, text in self.tree.files.items():
-            if any(part in path for part in self.lacks):
+            if any(part in path for part in self.missing):
                 continue
             file = self.root / path
             if not file.exists() or file.read_text() != text:

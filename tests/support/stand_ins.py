@@ -22,7 +22,7 @@ from tests.support import kubelet_stand_in as kubelet
 REPOSITORY = Path(__file__).parents[2]
 
 
-def written(directory: Path, root: Path, **told: str) -> dict[str, str]:
+def written(directory: Path, root: Path, **reported: str) -> dict[str, str]:
     """Write all of them, and return an environment in which they precede other programs."""
     directory.mkdir()
     for name in PROGRAMS:
@@ -30,7 +30,7 @@ def written(directory: Path, root: Path, **told: str) -> dict[str, str]:
         program.write_text(f"#!{sys.executable}\nfrom {__name__} import run\nrun({name!r})\n")
         program.chmod(0o755)
     path = f"{directory}:{os.defpath}"
-    return {"PATH": path, "NODE": str(root), "PYTHONPATH": str(REPOSITORY), **told}
+    return {"PATH": path, "NODE": str(root), "PYTHONPATH": str(REPOSITORY), **reported}
 
 
 def at(root: Path, fix: str) -> str:
@@ -101,8 +101,10 @@ def systemctl(root: Path, words: list[str]) -> None:
 def _restart_crio(root: Path) -> None:
     """Read its drop-ins, of which the last wins: they determine where the next container's monitor runs."""
     texts = [file.read_text() for file in sorted((root / "etc/crio/crio.conf.d").glob("*.conf"))]
-    told = [tomllib.loads(text).get("crio", {}).get("runtime", {}).get("infra_ctr_cpuset") for text in texts]
-    cpus = [each for each in told if each][-1]
+    reported = [
+        tomllib.loads(text).get("crio", {}).get("runtime", {}).get("infra_ctr_cpuset") for text in texts
+    ]
+    cpus = [each for each in reported if each][-1]
     old = next(each for each in root.glob("proc/*/status") if each.read_text().startswith("Name:\tconmon\n"))
     new = old.parent.with_name(f"{old.parent.name}00")
     shutil.copytree(old.parent, new)
@@ -169,8 +171,8 @@ def _exclusive(group: Path) -> str:
 def _count_pages(root: Path) -> None:
     """Count the huge pages that are left on every NUMA node, if groups report theirs."""
     used: dict[int, int] = {}
-    told = list((root / "sys/fs/cgroup").rglob("hugetlb.2MB.numa_stat"))
-    for file in told:
+    reported = list((root / "sys/fs/cgroup").rglob("hugetlb.2MB.numa_stat"))
+    for file in reported:
         for node, amount in re.findall(r" N(\d+)=(\d+)", file.read_text()):
             used[int(node)] = used.get(int(node), 0) + int(amount)
     for node, amount in used.items():
@@ -190,9 +192,9 @@ def _switch(root: Path) -> None:
 
 
 def _move(root: Path, group: str, value: str, who: str) -> None:
-    for told in root.glob("proc/*/cgroup"):
-        if any(line.endswith(f":{group}") for line in told.read_text().splitlines()):
-            for status in told.parent.rglob("status"):
+    for reported in root.glob("proc/*/cgroup"):
+        if any(line.endswith(f":{group}") for line in reported.read_text().splitlines()):
+            for status in reported.parent.rglob("status"):
                 told_list = re.search(rf"{who}_allowed_list:\t(.*)", status.read_text())
                 # A thread that has pinned itself stays where it is, as long as that is allowed.
                 if told_list and CPUSet.parse(told_list[1]) <= CPUSet.parse(value):

@@ -11,7 +11,7 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFil
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
@@ -71,7 +71,7 @@ def verify(
     info: MachineInfo = INFO,
     config: KubeletConfiguration = CONFIG,
     minor: int = 36,
-    owners: Owners = NOBODY_SAYS,
+    owners: Owners = UNKNOWN_OWNERS,
     whole: CPUStateFile | None = None,
     facts: FileFacts | None = None,
     pods: Mapping[str, FoundFile[PodsStateFile]] | None = None,
@@ -79,8 +79,8 @@ def verify(
 ) -> StateVerdict:
     cpu_file = None
     if cpu is not None:
-        said = whole or (cpu if isinstance(cpu, CPUStateFile) else None)
-        cpu_file = FoundFile(read=cpu, whole=said, facts=facts or FileFacts())
+        stated = whole or (cpu if isinstance(cpu, CPUStateFile) else None)
+        cpu_file = FoundFile(read=cpu, whole=stated, facts=facts or FileFacts())
     memory_file = None
     if memory is not None:
         memory_file = FoundFile(read=memory, whole=memory if isinstance(memory, MemoryStateFile) else None)
@@ -108,7 +108,7 @@ class Case:
     state: CPUStateFile
     found: tuple[StateFinding, ...]
     config: KubeletConfiguration = CONFIG
-    owners: Owners = NOBODY_SAYS
+    owners: Owners = UNKNOWN_OWNERS
     whole: CPUStateFile | None = field(default=None)
 
     def check(self) -> None:

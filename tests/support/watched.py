@@ -45,8 +45,8 @@ class Watched:
             try:
                 line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
             except Empty:
-                raise AssertionError(f"nothing but {self.told}") from None
-            assert line is not None, f"ended after {self.told}: {self.errors}"
+                raise AssertionError(f"nothing but {self.reported}") from None
+            assert line is not None, f"ended after {self.reported}: {self.errors}"
             event: Event = json.loads(line)
             follow_schema(event)
             self.events.append(event)
@@ -76,7 +76,7 @@ class Watched:
         return code
 
     @property
-    def told(self) -> list[str]:
+    def reported(self) -> list[str]:
         """The events in short form."""
         return [
             f"{each['event']} {(each.get('finding') or {}).get('code', '')}".strip() for each in self.events

@@ -56,12 +56,12 @@ def printed(timeline: Timeline, minor: int) -> Iterator[str]:
                 yield from _hints(at, life)
                 if life.failed:
                     why = f'reason="{life.reason}" message="{life.message}"'
-                    said = (
+                    stated = (
                         f'"Event occurred" object="{name}" kind="Pod" type="Warning" {why}'
                         if minor <= 30
                         else f'"Pod admission denied" podUID="{life.uid}" pod="{name}" {why}'
                     )
-                    yield _klog(at, said)
+                    yield _klog(at, stated)
                     continue
                 assert world.kubelet is not None
                 state = world.kubelet.node.state
@@ -90,18 +90,18 @@ def _considered(at: int, minor: int, name: str, uid: str) -> str:
 
 def _hints(at: int, life: PodLife) -> Iterator[str]:
     """Print hints as Go does, all of a container in one line, and what they come to."""
-    for whose, told in life.hints.items():
-        container = whose.removeprefix(life.name).removeprefix("/")
+    for owner, reported in life.hints.items():
+        container = owner.removeprefix(life.name).removeprefix("/")
         about = f'pod="{life.name}"' + (f' containerName="{container}"' if container else "")
         listed = (
             f"{resource}:[{' '.join(map(_go, text.split('; ')))}]"
-            for resource, text in told.items()
+            for resource, text in reported.items()
             if resource != "best"
         )
         yield _klog(at, f'"TopologyHints" hints=map[{" ".join(listed)}] {about}')
-        yield _klog(at, f'"Best TopologyHint" bestHint={_go(told["best"])} {about}')
+        yield _klog(at, f'"Best TopologyHint" bestHint={_go(reported["best"])} {about}')
         if not life.failed:
-            yield _klog(at, f'"Topology Affinity" bestHint={_go(told["best"])} {about}')
+            yield _klog(at, f'"Topology Affinity" bestHint={_go(reported["best"])} {about}')
 
 
 def _go(hint: str) -> str:

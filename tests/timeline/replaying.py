@@ -90,6 +90,6 @@ def container(simulation: Simulation, name: str = "dpdk/app") -> Any:
     return seen(simulation, "containers")[f"default/{name}"]
 
 
-def told(simulation: Simulation, *kinds: EntryKind) -> list[HistoryEntry]:
+def reported(simulation: Simulation, *kinds: EntryKind) -> list[HistoryEntry]:
     """Return the entries of some kinds."""
     return [entry for entry in simulation.world.entries if entry.kind in kinds]

@@ -70,15 +70,15 @@ class Log:
     def written(self) -> str:
         """Write it as into a file."""
         return "".join(
-            f'time="2026-03-02T10:{at // 60:02}:{at % 60:02}Z" level=info msg={json.dumps(said)}\n'
-            for at, said in self._said()
+            f'time="2026-03-02T10:{at // 60:02}:{at % 60:02}Z" level=info msg={json.dumps(stated)}\n'
+            for at, stated in self._stated()
         )
 
     def shown(self) -> str:
         """Write it as on a terminal."""
-        return "".join(f"\x1b[36mINFO   \x1b[0m[{at:04}] {said:<44} \n" for at, said in self._said())
+        return "".join(f"\x1b[36mINFO   \x1b[0m[{at:04}] {stated:<44} \n" for at, stated in self._stated())
 
-    def _said(self) -> Iterator[tuple[int, str]]:
+    def _stated(self) -> Iterator[tuple[int, str]]:
         yield 0, 'got configuration data: "" from runtime containerd v1.7.24'
         for at, request, objects in self.requests:
             for name, value in objects.items():

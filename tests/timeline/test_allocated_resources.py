@@ -40,7 +40,7 @@ def placed_anew(minor: str, gates: dict[str, bool]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("minor", "gates", "told"),
+    ("minor", "gates", "reported"),
     [
         ("1.31", {IN_PLACE: True}, True),
         ("1.32", {}, True),
@@ -52,10 +52,10 @@ def placed_anew(minor: str, gates: dict[str, bool]) -> list[str]:
     ],
 )
 def test_in_1_32_alone_a_gate_of_its_own_decides_what_statuses_tell(
-    minor: str, gates: dict[str, bool], told: bool
+    minor: str, gates: dict[str, bool], reported: bool
 ) -> None:
     """Rule: ``convertToAPIContainerStatuses`` of 1.27 to 1.35 (kubernetes 128377, 130880)."""
-    assert placed_anew(minor, gates) == (["default/dpdk/app"] if told else [])
+    assert placed_anew(minor, gates) == (["default/dpdk/app"] if reported else [])
 
 
 def test_a_container_keeps_what_its_state_file_says_whatever_its_status_tells() -> None:

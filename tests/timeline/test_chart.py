@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cpuctl.timeline.report.chart import (
-    NOBODY,
+    NO_OWNERS,
     AssignedCPUs,
     ChartRow,
     CPUStatus,
@@ -60,20 +60,23 @@ def test_pools_of_two_pods_contest_and_a_pool_and_its_pods_container_do_not() ->
 
 
 def test_nobody_has_anything_before_there_is_a_kubelet() -> None:
-    assert drawn((0, NOBODY), (5, Owners({}, 0b1111))) == [
+    assert drawn((0, NO_OWNERS), (5, Owners({}, 0b1111))) == [
         row(0b1111, (0, 5, CPUUse.NONE, ""), (5, 10, CPUUse.SHARED, ""))
     ]
 
 
 def test_without_a_delay_a_cpu_is_another_ones_before_it_leaves_a_cgroup() -> None:
     """Until the next pass both run on it: that is what the delay and its wait for release prevent."""
-    told = {"version": "1.37", "config": config(cpuManagerPolicyOptions={}, cpuManagerReconcilePeriod="10s")}
+    reported = {
+        "version": "1.37",
+        "config": config(cpuManagerPolicyOptions={}, cpuManagerReconcilePeriod="10s"),
+    }
     simulation = play(
         {"at": "0s", "admit": "dpdk"},
         {"at": "1s", "resize": {"pod": "dpdk", "cpu": 4}},
         {"at": "11s", "resize": {"pod": "dpdk", "cpu": 2}},
         {"at": "12s", "admit": "other"},
-        kubelet=told,
+        kubelet=reported,
         pods=[small(), "other=16,1Gi"],
         until="21s",
     )

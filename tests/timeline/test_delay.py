@@ -34,13 +34,13 @@ def sized(name: str, *cpus: int) -> StoredPod:
 def started(delay: str = "5s", **options: str) -> Node:
     """Start a kubelet on eight cores of two CPUs, n and n+8, of which the first is reserved."""
     info = machine_info(CoreAt(cpus=(core, core + 8)) for core in range(8))
-    told = KubeletConfiguration(
+    reported = KubeletConfiguration(
         cpu_manager_policy="static",
         reserved_system_cpus="0,8",
         cpu_manager_policy_options={"scale-delay-time": delay, **options},
         feature_gates=GATES,
     )
-    node = start_node(info, Kubelet(version=KubeletVersion(37), config=told))
+    node = start_node(info, Kubelet(version=KubeletVersion(37), config=reported))
     assert isinstance(node, Node), node
     return node
 

@@ -27,5 +27,5 @@ def test_every_part_of_a_view_is_told(view: str) -> None:
     assert isinstance(seen, dict)
     parts = next(iter(seen.values())) if view in ("containers", "pods") else seen
     assert isinstance(parts, dict)
-    (told,) = re.findall(rf"`{view}` \(([^)]*)\)", TEXT)
-    assert set(parts) <= set(re.findall(r"\w+", told))
+    (reported,) = re.findall(rf"`{view}` \(([^)]*)\)", TEXT)
+    assert set(parts) <= set(re.findall(r"\w+", reported))

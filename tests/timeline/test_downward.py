@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cpuctl.timeline.world.entries import EntryKind
-from tests.timeline.replaying import config, container, play, told
+from tests.timeline.replaying import config, container, play, reported
 
 
 def divided() -> dict[str, Any]:
@@ -44,5 +44,5 @@ def test_a_container_in_its_pods_pool_reads_nothing() -> None:
     app, log = (container(simulation, f"divided/{name}") for name in ("app", "log"))
     assert app["downward"] == app["cgroup"] == "1,11"
     assert (log["downward"], log["cgroup"]) == ("", "2,12")
-    (entry,) = (each for each in told(simulation, EntryKind.VOLUME_WRITTEN) if each.container == "log")
+    (entry,) = (each for each in reported(simulation, EntryKind.VOLUME_WRITTEN) if each.container == "log")
     assert entry.text.endswith('"": CPUs 2,12 are its pod\'s pool; it has no CPUs of its own (KEP-6122)')

@@ -9,7 +9,7 @@ import pytest
 from cpuctl.golang.durations import HOUR, MILLISECOND, SECOND
 from cpuctl.timeline.simulation import Simulation
 from cpuctl.timeline.world.entries import EntryKind
-from tests.timeline.replaying import config, container, play, seen, small, told
+from tests.timeline.replaying import config, container, play, reported, seen, small
 
 UP = {"at": "500ms", "resize": {"pod": "dpdk", "cpu": 4}}
 ADMIT = {"at": "0s", "admit": "dpdk"}
@@ -22,7 +22,7 @@ def kubelet(version: str = "1.37", **more: Any) -> dict[str, Any]:
 
 def writes(simulation: Simulation, name: str = "app") -> list[tuple[int, Any]]:
     """Return when a container's CPU set was written, and what."""
-    entries = told(simulation, EntryKind.CPUSET_WRITTEN)
+    entries = reported(simulation, EntryKind.CPUSET_WRITTEN)
     return [(entry.at, entry.details["cpus"]) for entry in entries if entry.container == name]
 
 
@@ -33,8 +33,8 @@ def test_a_resize_that_ends_where_it_began_is_complete_when_its_delay_has_passed
         ADMIT, up, down, kubelet=kubelet(cpuManagerReconcilePeriod="10s"), pods=[small()], until="30s"
     )
     assert writes(simulation) == []
-    assert [entry.at for entry in told(simulation, EntryKind.DELAY_PASSED)] == [10 * SECOND]
-    assert [entry.at for entry in told(simulation, EntryKind.RESIZE_COMPLETED)] == [10 * SECOND]
+    assert [entry.at for entry in reported(simulation, EntryKind.DELAY_PASSED)] == [10 * SECOND]
+    assert [entry.at for entry in reported(simulation, EntryKind.RESIZE_COMPLETED)] == [10 * SECOND]
 
 
 def test_passes_come_at_the_start_and_a_period_after_each_end() -> None:
@@ -52,7 +52,7 @@ def test_what_is_due_at_once_is_done_for_the_oldest_pod_first(uids: str) -> None
         pod["metadata"]["uid"] = uid
     admitted = [{"at": "0s", "admit": name} for name in names]
     resized = [{"at": "500ms", "resize": {"pod": name, "cpu": 3}} for name in names]
-    ended = told(play(*admitted, *resized, pods=pods, until="5s"), EntryKind.RESIZE_COMPLETED)
+    ended = reported(play(*admitted, *resized, pods=pods, until="5s"), EntryKind.RESIZE_COMPLETED)
     assert [entry.pod for entry in ended] == [f"default/{name}" for name in names]
     assert len({entry.at for entry in ended}) == 1
 
@@ -73,13 +73,13 @@ def test_without_a_delay_the_next_pass_applies(delay: str | None) -> None:
     options = {"scale-delay-time": delay} if delay else {}
     simulation = play(ADMIT, UP, DOWN, kubelet=kubelet(cpuManagerPolicyOptions=options), until="10s")
     assert writes(simulation)[-1] == (3 * SECOND, "1-2,11")
-    assert told(simulation, EntryKind.DELAY_PASSED) == []
+    assert reported(simulation, EntryKind.DELAY_PASSED) == []
 
 
 def test_a_resize_is_complete_when_its_pod_is_synced() -> None:
     """A pass asks for that once an exclusive CPU set is written (PLEG)."""
     simulation = play(ADMIT, UP, DOWN, timing={"podSync": "300ms"}, until="20s")
-    assert [entry.at for entry in told(simulation, EntryKind.RESIZE_COMPLETED)] == [
+    assert [entry.at for entry in reported(simulation, EntryKind.RESIZE_COMPLETED)] == [
         1300 * MILLISECOND,
         8300 * MILLISECOND,
     ]
@@ -87,7 +87,7 @@ def test_a_resize_is_complete_when_its_pod_is_synced() -> None:
 
 def test_the_volume_follows_the_sync_of_its_pod() -> None:
     simulation = play(ADMIT, UP, DOWN, timing={"podSync": "300ms", "volumeSync": "50ms"}, until="20s")
-    entries = told(simulation, EntryKind.VOLUME_WRITTEN)
+    entries = reported(simulation, EntryKind.VOLUME_WRITTEN)
     assert [(entry.at, entry.details["value"]) for entry in entries] == [
         (0, "1,11"),
         (850 * MILLISECOND, "1-2,11-12"),
@@ -103,7 +103,7 @@ def test_a_slow_volume_tells_too_late() -> None:
 
 def test_weights_are_written_at_once() -> None:
     simulation = play(ADMIT, UP, DOWN, until="3s")
-    assert [entry.at for entry in told(simulation, EntryKind.WEIGHT_WRITTEN)] == [
+    assert [entry.at for entry in reported(simulation, EntryKind.WEIGHT_WRITTEN)] == [
         500 * MILLISECOND,
         2001 * MILLISECOND,
     ]
@@ -163,7 +163,9 @@ def test_a_pod_that_goes_during_its_delay_leaves_nothing_behind() -> None:
 class TestRestart:
     def test_the_first_pass_writes_all_that_runs(self) -> None:
         simulation = play(ADMIT, {"at": "0s", "admit": "other"}, {"at": "5500ms", "kubelet": "restart"})
-        assert [entry.at for entry in told(simulation, EntryKind.CPUSET_WRITTEN)] == [5500 * MILLISECOND] * 2
+        assert [entry.at for entry in reported(simulation, EntryKind.CPUSET_WRITTEN)] == [
+            5500 * MILLISECOND
+        ] * 2
 
     def test_without_a_kubelet_nothing_is_written(self) -> None:
         simulation = play(ADMIT, UP, {"at": "600ms", "kubelet": "stop"}, until="1m")
@@ -263,7 +265,7 @@ class TestReleases:
         told_kubelet = {"version": "1.37", "preview": False, "config": config(cpuManagerPolicyOptions={})}
         simulation = play(ADMIT, UP, kubelet=told_kubelet, until="9s")
         assert container(simulation)["cpus"] == "1,11"
-        (entry,) = told(simulation, EntryKind.RESIZE_ACCEPTED)
+        (entry,) = reported(simulation, EntryKind.RESIZE_ACCEPTED)
         assert entry.details["ruling"] == "NoEffect"
 
     def test_an_older_kubelet_cannot_set_up_the_volume(self) -> None:
@@ -274,7 +276,7 @@ class TestReleases:
             apiServer={"version": "1.37", "featureGates": {"DownwardAPIAssignedResources": True}},
         )
         assert container(simulation)["state"] == "waiting"
-        (entry,) = told(simulation, EntryKind.CONTAINER_WAITS)
+        (entry,) = reported(simulation, EntryKind.CONTAINER_WAITS)
         assert "unsupported container resource : assigned.cpuset" in entry.text
 
 
@@ -292,10 +294,10 @@ class TestDeferred:
         assert (
             seen(simulation, "pods")["default/web"]["conditions"]["PodResizePending"]["reason"] == "Deferred"
         )
-        assert len(told(simulation, EntryKind.RESIZE_DEFERRED)) == 1
+        assert len(reported(simulation, EntryKind.RESIZE_DEFERRED)) == 1
         simulation = play(*events, {"at": "5m", "remove": "filler"}, pods=list(self.PODS), until="10m")
         assert seen(simulation, "pods")["default/web"]["conditions"]["PodResizePending"] is None
-        (entry,) = told(simulation, EntryKind.RESIZE_ACCEPTED)
+        (entry,) = reported(simulation, EntryKind.RESIZE_ACCEPTED)
         assert entry.at == 300 * SECOND
 
     def test_a_pod_is_bound_when_the_scheduler_sees_room(self) -> None:
@@ -312,7 +314,7 @@ class TestDeferred:
 class TestApiServer:
     def test_a_name_is_given_once(self) -> None:
         simulation = play(ADMIT, {"at": "1s", "admit": "dpdk"})
-        (entry,) = told(simulation, EntryKind.FORBIDDEN)
+        (entry,) = reported(simulation, EntryKind.FORBIDDEN)
         assert 'pods "dpdk" already exists' in entry.text
 
     def test_a_pod_that_comes_again_is_another_one(self) -> None:
@@ -323,17 +325,17 @@ class TestApiServer:
     def test_the_qos_class_may_not_change(self) -> None:
         resize = {"at": "1s", "resize": {"pod": "dpdk", "requests": {"cpu": 1}}}
         simulation = play(ADMIT, resize)
-        (entry,) = told(simulation, EntryKind.FORBIDDEN)
+        (entry,) = reported(simulation, EntryKind.FORBIDDEN)
         assert "Pod QOS Class may not change as a result of resizing" in entry.text
         assert container(simulation)["desired"] == "2"
 
     def test_what_does_not_change_is_no_news(self) -> None:
         simulation = play(ADMIT, UP, {"at": "1s", "resize": {"pod": "dpdk", "cpu": 4}})
-        assert len(told(simulation, EntryKind.RESIZE_ACCEPTED)) == 1
+        assert len(reported(simulation, EntryKind.RESIZE_ACCEPTED)) == 1
 
     def test_events_of_pods_that_are_not_there_are_passed_over(self) -> None:
         simulation = play(DOWN, {"at": "3s", "remove": "dpdk"}, {"at": "3s", "start": "dpdk/app"})
-        assert len(told(simulation, EntryKind.IGNORED)) == 3
+        assert len(reported(simulation, EntryKind.IGNORED)) == 3
 
 
 class TestMachine:
@@ -347,7 +349,7 @@ class TestMachine:
         ]
         simulation = play(*events, kubelet=old, cgroupVersion=1, until="10s")
         assert container(simulation)["cgroup"] == "1,11"
-        assert len(told(simulation, EntryKind.CPUSET_REFUSED)) == 1
+        assert len(reported(simulation, EntryKind.CPUSET_REFUSED)) == 1
         simulation = play(
             *events, {"at": "9500ms", "cpus": {"online": "2,12"}}, kubelet=old, cgroupVersion=1, until="10s"
         )
@@ -366,7 +368,7 @@ class TestMachine:
         simulation = play(ADMIT, kubelet=told_kubelet, until="1m")
         assert container(simulation)["cgroup"] == ""
         assert seen(simulation, "sharedPool") == ""
-        assert told(simulation, EntryKind.CPUSET_WRITTEN) == []
+        assert reported(simulation, EntryKind.CPUSET_WRITTEN) == []
 
 
 class TestStateFile:

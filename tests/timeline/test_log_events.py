@@ -19,7 +19,7 @@ FEW = (
 STATE = 'current set of available CPUs "0-7" doesn\'t match with CPUs in state "0-3"'
 
 
-def told(name: str, *kinds: LogEventKind) -> list[LogEvent]:
+def reported(name: str, *kinds: LogEventKind) -> list[LogEvent]:
     return [each for each in read_events((LOGS / name).read_text(), name) if each.kind in kinds]
 
 
@@ -28,12 +28,12 @@ def told(name: str, *kinds: LogEventKind) -> list[LogEvent]:
     [("kubelet-1.27.log", "v1.27.4"), ("kubelet-1.31.jsonl", "v1.31.2"), ("kubelet-1.36.jsonl", "v1.36.0")],
 )
 def test_releases_tell_who_gets_which_cpus(name: str, version: str) -> None:
-    assert {each.version for each in told(name, LogEventKind.STARTED)} == {version}
-    (assigned,) = told(name, LogEventKind.ASSIGNED)
+    assert {each.version for each in reported(name, LogEventKind.STARTED)} == {version}
+    (assigned,) = reported(name, LogEventKind.ASSIGNED)
     assert (assigned.uid, assigned.container, str(assigned.cpus)) == ("uid-web", "app", "1,5")
-    (ran,) = told(name, LogEventKind.RAN)
+    (ran,) = reported(name, LogEventKind.RAN)
     assert (ran.pod, ran.uid) == ("shop/web", "uid-web")
-    agreed = told(name, LogEventKind.AGREED)
+    agreed = reported(name, LogEventKind.AGREED)
     assert {each.pod for each in agreed} <= {"shop/web", "shop/odd"}
     assert agreed
 
@@ -52,13 +52,13 @@ def test_releases_tell_who_gets_which_cpus(name: str, version: str) -> None:
 def test_rejections_come_with_what_the_release_says_of_them(
     name: str, found: list[tuple[str, str, str]]
 ) -> None:
-    assert [(each.pod, each.reason, each.text) for each in told(name, LogEventKind.REJECTED)] == found
+    assert [(each.pod, each.reason, each.text) for each in reported(name, LogEventKind.REJECTED)] == found
 
 
 def test_a_start_that_fails_says_why() -> None:
-    (failed,) = told("kubelet-1.31.jsonl", LogEventKind.START_FAILED)
+    (failed,) = reported("kubelet-1.31.jsonl", LogEventKind.START_FAILED)
     assert failed.text == f"start cpu manager error: {STATE}"
-    first, second = told("kubelet-1.31.jsonl", LogEventKind.STARTED)
+    first, second = reported("kubelet-1.31.jsonl", LogEventKind.STARTED)
     assert (first.process, second.process) == ("77", "91")
 
 
@@ -118,4 +118,4 @@ def test_a_list_that_is_cut_off_is_named_with_its_line() -> None:
 def test_the_number_of_events_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_events, "MAX_EVENTS", 2)
     with pytest.raises(InputError, match="more than 2 events"):
-        told("kubelet-1.27.log", *LogEventKind)
+        reported("kubelet-1.27.log", *LogEventKind)

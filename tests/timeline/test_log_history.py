@@ -93,10 +93,10 @@ def test_a_start_that_failed_is_a_difference_where_the_engine_would_start() -> N
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "what", "said", "engine"), [each[1:] for each in EDITS], ids=[each[0] for each in EDITS]
+    ("old", "new", "what", "stated", "engine"), [each[1:] for each in EDITS], ids=[each[0] for each in EDITS]
 )
 def test_the_first_difference_is_what_the_kubelet_did_otherwise(
-    old: str, new: str, what: str | None, said: str | None, engine: str | None, tmp_path: Path
+    old: str, new: str, what: str | None, stated: str | None, engine: str | None, tmp_path: Path
 ) -> None:
     log = tmp_path / "kubelet.log"
     text = (LOGS / "kubelet-1.27.log").read_text()
@@ -104,7 +104,7 @@ def test_the_first_difference_is_what_the_kubelet_did_otherwise(
     log.write_text(text.replace(old, new))
     failures = replay(load(log)).failures
     found = [(each.what, each.expected, each.found) for each in failures]
-    assert found[:1] == ([(what, said, engine)] if what is not None else [])
+    assert found[:1] == ([(what, stated, engine)] if what is not None else [])
 
 
 def test_what_hints_come_to_is_not_compared_where_devices_count(tmp_path: Path) -> None:
@@ -136,11 +136,11 @@ def test_what_the_log_has_not_is_said(tmp_path: Path) -> None:
     log = edited(lambda text: "\n".join(text.splitlines()[4:]), tmp_path)
     timeline = load(log, sources, pods=str(pods))
     assert [moment for moment in timeline.moments if isinstance(moment.event, Admit | Remove)] == []
-    told = " ".join(sources.warnings)
-    assert "does not begin with a start" in told
-    assert "left out, without a manifest: shop/agent, shop/odd, shop/web" in told
-    assert "shop/web got CPUs (shop/web: 1,5)" in told
-    assert "does not mention shop/late" in told
+    reported = " ".join(sources.warnings)
+    assert "does not begin with a start" in reported
+    assert "left out, without a manifest: shop/agent, shop/odd, shop/web" in reported
+    assert "shop/web got CPUs (shop/web: 1,5)" in reported
+    assert "does not mention shop/late" in reported
 
 
 POD = {"metadata": {"name": "late", "namespace": "shop"}, "spec": {"containers": [{"name": "a"}]}}

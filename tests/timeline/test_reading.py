@@ -38,8 +38,8 @@ def test_what_is_left_out_has_a_default() -> None:
 
 
 def test_a_kubelet_without_a_release_is_one_that_has_its_gates() -> None:
-    def begun(gates: dict[str, bool], *events: dict[str, Any], **told: str) -> Timeline:
-        kubelet = {**told, "config": config(featureGates=gates)}
+    def begun(gates: dict[str, bool], *events: dict[str, Any], **reported: str) -> Timeline:
+        kubelet = {**reported, "config": config(featureGates=gates)}
         return read(document(*events, kubelet=kubelet, apiServer={}))
 
     timeline = begun(
@@ -168,7 +168,7 @@ def test_a_configuration_may_be_a_file_and_be_changed_later() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "refusal"),
+    ("reported", "refusal"),
     [
         ({"cpuManagerPolicy": 5}, StartRefused),
         ({"maxPods": "many"}, StartRefused),
@@ -176,9 +176,9 @@ def test_a_configuration_may_be_a_file_and_be_changed_later() -> None:
     ],
 )
 def test_what_a_kubelet_refuses_to_load_is_no_error_of_the_timeline(
-    told: dict[str, Any], refusal: type
+    reported: dict[str, Any], refusal: type
 ) -> None:
-    setup = read(document(kubelet={"config": told}, apiServer={})).setup
+    setup = read(document(kubelet={"config": reported}, apiServer={})).setup
     if refusal is KubeletFault:
         assert isinstance(setup.kubelet, Kubelet)  # its start finds that
     else:

@@ -10,7 +10,7 @@ from cpuctl.errors import InputError
 from cpuctl.state_names import MEMORY_FILE
 from cpuctl.timeline import simulation as simulating
 from cpuctl.timeline.world.entries import EntryKind
-from tests.timeline.replaying import config, container, document, play, read, replay, seen, small, told
+from tests.timeline.replaying import config, container, document, play, read, replay, reported, seen, small
 
 ADMIT = {"at": "0s", "admit": "dpdk"}
 STOP = {"at": "1s", "kubelet": "stop"}
@@ -58,12 +58,12 @@ PODS = [small(), "other=2,1Gi", "big=30,1Gi"]
 @pytest.mark.parametrize(("events", "why"), [case[1:] for case in IGNORED], ids=[case[0] for case in IGNORED])
 def test_what_makes_no_sense_is_told_and_passed_over(events: list[dict[str, Any]], why: str) -> None:
     simulation = play(*events, pods=PODS)
-    assert [entry.text for entry in told(simulation, EntryKind.IGNORED)] == [why]
+    assert [entry.text for entry in reported(simulation, EntryKind.IGNORED)] == [why]
 
 
 def test_a_name_is_taken_once() -> None:
     simulation = play(ADMIT, {"at": "1s", "admit": "dpdk"})
-    (refused,) = told(simulation, EntryKind.FORBIDDEN)
+    (refused,) = reported(simulation, EntryKind.FORBIDDEN)
     assert refused.details["message"] == 'pods "dpdk" already exists'
 
 
@@ -73,7 +73,7 @@ def test_an_older_api_server_takes_no_update_with_the_field() -> None:
         {"at": "1s", "apiServer": {"version": "1.36"}},
         {"at": "2s", "update": {"pod": "dpdk", "assignedCPUSet": ["app"]}},
     )
-    (refused,) = told(simulation, EntryKind.FORBIDDEN)
+    (refused,) = reported(simulation, EntryKind.FORBIDDEN)
     assert str(refused.details["message"]).startswith(
         'resourceFieldRef.resource: Unsupported value: "assigned.cpuset": supported values: "limits.cpu"'
     )
@@ -83,7 +83,7 @@ def test_an_older_api_server_takes_no_update_with_the_field() -> None:
 def test_an_api_server_refuses_what_would_change_the_class_of_service() -> None:
     request = {"requests": {"cpu": 2}, "limits": {"cpu": 3}}
     simulation = play(ADMIT, {"at": "1s", "resize": {"pod": "dpdk", **request}})
-    (refused,) = told(simulation, EntryKind.FORBIDDEN)
+    (refused,) = reported(simulation, EntryKind.FORBIDDEN)
     assert "QOS" in refused.text.upper()
     assert container(simulation)["desired"] == "2"
 
@@ -99,8 +99,8 @@ def test_an_api_server_keeps_what_a_pod_uses_whatever_it_takes_of_new_ones() -> 
         {"at": "2s", "resize": {"pod": "whole", "cpu": "500m"}},
         pods=[whole],
     )
-    assert told(simulation, EntryKind.FORBIDDEN) == []
-    assert told(simulation, EntryKind.RESIZE_ACCEPTED)[0].text == "resize is accepted: app 1 to 500m CPUs"
+    assert reported(simulation, EntryKind.FORBIDDEN) == []
+    assert reported(simulation, EntryKind.RESIZE_ACCEPTED)[0].text == "resize is accepted: app 1 to 500m CPUs"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_static_pod_has_the_defaults_of_its_own_kubelet(minor: int, why: str) 
     }
     kubelet = {"version": f"1.{minor}", "config": config(cpuManagerPolicyOptions={}, featureGates={})}
     simulation = play({"at": "0s", "admit": "whole"}, pods=[static], kubelet=kubelet, apiServer={})
-    (admitted,) = told(simulation, EntryKind.ADMITTED)
+    (admitted,) = reported(simulation, EntryKind.ADMITTED)
     assert admitted.text.endswith(why)
 
 
@@ -125,7 +125,7 @@ def test_an_older_kubelet_cannot_set_up_the_volume() -> None:
     """The operator's error of the KEP: the field is let in while some kubelets do not know it."""
     server = {"version": "1.37", "featureGates": {"DownwardAPIAssignedResources": True}}
     simulation = play(ADMIT, apiServer=server, **OLDER)
-    (waits,) = told(simulation, EntryKind.CONTAINER_WAITS)
+    (waits,) = reported(simulation, EntryKind.CONTAINER_WAITS)
     assert waits.text.endswith("unsupported container resource : assigned.cpuset")
     assert container(simulation)["state"] == "waiting"
     assert seen(simulation, "pods")["default/dpdk"]["phase"] == "Pending"
@@ -143,7 +143,7 @@ def test_a_kubelet_that_may_not_wait_refuses_to_start() -> None:
 def test_a_resize_waits_for_a_kubelet() -> None:
     request = {"at": "2s", "resize": {"pod": "dpdk", "cpu": 4}}
     simulation = play(ADMIT, STOP, request, {"at": "3s", "kubelet": "start"}, until="5s")
-    (noted,) = told(simulation, EntryKind.UPDATED)
+    (noted,) = reported(simulation, EntryKind.UPDATED)
     assert noted.text == "will be resized once a kubelet runs"
     assert container(simulation)["cgroup"] == "1-2,11-12"
 
@@ -171,7 +171,7 @@ def test_version_1_keeps_what_it_cannot_write() -> None:
     ]
     kubelet = {"version": "1.37", "config": config(failCgroupV1=False)}
     simulation = play(*events, cgroupVersion=1, until="6s", kubelet=kubelet)
-    (refused,) = told(simulation, EntryKind.CPUSET_REFUSED)
+    (refused,) = reported(simulation, EntryKind.CPUSET_REFUSED)
     assert refused.text == "keeps CPUs 1,11: CPUs 1-2,11-12 cannot be written while offline"
     assert container(simulation)["cgroup"] == "1-2,11-12"
 

@@ -61,12 +61,12 @@ def test_the_kubelet_asked_for_what_the_engine_decides(tmp_path: Path) -> None:
     )
     assert amounts(db.containers[0].resources) == ({"cpu": "2", "memory": str(GI)},) * 2
     assert list(containers_view(simulation.world)) == ["default/web/app"], "db is gone"
-    told = "\n".join(sources.warnings)
+    reported = "\n".join(sources.warnings)
     assert (
         "pods derived from the containers' settings, without devices and pod-level resources: default/db, "
-        in told
+        in reported
     )
-    assert "unknown memory requests, assumed to be none: default/web" in told
+    assert "unknown memory requests, assumed to be none: default/web" in reported
     assert "hunter2" not in repr(timeline)
 
 
@@ -84,8 +84,8 @@ def test_what_a_real_runtime_was_asked(tmp_path: Path) -> None:
         )
     )
     assert (simulation.failures, simulation.checked) == ([], 3)
-    told = {entry.kind: entry.text for entry in simulation.world.entries if entry.pod == "default/b"}
-    assert told[EntryKind.RESIZE_ACCEPTED] == "resize is accepted: b 1 to 1500m CPUs"
+    reported = {entry.kind: entry.text for entry in simulation.world.entries if entry.pod == "default/b"}
+    assert reported[EntryKind.RESIZE_ACCEPTED] == "resize is accepted: b 1 to 1500m CPUs"
     assert {name: each["cgroup"] for name, each in containers_view(simulation.world).items()} == {
         "default/early/main": "0-1,8-15",  # until the next pass of the CPU Manager
         "default/a/a": "2-5",

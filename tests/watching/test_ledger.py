@@ -16,79 +16,79 @@ def finding(name: str, detail: object = "", patience: Patience = USUAL) -> Thing
     return Thing(Kind.FINDING, (name,), str(detail), name, patience)
 
 
-def told(changes: Iterable[Change]) -> list[tuple[str, str]]:
+def reported(changes: Iterable[Change]) -> list[tuple[str, str]]:
     return [(change.how.value, change.thing.key[0]) for change in changes]
 
 
 def test_what_comes_is_said_once_and_what_goes_when_it_has_been_away() -> None:
     ledger = Ledger()
-    assert told(ledger.see([finding("stray")], 0)) == [("came", "stray")]
-    assert told(ledger.see([finding("stray")], 5)) == []
-    assert told(ledger.see([], 10)) == []
+    assert reported(ledger.see([finding("stray")], 0)) == [("came", "stray")]
+    assert reported(ledger.see([finding("stray")], 5)) == []
+    assert reported(ledger.see([], 10)) == []
     assert ledger.due == 20
-    assert told(ledger.see([], 19)) == []
-    assert told(ledger.see([], 20)) == [("went", "stray")]
-    assert told(ledger.see([], 100)) == []
+    assert reported(ledger.see([], 19)) == []
+    assert reported(ledger.see([], 20)) == [("went", "stray")]
+    assert reported(ledger.see([], 100)) == []
 
 
 def test_what_comes_back_before_it_was_said_to_be_gone_is_no_news() -> None:
     ledger = Ledger()
     ledger.see([finding("stray")], 0)
     for second in range(5, 100, 10):
-        assert told(ledger.see([], second)) == []
-        assert told(ledger.see([finding("stray")], second + 5)) == []
+        assert reported(ledger.see([], second)) == []
+        assert reported(ledger.see([finding("stray")], second + 5)) == []
 
 
 def test_another_detail_is_said_when_it_has_lasted() -> None:
     ledger = Ledger()
     ledger.see([finding("stray", 1)], 0)
-    assert told(ledger.see([finding("stray", 2)], 1)) == []
-    assert told(ledger.see([finding("stray", 3)], 9)) == []
-    assert told(ledger.see([finding("stray", 3)], 18)) == []
+    assert reported(ledger.see([finding("stray", 2)], 1)) == []
+    assert reported(ledger.see([finding("stray", 3)], 9)) == []
+    assert reported(ledger.see([finding("stray", 3)], 18)) == []
     (change,) = ledger.see([finding("stray", 3)], 19)
     assert change.how is How.CHANGED
     assert (change.before and change.before.detail, change.thing.detail) == ("1", "3")
-    assert told(ledger.see([finding("stray", 1)], 20)) == []
-    assert told(ledger.see([finding("stray", 3)], 40)) == []
+    assert reported(ledger.see([finding("stray", 1)], 20)) == []
+    assert reported(ledger.see([finding("stray", 3)], 40)) == []
 
 
 def test_what_a_kubelet_is_about_to_put_right_waits_for_it() -> None:
     ledger = Ledger()
     moving = finding("cpuset", patience=USUAL._replace(not_before=12))
-    leaving = finding("stale", patience=USUAL._replace(coming=10))
-    assert told(ledger.see([moving, leaving], 5)) == []
+    leaving = finding("stale", patience=USUAL._replace(incoming=10))
+    assert reported(ledger.see([moving, leaving], 5)) == []
     assert ledger.due == 12
-    assert told(ledger.see([leaving], 12)) == []
-    assert told(ledger.see([moving, leaving], 15)) == [("came", "cpuset"), ("came", "stale")]
+    assert reported(ledger.see([leaving], 12)) == []
+    assert reported(ledger.see([moving, leaving], 15)) == [("came", "cpuset"), ("came", "stale")]
 
 
 def test_what_was_gone_before_it_was_said_was_never_there() -> None:
     ledger = Ledger()
-    leaving = finding("stale", patience=USUAL._replace(coming=10))
-    assert told(ledger.see([leaving], 0)) == []
-    assert told(ledger.see([], 5)) == []
-    assert told(ledger.see([leaving], 11)) == []
+    leaving = finding("stale", patience=USUAL._replace(incoming=10))
+    assert reported(ledger.see([leaving], 0)) == []
+    assert reported(ledger.see([], 5)) == []
+    assert reported(ledger.see([leaving], 11)) == []
     assert ledger.due == 21
 
 
 def test_what_is_known_from_the_start_is_not_said() -> None:
     ledger = Ledger()
     ledger.begin([finding("pod")])
-    assert told(ledger.see([finding("pod")], 0)) == []
-    assert told(ledger.see([], 1)) == []
-    assert told(ledger.see([], 11)) == [("went", "pod")]
+    assert reported(ledger.see([finding("pod")], 0)) == []
+    assert reported(ledger.see([], 1)) == []
+    assert reported(ledger.see([], 11)) == [("went", "pod")]
 
 
 def test_what_keeps_coming_back_is_said_ever_more_rarely() -> None:
     """There for 15 seconds, away for 15, for an hour."""
-    ledger, said = Ledger(), []
+    ledger, stated = Ledger(), []
     for second in range(3600):
         here = [finding("flapping")] if second % 30 < 15 else []
-        said += [(second, *each) for each in told(ledger.see(here, second))]
-    assert said[:3] == [(0, "came", "flapping"), (25, "went", "flapping"), (30, "came", "flapping")]
-    assert len(said) == 3
+        stated += [(second, *each) for each in reported(ledger.see(here, second))]
+    assert stated[:3] == [(0, "came", "flapping"), (25, "went", "flapping"), (30, "came", "flapping")]
+    assert len(stated) == 3
     # When it has gone for good, that is said within the longest time.
-    assert told(ledger.see([], 3600 + LONGEST)) == [("went", "flapping")]
+    assert reported(ledger.see([], 3600 + LONGEST)) == [("went", "flapping")]
 
 
 def test_the_first_of_two_with_one_identity_counts() -> None:
@@ -99,7 +99,7 @@ def test_the_first_of_two_with_one_identity_counts() -> None:
 
 PATIENCE = st.builds(
     Patience,
-    coming=st.sampled_from([0.0, 3.0]),
+    incoming=st.sampled_from([0.0, 3.0]),
     changing=st.sampled_from([0.0, 4.0]),
     going=st.sampled_from([0.0, 5.0]),
     not_before=st.sampled_from([float("-inf"), 6.0, 30.0]),
@@ -133,20 +133,20 @@ def test_changes_lead_from_the_first_state_to_the_last(
     """Each follows from what was said before it; when all has come to rest, what was said is what is so."""
     ledger, now = Ledger(), 0.0
     ledger.begin(begun)
-    first = ledger.said
+    first = ledger.stated
     changes: list[Change] = []
     for things, pause in steps:
         now += pause
         changes += ledger.see(things, now)
-        assert replayed(first, changes) == ledger.said
+        assert replayed(first, changes) == ledger.stated
     while True:
         changes += ledger.see(last, now)
         if ledger.due == float("inf"):
             break
         assert ledger.due > now
         now = ledger.due
-    assert replayed(first, changes) == ledger.said
-    assert {key: each.detail for key, each in ledger.said.items()} == {
+    assert replayed(first, changes) == ledger.stated
+    assert {key: each.detail for key, each in ledger.stated.items()} == {
         each.identity: each.detail for each in last
     }
 

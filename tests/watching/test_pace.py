@@ -18,20 +18,20 @@ def looked(pace: Pace, now: float, cost: float = 0.0) -> Pace:
 
 def test_a_change_is_looked_at_when_it_is_quiet_again() -> None:
     pace = looked(Pace(300, SHARE), 100)
-    assert pace.next_look() == 400
+    assert pace.next_inspection() == 400
     pace.noticed(110)
-    assert pace.next_look() == 110 + QUIET
+    assert pace.next_inspection() == 110 + QUIET
     pace.noticed(110.4)
-    assert pace.next_look() == 110.4 + QUIET
+    assert pace.next_inspection() == 110.4 + QUIET
     pace.noticed(112.9)
-    assert pace.next_look() == 110 + NO_LATER
-    assert looked(pace, 113).next_look() == 413
+    assert pace.next_inspection() == 110 + NO_LATER
+    assert looked(pace, 113).next_inspection() == 413
 
 
 def test_what_is_due_is_looked_at_but_not_all_the_time() -> None:
     pace = looked(Pace(300, SHARE), 100)
-    assert pace.next_look(due=107) == 107
-    assert pace.next_look(due=50) == 100 + QUIET
+    assert pace.next_inspection(due=107) == 107
+    assert pace.next_inspection(due=50) == 100 + QUIET
 
 
 @given(
@@ -43,7 +43,7 @@ def test_a_storm_of_changes_takes_a_share_of_a_cpu(cost: float, gaps: list[float
     for looks, gap in enumerate(gaps, start=1):
         now += gap
         pace.noticed(now)
-        moment = pace.next_look()
+        moment = pace.next_inspection()
         now = max(now, moment)
         pace.looked(now, cost)
         # What was there for a burst, what has come since, and the look that overdraws it.
@@ -55,7 +55,7 @@ def test_the_first_changes_of_a_quiet_node_are_looked_at_at_once() -> None:
     for _ in range(BURST - 1):
         now += 5
         pace.noticed(now)
-        assert pace.next_look() == now + QUIET
+        assert pace.next_inspection() == now + QUIET
         pace.looked(now + QUIET, 1.0)
 
 
@@ -64,7 +64,7 @@ def test_who_has_spent_all_waits_until_it_is_earned() -> None:
     for _ in range(BURST):
         pace.looked(0, 1.0)
     pace.noticed(0)
-    assert pace.next_look() == pytest.approx(1 / SHARE)
+    assert pace.next_inspection() == pytest.approx(1 / SHARE)
 
 
 def test_samples_that_cost_much_are_taken_less_often() -> None:

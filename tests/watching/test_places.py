@@ -92,14 +92,14 @@ print(places.problem)
 
 
 @pytest.mark.parametrize(
-    ("instances", "watches", "said"),
+    ("instances", "watches", "stated"),
     [
         ("0", "1", ["the limit fs.inotify.max_user_instances is reached"] * 2),
         ("1", "1", ["the limit fs.inotify.max_user_watches is reached", ""]),
     ],
 )
 def test_limits_of_the_kernel_are_told_and_tried_again(
-    instances: str, watches: str, said: list[str], tmp_path: Path
+    instances: str, watches: str, stated: list[str], tmp_path: Path
 ) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -110,7 +110,7 @@ def test_limits_of_the_kernel_are_told_and_tried_again(
         text=True,
         check=False,
     )
-    assert (done.stdout.splitlines(), done.stderr) == (said, "")
+    assert (done.stdout.splitlines(), done.stderr) == (stated, "")
 
 
 GROUPS = "sys/fs/cgroup"

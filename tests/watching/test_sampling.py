@@ -75,10 +75,10 @@ def pinned() -> Iterator[int]:
 
 def test_the_kernel_answers_what_its_files_say(pinned: int) -> None:
     tree = DirectoryTree(Path("/"))
-    asked, read = (Sampler(tree, live=live)._affinity for live in (True, False))
-    assert asked(pinned, pinned) == read(pinned, pinned) == 1 << min(os.sched_getaffinity(0))
-    assert asked(os.getpid(), os.getpid()) == read(os.getpid(), os.getpid())
-    assert asked(1 << 30, 1 << 30) is read(1 << 30, 1 << 30) is None
+    requested, read = (Sampler(tree, live=live)._affinity for live in (True, False))
+    assert requested(pinned, pinned) == read(pinned, pinned) == 1 << min(os.sched_getaffinity(0))
+    assert requested(os.getpid(), os.getpid()) == read(os.getpid(), os.getpid())
+    assert requested(1 << 30, 1 << 30) is read(1 << 30, 1 << 30) is None
 
 
 def test_threads_of_this_host_are_seen_where_they_may_run(pinned: int) -> None:

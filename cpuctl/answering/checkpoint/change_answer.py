@@ -71,10 +71,10 @@ def spell_out_commands(
     itself = f"cpuctl checkpoint {verb}"
     findings = document["proof"]["findings"] if document["proof"] else []
     spell_out_fixes(findings, lambda fix: "" if itself in fix else spelt_out(fix))
-    said = any(file["outcome"] == "refused" for file in document["files"]) or any(
+    stated = any(file["outcome"] == "refused" for file in document["files"]) or any(
         each["fix"] for each in findings
     )
-    if document["proof"] and document["proof"]["start"]["outcome"] != "Started" and not said:
+    if document["proof"] and document["proof"]["start"]["outcome"] != "Started" and not stated:
         document["next"] = spelt_out(CONFIG_CHECK)
 
 

@@ -23,8 +23,8 @@ from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_findings import MemoryDrift
 from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.inputs.state_files import StateInput
+from cpuctl.kubelet.configuration.notes import ConfigRemark, SettingPlace
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
 from cpuctl.operations.command_lines import CONFIG_CHECK
 from cpuctl.records import replace
 
@@ -95,7 +95,7 @@ def findings_answer(findings: Sequence[StateFinding]) -> answers.FoundInFiles:
     return {"summary": counts(findings), "findings": [_finding(finding) for finding in findings]}
 
 
-def as_remarks(verdict: StateVerdict, states: Sequence[StateInput]) -> list[ConfigRemark]:
+def as_findings(verdict: StateVerdict, states: Sequence[StateInput]) -> list[ConfigRemark]:
     """Describe what is found in state files for the check of a configuration: it is about no setting."""
     sources: dict[str, str] = {state.file_name: state.source for state in states}
     return [_shortened(each).at(SettingPlace("", sources[each.place.file_name])) for each in verdict.findings]

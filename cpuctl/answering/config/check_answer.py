@@ -26,10 +26,10 @@ from cpuctl.engine.outcome import KubeletFault, StartRefused
 from cpuctl.engine.start import Started
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.kubelet.configuration.notes import ConfigRemark, SettingPlace
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
-from cpuctl.kubelet.validation.later import not_looked_at
+from cpuctl.kubelet.validation.later import not_checked
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.kernel_text import parse_given_mask
 from cpuctl.records import replace
@@ -57,14 +57,14 @@ def check_document(
     """
     configuration = loaded.configuration
     start = start_to_fix(configuration, outcome)
-    remarks = [remark_on(configuration, lint) for lint in lints]
-    refused = tuple(_refusal(configuration, outcome, (*remarks, *in_states)))
+    notes = [finding_place(configuration, lint) for lint in lints]
+    refused = tuple(_refusal(configuration, outcome, (*notes, *in_states)))
     refusal, warnings = _blamed(refused, configuration.warnings)
-    findings = worst_first((*refusal, *remarks, *warnings, *in_states))
+    findings = worst_first((*refusal, *notes, *warnings, *in_states))
     document = _document(sources, loaded.kubelet.version, start, findings)
     if isinstance(outcome, Started):
         document["node"] = _node(outcome)
-    inputs: list[answers.NotLookedAt] = [
+    inputs: list[answers.NotChecked] = [
         {"settings": [], "what": each} for each in unread_inputs(sources, unseen)
     ]
     document["notLookedAt"] = [*inputs, *document["notLookedAt"]]
@@ -72,7 +72,7 @@ def check_document(
 
 
 def _refusal(
-    loaded: LoadedConfiguration, outcome: StartOutcome, remarks: Iterable[ConfigRemark]
+    loaded: LoadedConfiguration, outcome: StartOutcome, notes: Iterable[ConfigRemark]
 ) -> Iterator[ConfigRemark]:
     """Make a start that fails an error among the findings, with the way out, unless a finding says the same.
 
@@ -83,7 +83,7 @@ def _refusal(
     paths = settings_to_fix(outcome)
     severity, code = start_finding(outcome)
     names = [path_name(path) for path in paths]
-    if severity is Severity.ERROR and any(_tells(remark, names) for remark in remarks):
+    if severity is Severity.ERROR and any(_concerns(note, names) for note in notes):
         return
     finding = Lint(
         severity=severity,
@@ -92,7 +92,7 @@ def _refusal(
         message=start_text(outcome),
         fix=suggested_fix(outcome, loaded),
     )
-    yield remark_on(loaded, finding)
+    yield finding_place(loaded, finding)
 
 
 def _blamed(
@@ -107,11 +107,11 @@ def _blamed(
     return refusal, warnings
 
 
-def _tells(remark: ConfigRemark, names: Sequence[str]) -> bool:
+def _concerns(note: ConfigRemark, names: Sequence[str]) -> bool:
     """Return whether a finding is an error about one of these settings; without names, any error."""
-    setting = remark.place.setting
+    setting = note.place.setting
     about = not names or any(_within(setting, name) or _within(name, setting) for name in names)
-    return remark.severity is Severity.ERROR and about
+    return note.severity is Severity.ERROR and about
 
 
 def _within(part: str, whole: str) -> bool:
@@ -148,7 +148,7 @@ def _document(
 ) -> answers.ConfigCheck:
     kubelet: answers.KnownRelease = {} if release is None else {"kubelet": {"version": str(release)}}
     node: answers.CheckedNode = {}
-    unseen = not_looked_at(release.minor if release else None)
+    unseen = not_checked(release.minor if release else None)
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigCheck",
@@ -157,7 +157,7 @@ def _document(
         **node,
         "start": start,
         "summary": counts(findings),
-        "findings": [remark_answer(finding) for finding in findings],
+        "findings": [finding_answer(finding) for finding in findings],
         "notLookedAt": [{"settings": list(each.fields), "what": each.what} for each in unseen],
     }
 
@@ -174,16 +174,16 @@ def _node(started: Started) -> answers.PooledNode | answers.UnpooledNode:
     return {"cpuManagerPolicy": "static", **counted, **pools}
 
 
-def remark_on(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
+def finding_place(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
     """Return where the setting is set that a finding is about."""
     return lint.at(SettingPlace(path_name(lint.place), place_of(loaded, lint.place) or ""))
 
 
-def remark_answer(remark: ConfigRemark, *, unwritten: bool = False) -> answers.ConfigFinding:
+def finding_answer(note: ConfigRemark, *, unwritten: bool = False) -> answers.ConfigFinding:
     """Describe a finding, and where its setting is set; no place if it is *unwritten*."""
-    place = remark.place
+    place = note.place
     where = None if unwritten else place.where or None
-    return {**graded(remark), "setting": place.setting or None, "where": where, **found(remark)}
+    return {**graded(note), "setting": place.setting or None, "where": where, **found(note)}
 
 
 RESERVE = "cpuctl config reserve"

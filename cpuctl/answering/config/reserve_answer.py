@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.check_answer import remark_answer, remark_on
+from cpuctl.answering.config.check_answer import finding_answer, finding_place
 from cpuctl.answering.config.show_answer import known_amount
 from cpuctl.answering.config.starts import fix_answer, not_started_answer, start_to_fix
 from cpuctl.checkpoints.model import MemoryTable
@@ -59,7 +59,7 @@ def _proposed(
             ],
             "findings": [
                 # What is proposed stands in no file yet.
-                remark_answer(remark_on(loaded, lint), unwritten=lint.place[0] in settings)
+                finding_answer(finding_place(loaded, lint), unwritten=lint.place[0] in settings)
                 for lint in lints
                 if lint.code.startswith(_CODES)
             ],

@@ -10,8 +10,8 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import LOADING, Started
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.kubelet.configuration.notes import SettingPlace
 from cpuctl.kubelet.configuration.refusal import Refusal
-from cpuctl.kubelet.configuration.remarks import SettingPlace
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 
 if TYPE_CHECKING:

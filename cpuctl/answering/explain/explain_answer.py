@@ -96,7 +96,7 @@ def explanation_document(
     *mixed* are containers with CPUs of both kinds of cores.
     """
     explanation = explained.explanation
-    replay, asked = explanation.replay, _requested_resources(explanation)
+    replay, requested = explanation.replay, _requested_resources(explanation)
     suggestions, searches = _searched(explanation.searches, ask_with)
     pod = pod_answer(replay.after, replay.admission)
     return {
@@ -116,11 +116,11 @@ def explanation_document(
         "unaligned": [_decision(decision) for decision in explanation.unaligned],
         "rounds": [_round(each) for each in explanation.rounds],
         "numaNodes": [_share(share) for share in explanation.shares],
-        "memory": _memory_left(explanation.node, asked),
+        "memory": _memory_left(explanation.node, requested),
         "devices": [
             left
             for left in devices_left(explanation.node.devices).get("devices", ())
-            if left["resource"] in asked
+            if left["resource"] in requested
         ],
         "holders": [_holder(holder) for holder in explanation.holders],
         "defects": [{"text": defect.text, "reference": defect.reference} for defect in explanation.defects],

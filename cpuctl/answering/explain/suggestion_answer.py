@@ -44,7 +44,7 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Sugg
         "words": _change_text(change),
         "command": _command(change, ask_with),
         "containers": list(placed_containers(replayed.before.topology, replayed.admission)),
-        "hints": [round_answer(asked) for asked in replayed.admission.hint_rounds],
+        "hints": [round_answer(requested) for requested in replayed.admission.hint_rounds],
         "lost": [lost.full_name for lost in suggestion.lost],
     }
 

@@ -76,11 +76,11 @@ def fragmentation_answer(fragmentation: Fragmentation | None) -> answers.Fragmen
     }
 
 
-def repetition_answer(repetition: Repetition, asked: int | Literal["max"]) -> answers.Repeat:
+def repetition_answer(repetition: Repetition, requested: int | Literal["max"]) -> answers.Repeat:
     """Return how many copies of all pods fit, of the requested number (or ``max``)."""
     stop = repetition.stop
     return {
-        "asked": asked,
+        "asked": requested,
         "rounds": repetition.rounds,
         "fitted": None if stop and isinstance(stop.verdict, Undetermined) else repetition.fitted,
         "stop": {"pod": stop.pod.full_name, **refusal_answer(stop.verdict)} if stop else None,

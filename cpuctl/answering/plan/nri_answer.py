@@ -141,8 +141,8 @@ def event_line(answer: Answer, outcome: NRIOutcome) -> str:
         if answer.adjust is None:
             parts.append(f"{answer.container.full_name}: untouched")
         else:
-            whose = "exclusive" if answer.own else "shared"
-            parts.append(f"{answer.container.full_name}: {_setting_text(answer.adjust, whose)}")
+            owner = "exclusive" if answer.own else "shared"
+            parts.append(f"{answer.container.full_name}: {_setting_text(answer.adjust, owner)}")
     groups: dict[Setting, list[str]] = {}
     for each in answer.updates:
         groups.setdefault(each.setting, []).append(each.container.full_name)
@@ -152,10 +152,10 @@ def event_line(answer: Answer, outcome: NRIOutcome) -> str:
     return f"dry run: {line}" if line and outcome == "DryRun" else line
 
 
-def _setting_text(setting: Setting, whose: str = "") -> str:
+def _setting_text(setting: Setting, owner: str = "") -> str:
     parts = []
     if setting.cpus:
-        parts.append(f"CPUs {setting.cpus}" + (f" ({whose})" if whose else ""))
+        parts.append(f"CPUs {setting.cpus}" + (f" ({owner})" if owner else ""))
     if setting.mems:
         parts.append(f"NUMA nodes {setting.mems}")
     return ", ".join(parts)

@@ -197,7 +197,7 @@ def pod_answer(node: Node, admission: Admission) -> answers.Pod:
         **verdict_answer(admission.verdict),
         **evicted,
         **held,
-        "hints": [round_answer(asked) for asked in admission.hint_rounds],
+        "hints": [round_answer(requested) for requested in admission.hint_rounds],
         "containers": list(_containers(node.topology, admission)),
         **claims_answer(node, admission),
         **inside_answer(node, admission),

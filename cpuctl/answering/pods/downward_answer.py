@@ -41,19 +41,19 @@ def variable_answer(ref: ResourceFieldRef) -> VariableReference:
     return {
         "variable": {"container": ref.reader, "name": ref.name},
         "file": None,
-        **_asked(ref),
+        **_requested(ref),
     }
 
 
 def file_answer(ref: ResourceFieldRef) -> FileReference:
     """Describe a reference that a file makes, and what it asks for."""
-    return {"variable": None, "file": {"volume": ref.volume, "path": ref.name}, **_asked(ref)}
+    return {"variable": None, "file": {"volume": ref.volume, "path": ref.name}, **_requested(ref)}
 
 
-def _asked(ref: ResourceFieldRef) -> ResourceReference:
+def _requested(ref: ResourceFieldRef) -> ResourceReference:
     return {
         "resource": ref.resource,
-        "container": ref.whose,
+        "container": ref.owner,
         "divisor": str(ref.divisor) if ref.divisor.sign else None,
     }
 

@@ -28,20 +28,20 @@ def lint_document(run: LintRun, sources: Sources) -> PodsLint:
             "files": run.files,
             "objects": run.objects,
             "others": run.others,
-            **counts(remark.finding for remark in run.remarks),
+            **counts(note.finding for note in run.notes),
         },
-        "findings": [_finding(remark) for remark in run.remarks],
+        "findings": [_finding(note) for note in run.notes],
     }
 
 
-def _finding(remark: PlacedFinding) -> Finding:
-    finding, about = remark.finding, remark.about
+def _finding(note: PlacedFinding) -> Finding:
+    finding, about = note.finding, note.about
     return {
         **graded(finding),
         "rejectedBy": finding.rejected_by.value if finding.rejected_by else "nobody",
-        "file": remark.source,
-        "line": remark.place.line,
-        "column": remark.place.column,
+        "file": note.source,
+        "line": note.place.line,
+        "column": note.place.column,
         "path": path_text(finding.place.path),
         "object": (
             {"kind": about.kind, "namespace": about.namespace, "name": about.name} if about.kind else None

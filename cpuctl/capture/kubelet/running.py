@@ -165,7 +165,7 @@ def installed_version(
     Trusted is a regular file of *owner* that no other user may write, and no link. *patience* is in seconds.
     """
     for binary in binaries:
-        if _is_trusted(binary, owner) and (version := _asked(binary, patience)):
+        if _is_trusted(binary, owner) and (version := _requested(binary, patience)):
             return version, binary
     return "", ""
 
@@ -180,7 +180,7 @@ def _is_trusted(binary: str, owner: int) -> bool:
     )
 
 
-def _asked(binary: str, patience: float) -> str:
+def _requested(binary: str, patience: float) -> str:
     import subprocess
 
     try:

@@ -55,10 +55,10 @@ class TrackedFiles:
             self.used.append(path)
         return text
 
-    def sure_text(self, path: str) -> str | None:
+    def required_text(self, path: str) -> str | None:
         """Return the text of a file, None if there is none; raise UnknownError for one that is closed."""
         text = self.text(path)
-        if text is None and posixpath.basename(path) in self.sure_names(posixpath.dirname(path)):
+        if text is None and posixpath.basename(path) in self.required_names(posixpath.dirname(path)):
             raise UnknownError(f"/{path} cannot be read")
         return text
 
@@ -72,7 +72,7 @@ class TrackedFiles:
             self._listed[path] = self._files.names(path)
         return self._listed[path]
 
-    def sure_names(self, path: str) -> Sequence[str]:
+    def required_names(self, path: str) -> Sequence[str]:
         """Return the names in a directory; raise UnknownError if it, or one above it, is closed."""
         names = self.names(path)
         closed = (each for each in _and_above(path) if each in self._files.refused)
@@ -223,13 +223,13 @@ class Service:
         for depth, part in enumerate(parts):
             found = []
             for directory in directories:
-                beside = f"{directory}/" if directory else ""
+                prefix = f"{directory}/" if directory else ""
                 if not any(letter in part for letter in "*?["):
-                    found.append(f"{beside}{part}")
+                    found.append(f"{prefix}{part}")
                     continue
                 names = self._files.names(directory)
                 shown = (name for name in names if part.startswith(".") or not name.startswith("."))
-                found += [f"{beside}{name}" for name in shown if fnmatch.fnmatchcase(name, part)]
+                found += [f"{prefix}{name}" for name in shown if fnmatch.fnmatchcase(name, part)]
             if len(found) > _MOST_FILES:
                 raise UnknownError(f"more than {_MOST_FILES} files or directories match /{path}")
             directories = found

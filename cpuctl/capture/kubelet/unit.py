@@ -171,7 +171,7 @@ def _k3s_arguments(
 def _is_there(files: TrackedFiles, path: str) -> bool:
     """Return whether something is at a path; raise UnknownError if a directory on the way is closed."""
     parent, name = posixpath.split(path)
-    return (not parent or _is_there(files, parent)) and name in files.sure_names(parent)
+    return (not parent or _is_there(files, parent)) and name in files.required_names(parent)
 
 
 def _merged(own: Mapping[str, Sequence[str]], extra: Iterable[str]) -> list[str]:
@@ -197,11 +197,11 @@ def _configured(files: TrackedFiles, config: str) -> dict[str, list[str]]:
     if "://" in config:
         raise UnknownError("its configuration is on another host")  # whose address may hold a password
     path = config.strip("/")
-    beside = [
-        each for each in sorted(files.sure_names(f"{path}.d")) if each.lower().endswith((".yaml", ".yml"))
+    names = [
+        each for each in sorted(files.required_names(f"{path}.d")) if each.lower().endswith((".yaml", ".yml"))
     ]
     found: dict[str, list[str]] = {}
-    for each in (path, *(f"{path}.d/{name}" for name in beside)):
+    for each in (path, *(f"{path}.d/{name}" for name in names)):
         for key, values in _settings(files, each):
             name = key.removesuffix("+")
             found[name] = [*(found.get(name, ()) if key != name else ()), *values]
@@ -212,7 +212,7 @@ def _settings(files: TrackedFiles, path: str) -> Iterator[tuple[str, list[str]]]
     """Yield what a file sets of what concerns the kubelet; all else, tokens too, stays in it."""
     from cpuctl.documents.loading import load_documents
 
-    text = files.sure_text(path)
+    text = files.required_text(path)
     if text is None:
         return
     try:
@@ -258,7 +258,7 @@ def _k0s_arguments(files: TrackedFiles, unit: str, arguments: Sequence[str]) -> 
 
 def microk8s_arguments(files: TrackedFiles) -> list[str]:
     """Return the flags of the kubelet in MicroK8s, a line of words each; quotes are dropped."""
-    lines = (line.strip() for line in (files.sure_text(MICROK8S_FLAGS) or "").splitlines())
+    lines = (line.strip() for line in (files.required_text(MICROK8S_FLAGS) or "").splitlines())
     flags = (line for line in lines if line and not line.startswith("#"))
     return [_expanded(word) for line in flags for word in re.sub("[\"']", "", line).split(" ")]
 

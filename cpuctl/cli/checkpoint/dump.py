@@ -77,7 +77,7 @@ def dump(
     name = named_state(state, state_option)
     refuse_stdin_twice(machine, name, pods)
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    pictures = Pictures.asked({SVG: svg}, style, replace=force)
+    pictures = Pictures.requested({SVG: svg}, style, replace=force)
     document = _dumped(name, machine, pods, sources, picture=picture or bool(pictures))
     print_sources(sources, style)
     if pictures:

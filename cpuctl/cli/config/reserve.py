@@ -209,9 +209,9 @@ def _cpu_reserve(
         for name in (name for name, given in flags.items() if given):
             raise UsageError("requires --cpu-count", where=name, hint="add --cpu-count N")
         return None
-    performance, doubt = performance_cpus(machine) if flags["--keep-p-cores"] else (CPUSet(), "")
-    if doubt:
-        sources.warnings.append(f"--keep-p-cores: {doubt}")
+    performance, uncertain = performance_cpus(machine) if flags["--keep-p-cores"] else (CPUSet(), "")
+    if uncertain:
+        sources.warnings.append(f"--keep-p-cores: {uncertain}")
     return CPUReserve(
         count=count,
         per_numa=flags["--per-numa"],

@@ -128,8 +128,8 @@ def versions(
     if _VERSION.fullmatch(machine) and not Path(machine).exists():
         raise UsageError(f"unexpected argument: {machine}", hint=f"use --to {machine}")
     source = with_memory(load_machine(machine, sources), memory, sources)
-    coming = load_pods(filename, template, sources, needed=False)
-    comparison = compare_on(source, VersionsInputs(kubelet, to_version, state, pods, coming), sources)
+    incoming = load_pods(filename, template, sources, needed=False)
+    comparison = compare_on(source, VersionsInputs(kubelet, to_version, state, pods, incoming), sources)
     if isinstance(comparison, Uncompared):
         print_sources(sources, style)
         emit(uncompared_document(comparison, sources, check_of), style)

@@ -163,10 +163,10 @@ def diff(
         refuse_missing(name)
     style = Style(output, color=not no_color, quiet=quiet)
     sides = [
-        _Side(FleetSelection([name], jobs, resume, scheduler), *beside)
-        for name, *beside in ((before, nodes_before or nodes, pods_before), (after, nodes, pods))
+        _Side(FleetSelection([name], jobs, resume, scheduler), *objects)
+        for name, *objects in ((before, nodes_before or nodes, pods_before), (after, nodes, pods))
     ]
-    listed, checked = _asked(sides, kubelet, names, style)
+    listed, checked = _requested(sides, kubelet, names, style)
     document = fleet_diff_document(*listed, checked)
     emit(document, style)
     summary = document["summary"]
@@ -190,7 +190,7 @@ def _named_checks(checks: str, *, pods: str) -> "Sequence[FleetCheckName]":
 _Rows = tuple[list[Any], list[Any]]
 
 
-def _asked(
+def _requested(
     sides: "Sequence[_Side]", kubelet: "KubeletInputs", checks: "Sequence[FleetCheckName]", style: Style
 ) -> tuple[_Rows, _Rows]:
     """List the nodes of both sides and, if checks are named, check them; return before and after of each."""

@@ -141,7 +141,7 @@ def list_nodes(
     style = Style(output, color=not no_color, quiet=quiet)
     kubelet = fleet_inputs(context, *recordings, *filename, nodes)
     refuse_publisher(publisher, style)
-    pictures, written = Pictures.asked({SVG: svg, HTML: html}, style, replace=force), output in _WRITTEN
+    pictures, written = Pictures.requested({SVG: svg, HTML: html}, style, replace=force), output in _WRITTEN
     if pictures and written:
         hint = "run it twice: once for the picture, once for this output"
         raise UsageError("cannot be drawn: it is not a list of nodes", where=f"-o {output}", hint=hint)
@@ -178,19 +178,19 @@ def _published(
     from cpuctl.phrases import few
 
     answers = ask_fleet(selection, TopologyPublisher(kubelet, Publisher.parse(publisher), releases), style)
-    remarks: dict[str, list[str]] = {}
+    notes: dict[str, list[str]] = {}
     errors: dict[str, list[str]] = {}
     for row in answers.rows:
         if row["outcome"] == "Unreadable":
             error = row["error"].removeprefix(f"{row['source']}: ").removeprefix(f"{row['node']}: ")
             errors.setdefault(error, []).append(row["node"])
             continue
-        for remark in row["remarks"]:
-            remarks.setdefault(remark, []).append(row["node"])
+        for text in row["remarks"]:
+            notes.setdefault(text, []).append(row["node"])
     for error, nodes in errors.items():
         complain(f"{few(nodes)}: {error}")
-    for remark, nodes in remarks.items():
-        note(f"note: {few(nodes)}: {remark}", style)
+    for text, nodes in notes.items():
+        note(f"note: {few(nodes)}: {text}", style)
     objects = [row["object"] for row in answers.rows if row["outcome"] == "Read"]
     emit({"apiVersion": "v1", "kind": "List", "items": objects}, style)
     return answers

@@ -92,12 +92,12 @@ class NodeReporter(KubeletFiles):
         kubelet: "KubeletInputs",
         releases: "Mapping[str, str]",
         pods: "Mapping[str, Sequence[Pod]] | None",
-        coming: "tuple[GivenPods, PastPods] | None",
+        incoming: "tuple[GivenPods, PastPods] | None",
         *,
         paged: bool,
     ) -> None:
         self._kubelet, self._releases = kubelet, releases
-        self._pods, self._coming, self._paged = pods or {}, coming, paged
+        self._pods, self._coming, self._paged = pods or {}, incoming, paged
 
     def asks(self, name: str) -> str:
         """Identify the question: a page has its node's name, so that no two nodes share an answer."""
@@ -119,7 +119,7 @@ class NodeReporter(KubeletFiles):
         inputs = ReportInputs(
             name=name,
             planning=PlanningInputs(machine=source, kubelet=self._inputs_of(name)),
-            coming=self._coming,
+            incoming=self._coming,
             listed=tuple(self._pods[name]) if name in self._pods else None,
         )
         report = report_document(inputs, Sources(), lambda *_: None)
@@ -176,9 +176,9 @@ def report(
     kubelet = fleet_inputs(context, *recordings, *filename, pods, nodes)
     directory = _directory(html, force=force) if html else None
     given = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
-    coming = read_pods(given, Sources(), needed=True) if filename or template else None
+    incoming = read_pods(given, Sources(), needed=True) if filename or template else None
     there = pods_of(pods)
-    reporter = NodeReporter(kubelet, releases_of(nodes), there, coming, paged=bool(html))
+    reporter = NodeReporter(kubelet, releases_of(nodes), there, incoming, paged=bool(html))
     answers = ask_fleet(FleetSelection(recordings, jobs), reporter, style)
     if not answers.stopped:
         note_unmatched_pods({row["node"] for row in answers.rows}, there, style)

@@ -87,7 +87,7 @@ def _fitted(
     gaps = len(natural) - 1
     if sum(natural) + _WIDE_GAP * gaps <= width:
         return _WIDE_GAP, natural
-    room = width - _NARROW_GAP * gaps
+    space = width - _NARROW_GAP * gaps
     widths = natural
     narrow = ((_WORD, _READABLE), (_PIECE, _READABLE), (_PIECE, _LEGIBLE))
     for pattern, name in ((_WHOLE, _READABLE),) if whole else narrow:
@@ -95,8 +95,8 @@ def _fitted(
             max(_length(column[0]), _least(column, where, pattern, name))
             for column, where in zip(_columns(rows), cut, strict=True)
         ]
-        widths = _shrunk(widths, [*map(min, widths, least)], room)
-        if sum(widths) <= room:
+        widths = _shrunk(widths, [*map(min, widths, least)], space)
+        if sum(widths) <= space:
             return _NARROW_GAP, widths
     # A message above its details: all else wraps, and only the message may exceed the width.
     return (_NARROW_GAP, widths) if max(map(_length, rows[0])) > _PROSE else None
@@ -113,10 +113,10 @@ def _columns(rows: Sequence[tuple[Cell, ...]]) -> Iterable[tuple[Cell, ...]]:
     return zip(*rows, strict=True)
 
 
-def _shrunk(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+def _shrunk(widths: Sequence[int], least: Sequence[int], space: int) -> list[int]:
     """Shrink the column with the most spare width, repeatedly, until all fit or none can shrink further."""
     spare = [width - low for width, low in zip(widths, least, strict=True)]
-    for _ in range(sum(widths) - room):
+    for _ in range(sum(widths) - space):
         most = max(spare)
         if most == 0:
             break
@@ -218,10 +218,10 @@ def _rows_of(drawings: Sequence[Drawing], width: int, *, gap: int = 1, aligned: 
             used = 0
         rows[-1].append(drawing)
         used += wide
-    return [line for row in rows for line in _beside(row, gap, least)]
+    return [line for row in rows for line in _side_by_side(row, gap, least)]
 
 
-def _beside(drawings: Sequence[Drawing], gap: int, least: int) -> Iterator[Line]:
+def _side_by_side(drawings: Sequence[Drawing], gap: int, least: int) -> Iterator[Line]:
     widths = [max(_width(drawing), least) + gap for drawing in drawings]
     for lines in zip_longest(*drawings, fillvalue=[]):
         joined = [cell for line, wide in zip(lines, widths, strict=True) for cell in _padded(line, wide)]

@@ -16,7 +16,7 @@ from cpuctl.cli.render.tables.checkpoint import cpu_table
 from cpuctl.cli.render.tables.resources import devices_table, memory_table
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.answer_text import full_name, kubelet_text, pod_of_cpus, shared_sentence
-from cpuctl.exports.cpu_map import owner_look
+from cpuctl.exports.cpu_map import owner_classes
 from cpuctl.exports.machine_facts import dump_facts, plan_facts, topology_facts
 from cpuctl.exports.outcomes import rejection_text
 from cpuctl.exports.page import Attributes, Figure, Grid, Heading, Part, Sentences, StyledText
@@ -178,7 +178,7 @@ def _owners(holders: list[CPUHolder]) -> Iterator[Grid]:
     assert isinstance(grid, Grid)
     rows, about = [], list[Attributes]()
     for place, (holder, row) in enumerate(zip(holders, grid.rows, strict=True)):
-        mark = row[0]._replace(swatch=" ".join(owner_look(place)))
+        mark = row[0]._replace(swatch=" ".join(owner_classes(place)))
         rows.append((mark, *row[1:]))
         about.append({"data-pod": pod_of_cpus(holder), "data-o": holder["mark"]})
     yield grid._replace(rows=tuple(rows), about=tuple(about))

@@ -22,7 +22,7 @@ _LETTERS = "abcdefghijklmnopqstuvwxyzABCDEFGHIJKLMNOPQSTUVWXYZ"
 _COLOURS = ((46, 204, 113), (230, 126, 34), (26, 188, 212), (241, 196, 15), (236, 100, 165), (155, 190, 60))
 SHARED, RESERVED = (75, 135, 255), (175, 110, 235)
 _OTHERS = {"shared": SHARED, "reserved": RESERVED}
-_NOBODY = (140, 140, 140)
+_NO_OWNER = (140, 140, 140)
 _MARKS = {"shared": ".", "reserved": "r"}
 _LABEL = 10
 
@@ -96,7 +96,7 @@ def map_cell(cpu: CPU, *, chosen: bool, color: bool) -> Cell:
     if chosen:
         return Cell(digit, "bold black on white underline")
     strength = 0.22 + 0.78 * tenths / 9
-    of = colour(holders[0]) if holders else _OTHERS.get(cpu["owner"], _NOBODY)
+    of = colour(holders[0]) if holders else _OTHERS.get(cpu["owner"], _NO_OWNER)
     red, green, blue = (round(part * strength) for part in of)
     return Cell(digit, f"{'black' if tenths > 5 else 'white'} on {foreground((red, green, blue))}")
 
@@ -113,10 +113,10 @@ def cpu_line(document: Top, number: int) -> str:
         return ""
     cpu = document["cpus"][min(number, len(document["cpus"]) - 1)]
     often = f"{rate(cpu['interrupts'])} interrupts/s"
-    return f"CPU {cpu['cpu']}: {whose(document, cpu)}, busy {share(cpu['busy'])}, {often}"
+    return f"CPU {cpu['cpu']}: {owner(document, cpu)}, busy {share(cpu['busy'])}, {often}"
 
 
-def whose(document: Top, cpu: CPU) -> str:
+def owner(document: Top, cpu: CPU) -> str:
     """Return the owner of a CPU."""
     rows = document["containers"]
     holders = [rows[number] for number in cpu["containers"] if number < len(rows)]

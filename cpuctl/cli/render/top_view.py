@@ -33,7 +33,7 @@ from cpuctl.cli.render.top_map import (
     legend,
     letter,
     map_lines,
-    whose,
+    owner,
 )
 from cpuctl.cpuset import CPUSet
 from cpuctl.phrases import counted, named
@@ -276,11 +276,11 @@ def _map_page(document: Top, view: View, width: int, height: int, *, color: bool
     at = next(
         (place for place, line in enumerate(lines) if any("underline" in cell.style for cell in line)), 0
     )
-    room = max(height - 2, 1)
-    first = _first_shown(at, room, len(lines))
+    space = max(height - 2, 1)
+    first = _first_shown(at, space, len(lines))
     yield [Cell(cpu_line(document, view.cpu))]
     yield [Cell(legend(color=color), "dim")]
-    yield from lines[first : first + room]
+    yield from lines[first : first + space]
 
 
 # Single containers and CPUs of a running node, each on a page; and the help of the screen.
@@ -328,7 +328,7 @@ def cpu_page(document: Top, cpu: CPU) -> Iterator[Line]:
         "L3 of CPU": cpu["l3"],
         "core of CPU": cpu["core"],
     }
-    yield [Cell(f"CPU {cpu['cpu']}: {whose(document, cpu)}", "bold")]
+    yield [Cell(f"CPU {cpu['cpu']}: {owner(document, cpu)}", "bold")]
     yield [Cell(", ".join(f"{name} {UNKNOWN if at is None else at}" for name, at in places.items()))]
     yield []
     shares = {"busy": cpu["busy"], "user": cpu["user"], "system": cpu["system"], "interrupts": cpu["irq"]}

@@ -198,7 +198,7 @@ def capacity_of(
 ) -> Capacity:
     """Look at a node, which *kubelet* runs on the machine, once *admissions* have been decided on it."""
     node = settled(node)
-    kinds = alike(admission.pod for admission in admissions)
+    kinds = equivalent(admission.pod for admission in admissions)
     exclusive, caches_known = node.policy is not None, node.topology.caches_known
     return Capacity(
         copies=tuple(more_copies(node, pods, progress) for pods in kinds[:MAX_SHAPES]),
@@ -222,7 +222,7 @@ def _largest(
 
 
 def _remedies(node: Node, admissions: Sequence[Admission], progress: Progress) -> Iterator[Remedy]:
-    kinds = alike(each.pod for each in admissions if isinstance(each.verdict, Rejected))
+    kinds = equivalent(each.pod for each in admissions if isinstance(each.verdict, Rejected))
     for pods in kinds:
         yield remedy_for(node, pods, MAX_RUNS // len(kinds), progress)
 
@@ -239,7 +239,7 @@ class Copies(NamedTuple):
     stop: Verdict | None
 
 
-def alike(pods: Iterable[StoredPod]) -> list[tuple[StoredPod, ...]]:
+def equivalent(pods: Iterable[StoredPod]) -> list[tuple[StoredPod, ...]]:
     """Group pods that differ in their names only, in the order of their first ones."""
     shapes: dict[object, list[StoredPod]] = {}
     for pod in pods:

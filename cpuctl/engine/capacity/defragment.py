@@ -193,13 +193,13 @@ class _Search:
     def _admissions(self, state: _SearchState) -> Iterator[_SearchState]:
         if not state.done and (came := self._admitted(state, self.pod)):
             yield came._replace(done=True)
-        alike = set()
+        equivalent = set()
         in_order = ordered(state.waiting, PodOrder.LARGEST_FIRST, pod_level=self.node.pod_level_resources)
         for pod in in_order:
             # Of pods that differ in their names only, which one comes first makes no difference.
-            if (shape := shape_of(pod)) not in alike and (came := self._admitted(state, pod)):
+            if (shape := shape_of(pod)) not in equivalent and (came := self._admitted(state, pod)):
                 yield came._replace(waiting=tuple(each for each in state.waiting if each is not pod))
-            alike.add(shape)
+            equivalent.add(shape)
 
     def _admitted(self, state: _SearchState, pod: StoredPod) -> _SearchState | None:
         if self.over:
@@ -300,7 +300,7 @@ def _likely(found: Moves, node: Node, stay: frozenset[str], budget: int, progres
         node=node,
         pod=found.pod,
         candidates=sorted(candidates, key=lambda pod: held_cpus(node, pod).bit_count()),
-        comes_back=True,
+        returns=True,
         budget=budget,
         progress=progress,
         least=max(found.excluded + 1, 1),

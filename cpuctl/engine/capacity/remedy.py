@@ -65,7 +65,7 @@ class MoveSearch:
     node: Node
     pod: StoredPod
     candidates: Sequence[StoredPod]
-    comes_back: bool
+    returns: bool
     budget: int
     progress: Progress
     least: int
@@ -114,7 +114,7 @@ class MoveSearch:
         if not isinstance(admission.verdict, Admitted):
             return None
         again = []
-        if self.comes_back:
+        if self.returns:
             for each in ordered(leaving, PodOrder.LARGEST_FIRST, pod_level=node.pod_level_resources):
                 again.append(self._admit(node, each))
                 before, now = allocations(self.node, each), allocations(node, each)
@@ -236,10 +236,10 @@ class _Case(NamedTuple):
             # What the node as a whole lacks does not come from moving pods about on it.
             return self._relieved(short, running)._replace(immovable=None)
         holders = [pod for pod in running if allocations(self.node, pod)]
-        moves = self._search(holders, by_location(self.node, holders), comes_back=True)
+        moves = self._search(holders, by_location(self.node, holders), returns=True)
         if moves.kind is RemedyKind.MOVES:
             return moves
-        goes = self._search(holders, by_location(self.node, holders), comes_back=False)
+        goes = self._search(holders, by_location(self.node, holders), returns=False)
         immovable = None if moves.excluded == len(holders) else moves.excluded
         return goes._replace(immovable=immovable, runs=moves.runs + goes.runs)
 
@@ -249,7 +249,7 @@ class _Case(NamedTuple):
         greedy = sorted(running, key=lambda pod: used[pod.uid], reverse=True)
         missing = short.details["requested"] + short.details["used"] - short.details["capacity"]
         least = 1 + sum(brought < missing for brought in accumulate(used[pod.uid] for pod in greedy))
-        return self._search(running, [greedy], comes_back=False, least=least)
+        return self._search(running, [greedy], returns=False, least=least)
 
     def _used(self, pod: StoredPod, resource: str) -> int:
         if resource == "pods":
@@ -263,7 +263,7 @@ class _Case(NamedTuple):
         candidates: Sequence[StoredPod],
         likely: Iterable[Sequence[StoredPod]],
         *,
-        comes_back: bool,
+        returns: bool,
         least: int = 1,
     ) -> Remedy:
         search = MoveSearch(
@@ -271,7 +271,7 @@ class _Case(NamedTuple):
             pod=self.pods[0],
             # Of as many pods, rather the small ones.
             candidates=sorted(candidates, key=lambda pod: held_cpus(self.node, pod).bit_count()),
-            comes_back=comes_back,
+            returns=returns,
             budget=self.budget // 2,
             progress=self.progress,
             least=least,
@@ -288,7 +288,7 @@ class _Case(NamedTuple):
         if finding.attempt is None:
             return remedy
         return remedy._replace(
-            kind=RemedyKind.MOVES if comes_back else RemedyKind.EVICTIONS,
+            kind=RemedyKind.MOVES if returns else RemedyKind.EVICTIONS,
             cpus=_exclusive(finding.attempt.admission),
             leaving=tuple(self._leaving(finding.attempt)),
         )

@@ -91,7 +91,7 @@ def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
 
 def _reach(subject: LintSubject) -> CPUSet:
     """Return the CPUs that all pods together can have."""
-    return next((each.cpus for each in subject.ceilings if not each.whose), CPUSet())
+    return next((each.cpus for each in subject.ceilings if not each.owner), CPUSet())
 
 
 def lint_parents_cpus(subject: LintSubject) -> Iterator[Lint]:
@@ -101,8 +101,8 @@ def lint_parents_cpus(subject: LintSubject) -> Iterator[Lint]:
         return
     counted, policy = CPUSet(topology.cpus), subject.started.policy if subject.started else None
     for above in subject.ceilings:
-        whose = f"{above.whose} pods" if above.whose else "all pods"
-        wanted = counted if not above.whose else (counted & _reach(subject) if policy else CPUSet())
+        owner = f"{above.owner} pods" if above.owner else "all pods"
+        wanted = counted if not above.owner else (counted & _reach(subject) if policy else CPUSet())
         if beyond := wanted - above.cpus:
             yield Lint(
                 severity=Severity.WARNING,
@@ -110,7 +110,7 @@ def lint_parents_cpus(subject: LintSubject) -> Iterator[Lint]:
                 place=("cpuManagerPolicy",),
                 expected=str(wanted),
                 detected=str(above.cpus),
-                message=f"the control group {above.path}, above {whose}, is limited to CPUs {above.cpus}, but"
+                message=f"the control group {above.path}, above {owner}, is limited to CPUs {above.cpus}, but"
                 f" the kubelet also counts {beyond}{_isolated(subject, beyond)}: "
                 + _at_the_end(subject, above),
                 fix="give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or stop"

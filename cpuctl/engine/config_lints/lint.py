@@ -19,11 +19,11 @@ Lint: TypeAlias = Diagnostic[tuple[str, ...]]
 
 
 class Ceiling(NamedTuple):
-    """A control group above pods and the CPUs that it has; ``whose`` are the pods, empty for all."""
+    """A control group above pods and the CPUs that it has; ``owner`` are the pods, empty for all."""
 
     path: str
     cpus: CPUSet
-    whose: str = ""
+    owner: str = ""
 
 
 class LintSubject(NamedTuple):

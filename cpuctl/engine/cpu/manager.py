@@ -90,7 +90,7 @@ class CPUChooser(Protocol):
 class StaticPolicy(Record):
     """The static policy as constructed at kubelet start: ``reserved`` never becomes exclusive.
 
-    ``tells_no_free_cores``: a refusal says that no core is free, instead of blaming the number of CPUs.
+    ``reports_no_free_cores``: a refusal says that no core is free, instead of blaming the number of CPUs.
     ``chooser`` is who chooses in its place, None for the kubelet's own picker.
     """
 
@@ -98,7 +98,7 @@ class StaticPolicy(Record):
     options: CPUPolicyOptions
     picker: "Picker"
     reserved: CPUMask
-    tells_no_free_cores: bool = True
+    reports_no_free_cores: bool = True
     chooser: CPUChooser | None = None
 
     @classmethod
@@ -128,7 +128,7 @@ class StaticPolicy(Record):
             options=options,
             picker=picker,
             reserved=reserved,
-            tells_no_free_cores=release.tells_no_free_cores,
+            reports_no_free_cores=release.reports_no_free_cores,
         )
 
     @property
@@ -229,7 +229,7 @@ class StaticPolicy(Record):
             return no_cpus_per_core(self.topology, "checking full-pcpus-only")
         free = (state.default & ~self.reserved_physical).bit_count() + own
         uneven = count % per_core != 0
-        if uneven or (count > free == 0 and not self.tells_no_free_cores):
+        if uneven or (count > free == 0 and not self.reports_no_free_cores):
             why = f"requested {count} cpus not multiple cpus per core = {per_core}"
         elif count > free:
             why = (

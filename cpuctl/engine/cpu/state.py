@@ -126,8 +126,8 @@ class CPUManagerState(Changeable):
         held, joined = self.assignments.get(uid, {}), self._joined
         self._joined = _NOTHING if container in held else _joined_with(joined, cpus)
         self.assignments[uid] = {**held, container: cpus}
-        promised = self.baselines.get(uid, {})
-        self.baselines[uid] = {**promised, container: promised.get(container, cpus)}
+        guaranteed = self.baselines.get(uid, {})
+        self.baselines[uid] = {**guaranteed, container: guaranteed.get(container, cpus)}
 
     def baseline(self, uid: str, container: str) -> CPUMask | None:
         """Return the CPUs that a container keeps over every resize, None if it has none."""
@@ -202,13 +202,13 @@ class CPUManagerState(Changeable):
             cpus &= ~used
         self.default |= cpus
         self._call_off(uid, gone)
-        promised = self.baselines.pop(uid, None)
+        guaranteed = self.baselines.pop(uid, None)
         if not left:
             del self.assignments[uid]
             return cpus
         self.assignments[uid] = left
-        if promised is not None:
-            self.baselines[uid] = _without(gone, promised)
+        if guaranteed is not None:
+            self.baselines[uid] = _without(gone, guaranteed)
         return cpus
 
     def forget(self, uid: str) -> None:

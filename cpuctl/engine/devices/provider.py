@@ -79,8 +79,8 @@ class DeviceProvider(Copied):
         names: dict[str, None] = {}
         for container in pod.all_containers:
             resources = container.resources
-            asked = (*resources.requests, *resources.limits)
-            names |= dict.fromkeys(name for name in asked if "/" in name and name not in self.pools)
+            requested = (*resources.requests, *resources.limits)
+            names |= dict.fromkeys(name for name in requested if "/" in name and name not in self.pools)
             names |= dict.fromkeys(f"claim {claim}" for claim in resources.claims if claim not in served)
         return list(names)
 
@@ -94,7 +94,7 @@ class DeviceProvider(Copied):
         pod = candidate.pod
         limits = pod_limits(pod, overhead=False) if container is None else container.resources.limits
         answer: dict[str, HintList | None] = {}
-        for resource, count in self._asked(limits):
+        for resource, count in self._requested(limits):
             hints = self._hints(pod, container, resource, count)
             if isinstance(hints, KubeletFault):
                 return hints
@@ -105,7 +105,7 @@ class DeviceProvider(Copied):
         """Allocate for the container that is placed, near the hint; add to the placement what it gets."""
         pod, container = candidate.pod, placed.container
         grants = []
-        for resource, count in self._asked(container.resources.limits):
+        for resource, count in self._requested(container.resources.limits):
             grant = self._allocate(pod, container, (resource, count), hint.nodes)
             if isinstance(grant, Rejected):
                 return grant
@@ -147,7 +147,7 @@ class DeviceProvider(Copied):
     def remove_container(self, uid: str, container: str) -> None:
         """Do nothing: a pod's devices come back when it has ended."""
 
-    def _asked(self, limits: Mapping[str, Quantity]) -> Iterator[tuple[str, int]]:
+    def _requested(self, limits: Mapping[str, Quantity]) -> Iterator[tuple[str, int]]:
         # The kubelet walks a map: which of several resources fails first is random. Here they are sorted.
         return ((name, limits[name].value) for name in sorted(limits.keys() & self.pools.keys()))
 
@@ -186,12 +186,12 @@ class DeviceProvider(Copied):
         return (own or self.nodes).bit_count()
 
     def _allocate(
-        self, pod: StoredPod, container: Container, asked: tuple[str, int], affinity: NodeMask | None
+        self, pod: StoredPod, container: Container, requested: tuple[str, int], affinity: NodeMask | None
     ) -> DeviceGrant | Rejected | None:
         """Give a container what it asks for of one resource; None if it needs nothing."""
         from cpuctl.engine.devices.allocation import choose
 
-        resource, count = asked
+        resource, count = requested
         held = self.state.assigned(pod.uid, container.name, resource)
         if held is not None and held.bit_count() != count:
             return _rejected(

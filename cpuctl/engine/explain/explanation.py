@@ -129,7 +129,7 @@ def explain(replay: Replay, tick: Callable[[], None] = lambda: None) -> Explanat
     *tick* is called for every run of the engine.
     """
     pod = replay.scenario.pod
-    rounds = tuple(round_of(asked, pod, replay.before) for asked in replay.admission.hint_rounds)
+    rounds = tuple(round_of(requested, pod, replay.before) for requested in replay.admission.hint_rounds)
     decision, node = deciding_rule(replay, rounds), _as_decided(replay)
     admitted = isinstance(replay.admission.verdict, Admitted)
     unaligned = _unaligned(rounds, node, pod) if admitted else ()

@@ -71,9 +71,11 @@ def _guaranteed_by_resource(pod: StoredPod) -> bool:
     own = pod.resources
     if own is None or pod_qos(pod).qos_class is not QosClass.BURSTABLE:
         return False
-    asked = container_requests(pod)
+    requested = container_requests(pod)
     # A request that is the sum of the containers' is derived, not written by a user.
-    named = own.limits.keys() | {name for name, amount in own.requests.items() if asked.get(name) != amount}
+    named = own.limits.keys() | {
+        name for name, amount in own.requests.items() if requested.get(name) != amount
+    }
     judges = {name: (own,) if name in named else _of_containers(pod) for name in ("cpu", "memory")}
     return all(_is_equal(each, name) for name, sides in judges.items() for each in sides)
 

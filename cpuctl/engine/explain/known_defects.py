@@ -87,7 +87,7 @@ _NO_HINT_IS_ANY = KnownDefect(
     "the pod is only rejected when memory is allocated",
     "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
 )
-_DIVIDED_ANEW = (
+_DIVIDED_AGAIN = (
     "a pod with pod-level resources is allocated again when the kubelet restarts, as if it held "
     "nothing: it is rejected, or what it held is leaked; fixed in 1.38"
 )
@@ -142,7 +142,7 @@ def known_defects(replay: Replay, decision: Decision, rounds: Sequence[Round]) -
     ):
         yield _OF_FAULT[verdict.kind]
     if again := replay.admission.readmission:
-        yield KnownDefect(_DIVIDED_ANEW, ", ".join((*again.held.issues, RESTARTS)))
+        yield KnownDefect(_DIVIDED_AGAIN, ", ".join((*again.held.issues, RESTARTS)))
     yield from _wrapped_sums(replay)
     yield from _of_release(replay, pod)
 
@@ -247,10 +247,10 @@ def _fate(admission: Admission) -> object:
 def _note(difference: Difference, version: KubeletVersion) -> KnownDefect:
     source = difference.source
     reference = f"kubernetes/kubernetes#{source}" if source.isdecimal() else source
-    doubt = "" if difference.evidence == "verified" else " (not verified)"
+    uncertain = "" if difference.evidence == "verified" else " (not verified)"
     if difference.holds(*version):
-        return KnownDefect(f"since {difference.begin}; before, {difference.before}{doubt}", reference)
+        return KnownDefect(f"since {difference.begin}; before, {difference.before}{uncertain}", reference)
     never = (
         "" if difference.known_in(version.minor) else f"; no known patch release of 1.{version.minor} does"
     )
-    return KnownDefect(f"from {difference.begin} on, {difference.after}{never}{doubt}", reference)
+    return KnownDefect(f"from {difference.begin} on, {difference.after}{never}{uncertain}", reference)

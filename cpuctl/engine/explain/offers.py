@@ -90,8 +90,8 @@ def _request(offer: Offer, pod: StoredPod, container: Container | None, node: No
         return offer.rule.request
     if is_memory(offer.resource):
         return (memory_requested(node, pod, container) or {}).get(offer.resource)
-    asked = None if container is None else container.resources.requests.get(offer.resource)
-    return asked.value if asked else None
+    requested = None if container is None else container.resources.requests.get(offer.resource)
+    return requested.value if requested else None
 
 
 def _offers(provider: str, answer: Answer, manager: TopologyManager) -> Iterator[Offer]:

@@ -111,10 +111,10 @@ def not_enough_cpus(request: int, free: int) -> str:
 
 
 def _no_single_node(hints: CPUHints) -> Blocked:
-    asked = counted(hints.request, "CPU")
+    requested = counted(hints.request, "CPU")
     if hints.width > 1:
         return Rule.LARGER_THAN_A_NODE, (
-            f"{SINGLE} only accepts hints of one NUMA node, but {asked} do not "
+            f"{SINGLE} only accepts hints of one NUMA node, but {requested} do not "
             f"fit on one even when it is empty: they need {hints.width}"
         )
     if max(hints.free.values()) + hints.reusable >= hints.request:
@@ -122,7 +122,7 @@ def _no_single_node(hints: CPUHints) -> Blocked:
     most = max(hints.free, key=lambda node: hints.free[node])
     return Rule.NO_SINGLE_NODE, (
         f"{SINGLE} only accepts hints of one NUMA node; {sum(hints.free.values())} CPUs are free, but no "
-        f"node has {asked} free: at most {hints.free[most]}, on NUMA node {most}"
+        f"node has {requested} free: at most {hints.free[most]}, on NUMA node {most}"
     )
 
 
@@ -158,21 +158,21 @@ def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: Stor
     tables, policy = node.memory.state.tables, node.topology_manager.policy
     if policy != SINGLE:
         return _too_wide(hints.width, request, tables)
-    asked = f"{SINGLE} only accepts hints of one NUMA node"
+    requested = f"{SINGLE} only accepts hints of one NUMA node"
     if hints.width > 1:
         return (
             Rule.LARGER_THAN_A_NODE,
             (
-                f"{asked}, but {amounts(request)} do not fit on one even when it is empty: they need "
+                f"{requested}, but {amounts(request)} do not fit on one even when it is empty: they need "
                 f"{hints.width}"
             ),
         )
     if _serves(tables, request, 1):
         return (
             Rule.GROUP_RULE,
-            f"{asked}, but the nodes with {amounts(request)} are in groups: {groups(tables)}",
+            f"{requested}, but the nodes with {amounts(request)} are in groups: {groups(tables)}",
         )
-    return Rule.NO_SINGLE_NODE, f"{asked}, but none has {amounts(request)} free: {_free(tables, request)}"
+    return Rule.NO_SINGLE_NODE, f"{requested}, but none has {amounts(request)} free: {_free(tables, request)}"
 
 
 def blocked_allocation(
@@ -234,8 +234,8 @@ def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tab
     rule, why = _none_at_all(request, tables)
     if affinity is None:
         return rule, why
-    lacking = f"the hint is {nodes_text(affinity)}, with {_free(tables, request, CPUSet(affinity))} free"
-    return rule, f"{lacking}; {why}"
+    missing = f"the hint is {nodes_text(affinity)}, with {_free(tables, request, CPUSet(affinity))} free"
+    return rule, f"{missing}; {why}"
 
 
 def _serves(tables: Tables, request: MemoryRequest, size: int, amount: AmountIn = free_in) -> bool:

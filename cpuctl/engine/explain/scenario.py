@@ -53,7 +53,7 @@ class Scenario(Record):
         """The pod in question."""
         return self.pods[self.position]
 
-    def coming(self, node: Node) -> tuple[tuple[StoredPod, ...], int]:
+    def incoming(self, node: Node) -> tuple[tuple[StoredPod, ...], int]:
         """Return the pods as they come to a node that has started, and the place of the one in question."""
         if not self.together or node.what_if is None:
             return self.pods, self.position
@@ -132,7 +132,7 @@ def replay_scenario(
     node = scenario.start(scenario.kubelet)
     if not isinstance(node, Node):
         return node
-    pods, position = scenario.coming(node)
+    pods, position = scenario.incoming(node)
     if scenario.restarted:
         pods = tuple(pod for pod in pods if pod.uid not in scenario.removed)
         position -= sum(pod.uid in scenario.removed for pod in scenario.pods[:position])

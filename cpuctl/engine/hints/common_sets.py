@@ -102,16 +102,16 @@ class CommonSets(_Parts):
     @classmethod
     def common(cls, coverages: Iterable[Coverage], size: int, rules: Iterable[SocketRule] = ()) -> CommonSets:
         """Choose a set of *size* nodes that serves every request."""
-        asked = tuple(coverages)
-        nodes = reduce(and_, (each.nodes for each in asked))
+        requested = tuple(coverages)
+        nodes = reduce(and_, (each.nodes for each in requested))
         if nodes.bit_count() > _FEW_NODES:
-            asked += tuple(balances(asked, size))
+            requested += tuple(balances(requested, size))
         return cls(
-            constraints=Constraints(coverages=asked, rules=tuple(rules)),
+            constraints=Constraints(coverages=requested, rules=tuple(rules)),
             taken=NO_NODES,
             remaining=nodes,
             more=size,
-            state=tuple(each.start for each in asked),
+            state=tuple(each.start for each in requested),
         )
 
     @property

@@ -97,11 +97,11 @@ class Coverage(ByContent):
         for amount, nodes in self._levels:
             if count <= 0:
                 return False
-            alike = min((nodes & remaining).bit_count(), count)
-            missing -= alike * amount
+            equivalent = min((nodes & remaining).bit_count(), count)
+            missing -= equivalent * amount
             if missing <= 0:
                 return True
-            count -= alike
+            count -= equivalent
         return False
 
     def forget(self, progress: Progress, remaining: NodeMask) -> Progress:

@@ -50,9 +50,9 @@ class Intersections(NamedTuple):
         The coverages of one request are of the same nodes. Nodes elsewhere are in no such set: every
         request may have all of its own.
         """
-        asked = tuple(map(tuple, requests))
-        shared = reduce(and_, (each.nodes for coverages in asked for each in coverages), inside)
-        return cls(requests=asked, remaining=shared, more=size)
+        requested = tuple(map(tuple, requests))
+        shared = reduce(and_, (each.nodes for coverages in requested for each in coverages), inside)
+        return cls(requests=requested, remaining=shared, more=size)
 
     @property
     def free(self) -> Collection[int]:
@@ -367,5 +367,5 @@ def _best_cut(rules: Sequence[HintRule], nodes: NodeMask, sizes: Iterable[int], 
 def _socket_rules(rules: Iterable[HintRule], size: int) -> list[SocketRule] | None:
     """Return what is asked of sockets for every rule to prefer hints of a size; None if one never does."""
     others = [rule for rule in rules if rule.width != size]
-    asked = [rule.socket_rule for rule in others if rule.socket_rule is not None]
-    return asked if len(asked) == len(others) else None
+    requested = [rule.socket_rule for rule in others if rule.socket_rule is not None]
+    return requested if len(requested) == len(others) else None

@@ -113,7 +113,7 @@ def _difference(found: Tables, expected: Tables) -> str | KubeletFault:
     if found.keys() != expected.keys():
         return _DIFFERENT
     for number, node in found.items():
-        if not _alike(node, expected[number]):
+        if not _equivalent(node, expected[number]):
             return _DIFFERENT
         for name in node.memory_map:
             without = [cell for cell in node.cells if name not in found[cell].memory_map]
@@ -127,13 +127,13 @@ def _difference(found: Tables, expected: Tables) -> str | KubeletFault:
 def _difference_of_nodes(found: Tables, expected: Tables) -> str:
     """Compare tables node by node and number by number, as up to 1.31."""
     same = found.keys() == expected.keys() and all(
-        _alike(node, expected[number]) and node.memory_map == expected[number].memory_map
+        _equivalent(node, expected[number]) and node.memory_map == expected[number].memory_map
         for number, node in found.items()
     )
     return "" if same else _DIFFERENT
 
 
-def _alike(node: MemoryNode, other: MemoryNode) -> bool:
+def _equivalent(node: MemoryNode, other: MemoryNode) -> bool:
     """Compare all but what is free and reserved."""
     return (
         node.number_of_assignments == other.number_of_assignments

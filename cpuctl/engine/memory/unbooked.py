@@ -27,7 +27,7 @@ class PagesAtRisk(NamedTuple):
     numa_nodes: tuple[int, ...]
     resource: str
     allocatable: int
-    promised: int
+    guaranteed: int
     outside: int
     holders: tuple[str, ...]
     takers: tuple[str, ...]
@@ -35,27 +35,29 @@ class PagesAtRisk(NamedTuple):
     @property
     def missing(self) -> int:
         """What may be gone of the promised pages if all that can be taken is taken here."""
-        return min(self.promised, self.promised + self.outside - self.allocatable)
+        return min(self.guaranteed, self.guaranteed + self.outside - self.allocatable)
 
 
 def pages_at_risk(state: MemoryManagerState, active: Mapping[str, StoredPod]) -> Iterator[PagesAtRisk]:
     """Yield the sets of NUMA nodes whose promised huge pages pods outside of the books could take."""
     held = {uid: tuple(_blocks(state, uid)) for uid in {*state.blocks, *state.pod_blocks}}
-    promised = [(uid, block) for uid, blocks in held.items() for block in blocks if is_huge_pages(block.type)]
-    for resource in sorted({block.type for _, block in promised}):
+    guaranteed = [
+        (uid, block) for uid, blocks in held.items() for block in blocks if is_huge_pages(block.type)
+    ]
+    for resource in sorted({block.type for _, block in guaranteed}):
         takers = dict(_takers(active.values(), held, resource))
         outside = sum(takers.values())
-        for nodes in sorted({block.numa_affinity for _, block in promised if block.type == resource}):
+        for nodes in sorted({block.numa_affinity for _, block in guaranteed if block.type == resource}):
             inside = [
                 (uid, block.size)
-                for uid, block in promised
+                for uid, block in guaranteed
                 if block.type == resource and set(block.numa_affinity) <= set(nodes)
             ]
             found = PagesAtRisk(
                 numa_nodes=nodes,
                 resource=resource,
                 allocatable=sum(_allocatable(state, node, resource) for node in nodes),
-                promised=sum(size for _, size in inside),
+                guaranteed=sum(size for _, size in inside),
                 outside=outside,
                 holders=tuple(dict.fromkeys(_name(active, uid) for uid, _ in inside)),
                 takers=tuple(takers),

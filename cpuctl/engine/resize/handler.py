@@ -111,7 +111,7 @@ def _delay(node: Node, pod: StoredPod) -> int:
 def _early(request: PodResize, path: ResizePath) -> ResizeOutcome | None:
     """Decide what needs no look at the managers."""
     if not request.is_new:
-        return ResizeOutcome(request=request, result=ResizeResult.UNCHANGED, decided_by=DecidedBy.NOBODY)
+        return ResizeOutcome(request=request, result=ResizeResult.UNCHANGED, decided_by=DecidedBy.NONE)
     if path.server is not None and (refusals := path.server.refusals(request)):
         message = refusals[0] if len(refusals) == 1 else f"[{', '.join(refusals)}]"
         return ResizeOutcome(
@@ -126,14 +126,14 @@ def _early(request: PodResize, path: ResizePath) -> ResizeOutcome | None:
         return ResizeOutcome(
             request=request, result=ResizeResult.IGNORED, decided_by=DecidedBy.RESIZE_HANDLER, message=message
         )
-    asked = KubeletResize(request, path.kubelet, path.capacity)
-    if why := asked.objection():
+    requested = KubeletResize(request, path.kubelet, path.capacity)
+    if why := requested.objection():
         return ResizeOutcome(
             request=request,
             result=ResizeResult.INFEASIBLE,
             decided_by=DecidedBy.RESIZE_HANDLER,
             message=why,
-            obstacle=asked.obstacle,
+            obstacle=requested.obstacle,
         )
     return None
 

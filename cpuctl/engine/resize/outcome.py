@@ -39,7 +39,7 @@ class ResizeResult(StrEnum):
 class DecidedBy(StrEnum):
     """Who had the last word."""
 
-    NOBODY = "nobody"
+    NONE = "nobody"
     API_SERVER = "apiServer"
     RESIZE_HANDLER = "podResizes"
     MANAGERS = "resourceManagers"

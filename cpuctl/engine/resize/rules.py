@@ -71,7 +71,7 @@ class ResizeRules(Record):
             static_cpus=config.cpu_manager_policy == "static",
             static_memory=config.memory_manager_policy == "Static",
             swap=_swaps(gates, config, cgroup_version),
-            minds_static_memory=release.refuses_memory_resizes_beside_static_manager,
+            minds_static_memory=release.refuses_memory_resizes_with_static_manager,
             observes_generation=gates.enabled(OBSERVED_GENERATION),
         )
 
@@ -83,7 +83,7 @@ class ResizeRules(Record):
     @property
     def conditions(self) -> bool:
         """Whether resizes are reported in conditions; before, ``status.resize`` had one word."""
-        return self.release.tells_resizes_in_conditions
+        return self.release.reports_resizes_in_conditions
 
     @property
     def checks_capacity(self) -> bool:

@@ -144,9 +144,9 @@ def _recorded(spec: StoredPod, recorded: RecordedPod) -> StoredPod:
 
 def _reported(pod: StoredPod, read: _Read) -> _Found:
     """Return resources by container, those of the pod itself under ``POD``, if the status has them."""
-    asked, found = requirements(pod), {}
+    requested, found = requirements(pod), {}
     for name, reported in _places(pod):
-        wanted = asked.get(name)
+        wanted = requested.get(name)
         amounts = None if wanted is None else read(reported, wanted)
         if amounts is not None:
             found[name] = amounts

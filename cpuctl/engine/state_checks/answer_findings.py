@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         PodResources,
     )
 
-WHOSE = "pods (--pods): which pods the kubelet's answers (--pod-resources) belong to is unknown"
+UNKNOWN_PODS = "pods (--pods): which pods the kubelet's answers (--pod-resources) belong to is unknown"
 
 
 class SavedStates(NamedTuple):
@@ -176,28 +176,28 @@ def _unowned_cpus(state: CPUStateFile, pods: Iterable[PodAllocation]) -> Iterato
     held = (*state.pod_entries.values(), *(cpus for each in state.entries.values() for cpus in each.values()))
     saved = CPUSet.of(cpu for cpus in held for cpu in cpus)
     for pod, container in [(each, inside) for each in pods for inside in each.containers]:
-        if lacking := container.cpus - saved:
+        if missing := container.cpus - saved:
             yield StateFinding(
                 Severity.WARNING,
                 "answer-differs",
                 StatePlace(CPU_FILE),
-                f"{pod.full_name}/{container.name}: the kubelet reports CPUs {container.cpus}, but {lacking} "
+                f"{pod.full_name}/{container.name}: the kubelet reports CPUs {container.cpus}, but {missing} "
                 f"are not assigned in {CPU_FILE}, which a restarted kubelet would use",
                 expected="none",
-                detected=str(lacking),
+                detected=str(missing),
             )
 
 
-def allocatable_findings(answers: PodResources, promised: CPUSet) -> Iterator[StateFinding]:
+def allocatable_findings(answers: PodResources, guaranteed: CPUSet) -> Iterator[StateFinding]:
     """Report that the running kubelet's static policy has other allocatable CPUs than this one."""
     listed = answers.allocatable
-    if listed is not None and listed != promised:
+    if listed is not None and listed != guaranteed:
         yield StateFinding(
             Severity.WARNING,
             "allocatable-differs",
             StatePlace(CPU_FILE),
             f"the kubelet reports CPUs {listed or 'none'} as allocatable, but with its current configuration "
-            f"and machine they would be {promised}: one of them has changed since it started",
-            expected=str(promised),
+            f"and machine they would be {guaranteed}: one of them has changed since it started",
+            expected=str(guaranteed),
             detected=str(listed) or "none",
         )

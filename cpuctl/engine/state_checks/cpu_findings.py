@@ -16,7 +16,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.findings import (
-    MOST_ALIKE,
+    MAX_SIMILAR,
     REMOVE,
     REMOVE_ONE,
     REPAIR,
@@ -246,7 +246,7 @@ def _overlaps_of_pods(subject: CPUSubject) -> Iterator[StateFinding]:
     for uid, cpus in _by_pod(subject).items():
         if both := cpus & taken:
             found += 1
-            others = subject.names_of(both) if found <= MOST_ALIKE else ""
+            others = subject.names_of(both) if found <= MAX_SIMILAR else ""
             yield StateFinding(
                 Severity.WARNING,
                 "held-twice",
@@ -318,8 +318,8 @@ def _bubbles(subject: CPUSubject) -> Iterator[StateFinding]:
 
 
 def _baselines(subject: CPUSubject) -> Iterator[StateFinding]:
-    for uid, promised in sorted(subject.state.baselines.items()):
-        for name, baseline in sorted(promised.items()):
+    for uid, guaranteed in sorted(subject.state.baselines.items()):
+        for name, baseline in sorted(guaranteed.items()):
             now = subject.state.entries.get(uid, {}).get(name)
             who = subject.owners.name(uid, name)
             if now is None:

@@ -15,7 +15,7 @@ REMOVE = f"remove this pod from the node, then {REPAIR_WITH_PODS}"
 REMOVE_ONE = f"remove a pod that has exclusive CPUs from the node, then {REPAIR_WITH_PODS}"
 """What a kubelet that is down has of a pod stays in its files when the pod goes."""
 
-MOST_ALIKE = 50
+MAX_SIMILAR = 50
 """How many findings with the same code are reported: a file may have one for every entry."""
 
 
@@ -37,9 +37,9 @@ def limited(findings: Iterable[StateFinding]) -> Iterator[StateFinding]:
     for finding in findings:
         kind = finding.place.file_name, finding.code, finding.severity
         counts[kind] += 1
-        if counts[kind] <= MOST_ALIKE:
+        if counts[kind] <= MAX_SIMILAR:
             yield finding
     for (file_name, code, severity), count in counts.items():
-        if count > MOST_ALIKE:
-            message = f"{count - MOST_ALIKE} more of the same kind"
+        if count > MAX_SIMILAR:
+            message = f"{count - MAX_SIMILAR} more of the same kind"
             yield StateFinding(severity, code, StatePlace(file_name), message)

@@ -95,7 +95,7 @@ class Owners(Record):
         return few([self.name(*holder) for holder in holders])
 
 
-NOBODY_SAYS = Owners()
+UNKNOWN_OWNERS = Owners()
 """If it is unknown what runs: nothing is gone then."""
 
 

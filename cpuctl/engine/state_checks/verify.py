@@ -23,7 +23,7 @@ from cpuctl.engine.state_checks.memory_findings import (
     drift_findings,
     memory_drift,
 )
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners, due_findings, gone_findings
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners, due_findings, gone_findings
 from cpuctl.engine.state_start import start_on
 from cpuctl.pods.qos import pod_qos
 from cpuctl.records import Record
@@ -70,7 +70,7 @@ def verify_states(
     info: MachineInfo,
     kubelet: Kubelet,
     found: FoundStates,
-    owners: Owners = NOBODY_SAYS,
+    owners: Owners = UNKNOWN_OWNERS,
     answers: PodResources | None = None,
 ) -> StateVerdict:
     """Start a kubelet on a machine with these files: its configuration is checked first, then every file.
@@ -181,8 +181,8 @@ class _Look(Record):
         yield from answer_findings(saved_states(self.found), self.answers, self.owners)
         policy = self.node.policy if self.node else None
         if policy is not None and self.found.cpu:
-            promised = CPUSet(policy.topology.cpus & ~policy.reserved)
-            yield from allocatable_findings(self.answers, promised)
+            guaranteed = CPUSet(policy.topology.cpus & ~policy.reserved)
+            yield from allocatable_findings(self.answers, guaranteed)
 
     def _due(self, pod: StoredPod, container: Container) -> int:
         assert self.node is not None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cpuctl.golang.durations import duration_text, parse_duration
 from cpuctl.golang.json_mistakes import DURATION, match_field
 from cpuctl.kubelet.config import ATTRIBUTES, KubeletConfiguration, ReservedMemory
-from cpuctl.kubelet.configuration.remarks import ConfigRemark
+from cpuctl.kubelet.configuration.notes import ConfigRemark
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, STRUCTS, FieldType, known_fields
 from cpuctl.kubelet.configuration.settings import DEFAULT_ORIGIN, Setting, Settings, plain, uniform
 from cpuctl.kubelet.releases.behaviours import behaviours

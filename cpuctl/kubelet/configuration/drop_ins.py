@@ -29,8 +29,8 @@ from cpuctl.kubelet.configuration.decoded import (
     with_eviction_defaults,
 )
 from cpuctl.kubelet.configuration.main_file import MainFile, empty, explained, read_main_file
+from cpuctl.kubelet.configuration.notes import ConfigRemark, unknown_fields, without_effect
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
-from cpuctl.kubelet.configuration.remarks import ConfigRemark, unknown_fields, without_effect
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, structs_of
 from cpuctl.kubelet.configuration.settings import (
     OriginKind,

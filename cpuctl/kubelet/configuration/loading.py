@@ -14,8 +14,8 @@ from cpuctl.kubelet.configuration.decoded import (
     with_defaults,
     with_eviction_defaults,
 )
+from cpuctl.kubelet.configuration.notes import ConfigRemark, without_effect
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
-from cpuctl.kubelet.configuration.remarks import ConfigRemark, without_effect
 from cpuctl.kubelet.configuration.settings import (
     OriginKind,
     Setting,
@@ -42,13 +42,13 @@ _READ_ONLY_PORT_OF_FLAGS = 10255
 class ConfigSources(Record):
     """What a kubelet is started with: the main file's text and name, its drop-ins, its flags.
 
-    ``beside`` is the directory that relative paths of the main file belong to, if not the file's own.
+    ``base_directory`` is the directory that relative paths of the main file belong to, if not the file's own.
     ``places`` is another text whose lines are reported instead of the main file's.
     ``ignores_unknown_gates``: as the kubelet of a distribution does that has its own gates in the map.
     """
 
     main: tuple[str | bytes, str] | None = None
-    beside: str = ""
+    base_directory: str = ""
     drop_ins: "DropInSource | None" = None
     flags: KubeletFlags = KubeletFlags()
     ignores_unknown_gates: bool = False
@@ -122,7 +122,7 @@ def _base(sources: ConfigSources, minor: int) -> Layer:
     from cpuctl.kubelet.configuration.main_file import read_main_file
 
     text, name = sources.main
-    read = read_main_file(text, name, minor, beside=sources.beside, places=sources.places)
+    read = read_main_file(text, name, minor, base_directory=sources.base_directory, places=sources.places)
     return Layer(with_defaults(with_eviction_defaults(read.settings, minor), minor), read.warnings)
 
 
@@ -210,8 +210,8 @@ def _variable_needed(sources: ConfigSources, minor: int) -> tuple[ConfigRemark, 
 
 
 def _flag_only_settings(flags: KubeletFlags) -> dict[str, object]:
-    beside: dict[str, object] = {"ignores_eviction_thresholds": flags.ignores_eviction_thresholds}
-    return beside | {"root_dir": flags.root_dir} if flags.root_dir else beside
+    from_flags: dict[str, object] = {"ignores_eviction_thresholds": flags.ignores_eviction_thresholds}
+    return from_flags | {"root_dir": flags.root_dir} if flags.root_dir else from_flags
 
 
 def _with_gate_flags(settings: Settings, gates: Mapping[str, bool]) -> Settings:

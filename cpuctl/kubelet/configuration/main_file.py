@@ -19,8 +19,8 @@ from cpuctl.errors import InputError
 from cpuctl.golang.durations import parse_duration
 from cpuctl.golang.json_mistakes import DURATION, QUANTITY, JSONDecoder, Mistake, all_mistakes
 from cpuctl.golang.text import GoError
+from cpuctl.kubelet.configuration.notes import ConfigRemark, unknown_fields, without_effect
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
-from cpuctl.kubelet.configuration.remarks import ConfigRemark, unknown_fields, without_effect
 from cpuctl.kubelet.configuration.schema import ROOT_TYPE, STRUCTS, structs_of
 from cpuctl.kubelet.configuration.settings import OriginKind, Setting, Settings, settings_of
 from cpuctl.kubelet.configuration.type_meta import (
@@ -54,12 +54,12 @@ class MainFile(Record):
 
 
 def read_main_file(
-    text: str | bytes, source: str, minor: int, *, beside: str = "", places: PlacedText | None = None
+    text: str | bytes, source: str, minor: int, *, base_directory: str = "", places: PlacedText | None = None
 ) -> MainFile:
     """Read a KubeletConfiguration (YAML or JSON) as kubelet 1.*minor* does, defaults left out.
 
-    Relative paths in it are taken to be in *beside*, or else in the file's own directory. Lines are those of
-    *places*, if the text was made of another.
+    Relative paths in it start from *base_directory*, by default the file's own directory. Lines are those
+    of *places* if the text was made from another.
     Raise InputError with file, line and path for what is no such document, ConfigRefusedError if the
     kubelet's own words for it are known.
     """
@@ -80,7 +80,7 @@ def read_main_file(
     given = settings_of(document, OriginKind.FILE)
     known, unknown = unknown_fields(given.members or {}, minor)
     return MainFile(
-        settings=_resolved(known, beside or posixpath.dirname(source)),
+        settings=_resolved(known, base_directory or posixpath.dirname(source)),
         warnings=(*_repeated(document), *unknown, *_unread(source, found.next_line)),
         document=document,
     )

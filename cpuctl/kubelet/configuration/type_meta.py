@@ -45,7 +45,7 @@ _INSTEAD = {
         f"this is a Cluster API file: pass its kubeletExtraArgs with --kubelet-args, or use {_CONFIGZ}"
     ),
 }
-_LOOKS = (
+_STYLES = (
     (
         r"^\[(?:Unit|Service|Install)\]",
         "this is a systemd unit: use the file that --config in its ExecStart names",
@@ -89,7 +89,7 @@ def instead(kind: str, api_version: str) -> str:
 
 
 def _hint_from_content(text: str) -> str:
-    return next((hint for looks, hint in _LOOKS if re.search(looks, text, re.MULTILINE)), "")
+    return next((hint for looks, hint in _STYLES if re.search(looks, text, re.MULTILINE)), "")
 
 
 class NoObjectError(Exception):

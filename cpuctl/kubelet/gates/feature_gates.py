@@ -117,7 +117,7 @@ class FeatureGates(Record):
                 if self.stage(name) is None or not self.release.collects_locked_gates:
                     return
 
-    def lacking(self, name: str) -> tuple[str, ...]:
+    def missing(self, name: str) -> tuple[str, ...]:
         """List what is off of all that a gate depends on: with the gate alone a kubelet would not start."""
         found: dict[str, None] = {}
         waiting = [name] if self.minor >= DEPENDENCIES_SINCE else []

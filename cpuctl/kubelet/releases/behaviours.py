@@ -58,7 +58,7 @@ class Behaviours(Record):
     pod_scope_memory_hints_after_restart: bool
     refuses_cgroup_v1_by_default: bool
     refuses_claims_of_static_pods: bool
-    refuses_memory_resizes_beside_static_manager: bool
+    refuses_memory_resizes_with_static_manager: bool
     refuses_overlapping_memory_groups: bool
     refuses_references_of_static_pods: bool
     refuses_resizes_with_swap: bool
@@ -71,10 +71,10 @@ class Behaviours(Record):
     restores_pod_level_memory: bool
     returns_actuated_error: bool
     spreads_over_real_cores: bool
-    tells_how_many_cpus_are_missing: bool
-    tells_no_free_cores: bool
-    tells_resizes_in_conditions: bool
-    tells_what_capacity_is_expected: bool
+    reports_missing_cpu_count: bool
+    reports_no_free_cores: bool
+    reports_resizes_in_conditions: bool
+    reports_expected_capacity: bool
     walks_only_nodes_with_devices: bool
     writes_topology_options_small: bool
 

@@ -61,11 +61,11 @@ def not_verified(minor: int, topics: Iterable[Topic]) -> str:
 
 def topics_of_decisions(config: KubeletConfiguration, *, pod_level: bool) -> list[Topic]:
     """Return what a decision on pods is about; *pod_level*: some of them have resources of their own."""
-    asked: dict[Topic, bool] = {
+    requested: dict[Topic, bool] = {
         "admission": True,
         "exclusive CPUs": config.cpu_manager_policy == "static",
         "topology hints": config.topology_manager_policy != "none",
         "memory on NUMA nodes": config.memory_manager_policy == "Static",
         "pod-level resources": pod_level,
     }
-    return [topic for topic, is_asked in asked.items() if is_asked]
+    return [topic for topic, is_asked in requested.items() if is_asked]

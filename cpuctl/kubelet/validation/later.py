@@ -189,7 +189,7 @@ LATER: tuple[Rule, ...] = (
 """In the kubelet's order; it ends at the first that is broken."""
 
 
-class NotLookedAt(Record):
+class NotChecked(Record):
     """What a kubelet checks on its host when it starts, but is not checked here: settings, and the question.
 
     From release 1.*since* on.
@@ -202,17 +202,17 @@ class NotLookedAt(Record):
 
 _LAST_SEEN = 36
 
-NOT_LOOKED_AT = (
-    NotLookedAt(("failSwapOn",), "whether the host uses swap"),
-    NotLookedAt(
+NOT_CHECKED = (
+    NotChecked(("failSwapOn",), "whether the host uses swap"),
+    NotChecked(
         ("cgroupRoot", "kubeReservedCgroup", "systemReservedCgroup", "systemCgroups", "kubeletCgroups"),
         "whether the named cgroups exist",
     ),
-    NotLookedAt(
+    NotChecked(
         ("containerRuntimeEndpoint", "imageServiceEndpoint", "cgroupDriver"),
         "the runtime's sockets and cgroup driver",
     ),
-    NotLookedAt(
+    NotChecked(
         (
             "authentication",
             "tlsCertFile",
@@ -224,22 +224,22 @@ NOT_LOOKED_AT = (
         ),
         "whether the named files and directories exist",
     ),
-    NotLookedAt(
+    NotChecked(
         ("address", "port", "readOnlyPort", "healthzBindAddress", "healthzPort"),
         "whether addresses and ports are free",
     ),
-    NotLookedAt(("userNamespaces",), "the host's subordinate IDs", since=33),
-    NotLookedAt(("tlsCipherSuites", "tlsCurvePreferences"), "which ciphers the kubelet's build supports"),
-    NotLookedAt(
+    NotChecked(("userNamespaces",), "the host's subordinate IDs", since=33),
+    NotChecked(("tlsCipherSuites", "tlsCurvePreferences"), "which ciphers the kubelet's build supports"),
+    NotChecked(
         ("allowedUnsafeSysctls", "protectKernelDefaults", "makeIPTablesUtilChains"), "kernel settings"
     ),
-    NotLookedAt(
+    NotChecked(
         ("registerNode", "serverTLSBootstrap", "rotateCertificates", "staticPodURL"),
         "the network and the API server",
     ),
-    NotLookedAt(("localStorageCapacityIsolation",), "the node's file systems"),
-    NotLookedAt((), "the systemd watchdog settings", since=32),
-    NotLookedAt(
+    NotChecked(("localStorageCapacityIsolation",), "the node's file systems"),
+    NotChecked((), "the systemd watchdog settings", since=32),
+    NotChecked(
         (),
         f"rules and flags that changed after 1.{_LAST_SEEN}: later kubelets are assumed to have the same",
         since=_LAST_SEEN + 1,
@@ -247,6 +247,6 @@ NOT_LOOKED_AT = (
 )
 
 
-def not_looked_at(minor: int | None) -> tuple[NotLookedAt, ...]:
+def not_checked(minor: int | None) -> tuple[NotChecked, ...]:
     """List what is not checked for a release; if that is unknown, what holds for all."""
-    return tuple(each for each in NOT_LOOKED_AT if each.since <= (minor or 0))
+    return tuple(each for each in NOT_CHECKED if each.since <= (minor or 0))

@@ -35,7 +35,7 @@ class MachineFormat(NamedTuple):
     """A format: its name, and what a file in it can contain."""
 
     name: str
-    tells: frozenset[MachineFact]
+    recorded: frozenset[MachineFact]
 
 
 _LSCPU = frozenset(
@@ -70,7 +70,7 @@ HWLOC_2: Final = MachineFormat(
     "hwloc XML 2",
     (_GHW - {MachineFact.MEMORY}) | {MachineFact.OFFLINE, MachineFact.CACHE_IDS, MachineFact.CORE_KINDS},
 )
-HWLOC_3: Final = MachineFormat("hwloc XML 3", HWLOC_2.tells - {MachineFact.HUGE_PAGES})
+HWLOC_3: Final = MachineFormat("hwloc XML 3", HWLOC_2.recorded - {MachineFact.HUGE_PAGES})
 CADVISOR: Final = MachineFormat(
     "cAdvisor's machine information", (_GHW - {MachineFact.MODEL}) | {MachineFact.CACHE_IDS}
 )
@@ -87,23 +87,23 @@ _PART_OF: Final = {
 class FormContent(NamedTuple):
     """What one file contains: its format and the facts in it.
 
-    ``assumed`` says what is assumed in place of others, ``remarks`` what is not exact.
+    ``assumed`` says what is assumed in place of others, ``notes`` what is not exact.
     """
 
     form: MachineFormat
     facts: frozenset[MachineFact]
     assumed: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
-    def lacks(self) -> tuple[MachineFact, ...]:
+    def missing(self) -> tuple[MachineFact, ...]:
         """What the format cannot contain, without what is part of that: unknown, unless ``assumed``."""
-        return _without_parts(fact for fact in MachineFact if fact not in self.form.tells)
+        return _without_parts(fact for fact in MachineFact if fact not in self.form.recorded)
 
     @property
     def leaves_out(self) -> tuple[MachineFact, ...]:
         """What other files in the format contain."""
-        return _without_parts(fact for fact in MachineFact if fact in self.form.tells - self.facts)
+        return _without_parts(fact for fact in MachineFact if fact in self.form.recorded - self.facts)
 
 
 def _without_parts(facts: Iterable[MachineFact]) -> tuple[MachineFact, ...]:

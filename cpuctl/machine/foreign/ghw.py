@@ -49,7 +49,7 @@ def read_report(cursor: Cursor, source: str) -> ForeignMachine:
 
 def _content(nodes: Sequence[Cursor], printed: PrintedMachine) -> FormContent:
     roughly = (_SPLIT,) if printed.caches and len(nodes) > 1 else ()
-    return FormContent(GHW, frozenset(_facts(nodes, printed)), remarks=roughly)
+    return FormContent(GHW, frozenset(_facts(nodes, printed)), notes=roughly)
 
 
 def _facts(nodes: Iterable[Cursor], printed: PrintedMachine) -> Iterator[MachineFact]:

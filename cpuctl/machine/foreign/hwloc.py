@@ -83,9 +83,9 @@ class _Topology:
             architecture=_info(top, "Architecture"),
         )
         shared = any(not node.cpus for node in nodes)
-        remarks = (*([_HIDDEN] if printed.offline else []), *([_NEAREST] if shared else []))
+        notes = (*([_HIDDEN] if printed.offline else []), *([_NEAREST] if shared else []))
         return build(
-            printed, FormContent(form, frozenset(self._facts(form, printed)), remarks=remarks), self._source
+            printed, FormContent(form, frozenset(self._facts(form, printed)), notes=notes), self._source
         )
 
     def _form(self) -> MachineFormat:

@@ -51,7 +51,7 @@ def as_hwloc_xml(machine: Machine) -> tuple[str, tuple[str, ...]]:
     """Write a topology; return it, and what was left out or assumed."""
     tree = _Tree(machine)
     return _HEAD + "".join(f"{line}\n" for line in _Writer(machine, tree).lines()), tuple(
-        _remarks(machine, tree)
+        _notes(machine, tree)
     )
 
 
@@ -129,10 +129,10 @@ def _objects(machine: Machine) -> Iterator[_Object]:
         yield from (_made("Core", core, os_index=_known(cpus[core.lowest].core_id)) for core in machine.cores)
     if machine.caches_known:
         yield from (_cache(each) for each in machine.caches if _has_object(each))
-    yield from _alike(machine, "Drawer", lambda cpu: (cpu.drawer_id,))
-    yield from _alike(machine, "Book", lambda cpu: (cpu.drawer_id, cpu.book_id))
-    yield from _alike(machine, "Die", lambda cpu: (sockets[cpu.number], cpu.die_id))
-    yield from _alike(machine, "Cluster", lambda cpu: (sockets[cpu.number], cpu.die_id, cpu.cluster_id))
+    yield from _equivalent(machine, "Drawer", lambda cpu: (cpu.drawer_id,))
+    yield from _equivalent(machine, "Book", lambda cpu: (cpu.drawer_id, cpu.book_id))
+    yield from _equivalent(machine, "Die", lambda cpu: (sockets[cpu.number], cpu.die_id))
+    yield from _equivalent(machine, "Cluster", lambda cpu: (sockets[cpu.number], cpu.die_id, cpu.cluster_id))
 
 
 def _known(number: int | None) -> int | None:
@@ -176,7 +176,9 @@ def _cache(cache: Cache) -> _Object:
     return _Object(rank, f"L{level}{letter}Cache", f"L{level}{letter} cache", cache.cpus, attributes)
 
 
-def _alike(machine: Machine, kind: str, place: Callable[[CPU], tuple[int | None, ...]]) -> Iterator[_Object]:
+def _equivalent(
+    machine: Machine, kind: str, place: Callable[[CPU], tuple[int | None, ...]]
+) -> Iterator[_Object]:
     """Gather the CPUs of equal places, the last part of which is their number; those without one are left."""
     members: dict[tuple[int | None, ...], int] = {}
     for cpu in machine.cpus:
@@ -327,7 +329,7 @@ def _kind(machine: Machine, cpu: CPU) -> Iterator[tuple[str, str]]:
         yield "LinuxCapacity", str(cpu.capacity)
 
 
-def _remarks(machine: Machine, tree: _Tree) -> Iterator[str]:
+def _notes(machine: Machine, tree: _Tree) -> Iterator[str]:
     captions: dict[str, list[str]] = {}
     for each in tree.left_out:
         captions.setdefault(each.caption, []).append(str(each.cpus))

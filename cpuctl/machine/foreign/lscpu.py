@@ -164,7 +164,7 @@ def _built(
     apart = _with_cores_apart(rows, shared)
     printed = PrintedMachine(rows=apart, nodes=nodes_of(rows), caches=shared, offline=offline)
     content = FormContent(
-        form, frozenset(_facts(header, printed)), remarks=() if apart == rows else (_REPEATED,)
+        form, frozenset(_facts(header, printed)), notes=() if apart == rows else (_REPEATED,)
     )
     return build(printed, content, source)
 

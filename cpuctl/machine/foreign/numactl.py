@@ -46,7 +46,7 @@ def read_hardware(text: str, source: str) -> ForeignMachine:
     if all(node.distances for node in nodes):
         facts.add(MachineFact.DISTANCES)
     content = FormContent(
-        NUMACTL, frozenset(facts), remarks=(_ROUNDED,) if MachineFact.NODE_MEMORY in facts else ()
+        NUMACTL, frozenset(facts), notes=(_ROUNDED,) if MachineFact.NODE_MEMORY in facts else ()
     )
     return build(PrintedMachine(rows=rows, nodes=nodes), content, source)
 

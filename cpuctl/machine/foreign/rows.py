@@ -85,7 +85,7 @@ def build(printed: PrintedMachine, content: FormContent, source: str) -> Foreign
         raise InputError(str(error), where=source) from None
     content = content._replace(
         assumed=tuple(_assumptions(machine, content.facts)),
-        remarks=(*content.remarks, *_remarks(machine, content.facts)),
+        notes=(*content.notes, *_notes(machine, content.facts)),
     )
     completed = _completed(machine)
     info = kubelet_view(completed)
@@ -175,26 +175,26 @@ def _assumptions(machine: Machine, facts: Collection[MachineFact]) -> Iterator[s
     if not machine.cores_known:
         yield "cores are not reported: every CPU is assumed to be a core"
     if unplaced := CPUSet.of(cpu for cpu, socket in machine.socket_of.items() if socket is None):
-        whose = f" of {named(unplaced)}" if machine.sockets else ""
+        owner = f" of {named(unplaced)}" if machine.sockets else ""
         instead = (
             "every NUMA node is assumed to be a socket"
             if machine.numa_nodes
             else "a single socket is assumed"
         )
-        yield f"sockets{whose} are not reported: {instead}"
+        yield f"sockets{owner} are not reported: {instead}"
     if MachineFact.CACHE_IDS not in facts and machine.l3_groups:
         yield "cache ids are not reported: all caches are assumed to have one, as on x86"
 
 
-def _remarks(machine: Machine, facts: Collection[MachineFact]) -> Iterator[str]:
+def _notes(machine: Machine, facts: Collection[MachineFact]) -> Iterator[str]:
     if MachineFact.MEMORY not in facts and machine.memory_bytes is not None and machine.numa_nodes:
         yield "total memory is assumed to be the sum of the NUMA nodes"
 
 
 def _findings(content: FormContent) -> Iterator[MachineFinding]:
-    lacks, left_out = ", ".join(content.lacks), ", ".join(content.leaves_out)
-    yield note("not-told", "", f"read as {content.form.name}, which does not include {lacks}")
+    missing, left_out = ", ".join(content.missing), ", ".join(content.leaves_out)
+    yield note("not-told", "", f"read as {content.form.name}, which does not include {missing}")
     if left_out:
         yield note("left-out", "", f"this output lacks what {content.form.name} can include: {left_out}")
     yield from (warning("assumed", "", each) for each in content.assumed)
-    yield from (note("told-roughly", "", each) for each in content.remarks)
+    yield from (note("told-roughly", "", each) for each in content.notes)

@@ -53,9 +53,9 @@ def _caches_of(machine: Machine, name: str) -> Mapping[int, Hashable]:
     return used
 
 
-def _numbered(whose: Mapping[int, Hashable]) -> Mapping[int, int]:
+def _numbered(owner: Mapping[int, Hashable]) -> Mapping[int, int]:
     numbers: dict[Hashable, int] = {}
-    return {cpu: numbers.setdefault(whose[cpu], len(numbers)) for cpu in sorted(whose)}
+    return {cpu: numbers.setdefault(owner[cpu], len(numbers)) for cpu in sorted(owner)}
 
 
 def as_numactl(machine: Machine) -> str:

@@ -273,8 +273,8 @@ class _Call:
     def _message(self) -> bytes:
         http, status = self.headers.get(":status", ""), self.headers.get("grpc-status", "")
         if status not in ("", _OK):
-            said = unquote(self.headers.get("grpc-message", "")) or "without a reason"
-            raise InputError(f"rejected (gRPC status {status}): {said}", hint=_HINTS.get(status, ""))
+            stated = unquote(self.headers.get("grpc-message", "")) or "without a reason"
+            raise InputError(f"rejected (gRPC status {status}): {stated}", hint=_HINTS.get(status, ""))
         if http not in ("", "200"):
             raise ValueError(f"HTTP status {http}")
         if len(self.body) < 5:

@@ -172,8 +172,8 @@ def ask_kubelet(path: str, expected: Collection[str] = ()) -> PodResources:
     Some of the *expected* pods, by full name, that the kubelet does not list are requested one by one.
     """
     problems: list[str] = []
-    pods = _asked(path, "List", decode_list, problems)
-    allocatable = _asked(path, "GetAllocatableResources", decode_allocatable_cpus, problems)
+    pods = _requested(path, "List", decode_list, problems)
+    allocatable = _requested(path, "GetAllocatableResources", decode_allocatable_cpus, problems)
     missing = sorted(set(expected) - {pod.full_name for pod in pods}) if pods is not None else []
     return PodResources(
         pods=pods,
@@ -183,7 +183,7 @@ def ask_kubelet(path: str, expected: Collection[str] = ()) -> PodResources:
     )
 
 
-def _asked(path: str, method: str, decode: Callable[[bytes], T], problems: list[str]) -> T | None:
+def _requested(path: str, method: str, decode: Callable[[bytes], T], problems: list[str]) -> T | None:
     try:
         return decode(call(path, f"{_SERVICE}/{method}"))
     except CpuctlError as error:

@@ -44,15 +44,15 @@ def sosreport(tree: Tree) -> tuple[Tree, SupportArchive]:
     made = dict(_kubelet(tree))
     files = KernelFiles(tree)
     online = files.cpu_list(f"{CPU_DIRECTORY}/online") or CPUSet()
-    lacking = online - files.numbered(CPU_DIRECTORY, "cpu")
+    missing = online - files.numbered(CPU_DIRECTORY, "cpu")
     findings: tuple[MachineFinding, ...] = ()
-    if lacking:
-        made |= _CopiedCPUs(files, online, lacking).others()
+    if missing:
+        made |= _CopiedCPUs(files, online, missing).others()
         message = (
-            f"{are(lacking)} known only from lscpu: only their last-level caches are known, and "
+            f"{are(missing)} known only from lscpu: only their last-level caches are known, and "
             "missing core and package ids are made up"
         )
-        findings = (warning("cpus-from-lscpu", cpu_files(lacking, ""), message),)
+        findings = (warning("cpus-from-lscpu", cpu_files(missing, ""), message),)
     gathered = SupportArchive(
         WHAT, version=_version(tree), config_at=configuration_place(tree), findings=findings
     )
@@ -121,15 +121,15 @@ def _is_number(text: str) -> bool:
 class _CopiedCPUs:
     """The CPUs whose directories were copied, and what they and lscpu tell of the others."""
 
-    def __init__(self, files: KernelFiles, online: CPUSet, lacking: CPUSet) -> None:
+    def __init__(self, files: KernelFiles, online: CPUSet, missing: CPUSet) -> None:
         self._files = files
         self._online = online
-        self._lacking = lacking
+        self._lacking = missing
         rows = lscpu_rows(files.tree.read(_LSCPU) or "")
         self._rows = {cpu: rows[cpu] for cpu in online if cpu in rows}
-        if untold := lacking - CPUSet.of(self._rows):
+        if untold := missing - CPUSet.of(self._rows):
             raise InputError(
-                f"has directories for only {len(online - lacking)} of {len(online)} online CPUs, and "
+                f"has directories for only {len(online - missing)} of {len(online)} online CPUs, and "
                 f"nothing else describes {named(untold)}",
                 where=CPU_DIRECTORY,
                 hint="collect it again with sos report -k processor.max_cpu_dirs=8192",
@@ -144,7 +144,7 @@ class _CopiedCPUs:
         beyond = max(cores.values(), default=-1) + 1
         for cpu in self._lacking:
             row, directory = self._rows[cpu], f"{CPU_DIRECTORY}/cpu{cpu}"
-            texts[f"{directory}/topology/thread_siblings_list"] = str(self._alike(cpu, "core"))
+            texts[f"{directory}/topology/thread_siblings_list"] = str(self._equivalent(cpu, "core"))
             texts[f"{directory}/topology/physical_package_id"] = str(sockets.get(row.socket, row.socket))
             texts[f"{directory}/topology/core_id"] = str(known.get(row.core, beyond + int(row.core)))
             if _is_number(row.node):
@@ -157,7 +157,7 @@ class _CopiedCPUs:
         found = ((cpu, self._files.number(path)) for cpu, path in paths.items())
         return {cpu: number for cpu, number in found if number is not None}
 
-    def _alike(self, cpu: int, column: str) -> CPUSet:
+    def _equivalent(self, cpu: int, column: str) -> CPUSet:
         wanted = getattr(self._rows[cpu], column)
         return CPUSet.of(
             other
@@ -170,7 +170,7 @@ class _CopiedCPUs:
         size, number = self._largest()
         left = CPUSet.of(cpu for cpu in self._lacking if _is_number(self._rows[cpu].last_cache))
         for cpu in left:
-            sharing = self._alike(cpu, "last_cache")
+            sharing = self._equivalent(cpu, "last_cache")
             if cpu != sharing.lowest or not sharing <= self._lacking:
                 continue
             number += 1

@@ -36,11 +36,11 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
 
     Raise InputError if there are none, and for files that are none.
     """
-    asked = name
+    requested = name
     if not machine and is_recording(name):
         name, machine = "", name
     needed = machine or on_machine or not name
-    with as_state(asked):
+    with as_state(requested):
         source = load_machine(machine or LIVE_MACHINE, sources) if needed else None
     states = read_states(name, StatePlace(machine=source), sources)
     if not states:

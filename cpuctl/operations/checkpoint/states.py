@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cpuctl import state_names
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners, PodName
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners, PodName
 from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_known_kubelet, load_kubelet
@@ -129,7 +129,7 @@ def read_checkpoint_case(inputs: CheckpointInputs, host: KubeletHost, sources: S
 
 def _answers(case: CheckpointCase, inputs: CheckpointInputs, sources: Sources) -> PodResources | None:
     """Ask the kubelet that runs, also alone for pods that hold something and are not listed."""
-    from cpuctl.engine.state_checks.answer_findings import WHOSE, unnamed
+    from cpuctl.engine.state_checks.answer_findings import UNKNOWN_PODS, unnamed
     from cpuctl.engine.state_checks.verify import saved_states
     from cpuctl.inputs.pod_resources import load_pod_resources
 
@@ -143,7 +143,7 @@ def _answers(case: CheckpointCase, inputs: CheckpointInputs, sources: Sources) -
     for problem in answers.problems if answers else ():
         sources.warnings.append(f"the kubelet's answer (--pod-resources): {problem}")
     if answers and answers.pods is not None and unnamed(saved, case.owners):
-        sources.warnings.append(WHOSE)
+        sources.warnings.append(UNKNOWN_PODS)
     return answers
 
 
@@ -177,7 +177,7 @@ def load_owners(
         running: tuple[StoredPod, ...] | None = running_pods(listed, rules, name)
     else:
         running = load_running(name, rules, sources) if name else None
-    owners = NOBODY_SAYS if running is None else Owners.of(as_granted(running))
+    owners = UNKNOWN_OWNERS if running is None else Owners.of(as_granted(running))
     names = load_pod_names(source, sources)
     if names is None:
         return owners

@@ -148,8 +148,10 @@ class KubeVirtContext:
         machine = first.pods[0].virtual_machine if first.pods else None
         if machine is None or not number:
             return first._replace(pods=())
-        alike = (machine._replace(instance=f"{name}-{each}"[:LONGEST_NAME]) for each in range(1, number))
-        return first._replace(pods=(*first.pods, *(pod for each in alike for pod in pods_of_machine(each))))
+        equivalent = (machine._replace(instance=f"{name}-{each}"[:LONGEST_NAME]) for each in range(1, number))
+        return first._replace(
+            pods=(*first.pods, *(pod for each in equivalent for pod in pods_of_machine(each)))
+        )
 
     def _machine(self, spec: Cursor, item: KubeVirtObject, name: str, way: str) -> LauncherPods:
         """Follow what a VirtualMachine refers to, and start it."""

@@ -136,18 +136,18 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
 
 def _causes(findings: list[Finding]) -> list[Finding]:
     """Leave out what is only missing because it, or what it is in, is misspelt or of a wrong kind."""
-    said = {each.place.path for each in findings if each.code == "wrong-type"}
-    said |= {(*each.place.path[:-1], each.fix) for each in findings if each.code == "unknown-field"}
-    return [each for each in findings if not (_is_missing(each) and _is_said(each.place.path, said))]
+    stated = {each.place.path for each in findings if each.code == "wrong-type"}
+    stated |= {(*each.place.path[:-1], each.fix) for each in findings if each.code == "unknown-field"}
+    return [each for each in findings if not (_is_missing(each) and _is_said(each.place.path, stated))]
 
 
 def _is_missing(finding: Finding) -> bool:
     return finding.message.startswith("Required value")
 
 
-def _is_said(path: Path, said: Container[Path]) -> bool:
+def _is_said(path: Path, stated: Container[Path]) -> bool:
     above = (path[: at + 1] for at in range(len(path)))
-    return any(each in said or (*each[:-1], misspelling_of(str(each[-1]))) in said for each in above)
+    return any(each in stated or (*each[:-1], misspelling_of(str(each[-1]))) in stated for each in above)
 
 
 def _checks(draft: PodDraft, rules: LintRules, pods: PodRules) -> Iterator[Finding]:

@@ -109,8 +109,8 @@ def _of_pods(finding: Finding, kind: str) -> Finding:
         note = f"the {kind} controller may set it"
         return replace(finding, severity=Severity.NOTE, rejected_by=None, note=note)
     if finding.severity is Severity.ERROR and finding.rejected_by is Component.API_SERVER:
-        whose = refuses_pods_of(kind)
-        return replace(finding, note=f"{whose}; {finding.note}" if finding.note else whose)
+        owner = refuses_pods_of(kind)
+        return replace(finding, note=f"{owner}; {finding.note}" if finding.note else owner)
     return finding
 
 

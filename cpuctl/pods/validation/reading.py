@@ -203,8 +203,8 @@ class _Reader:
             return None
 
     def _no_quantity(self, field_path: FieldPath, error: GoError) -> Finding:
-        whose = f'{self.kind} in version "v1" cannot be handled as a {self.kind}'
-        return field_path.rejected("bad-quantity", f"{whose}: {error}", fix=_HINT)
+        owner = f'{self.kind} in version "v1" cannot be handled as a {self.kind}'
+        return field_path.rejected("bad-quantity", f"{owner}: {error}", fix=_HINT)
 
 
 _NOTHING = ResourceRequirements()

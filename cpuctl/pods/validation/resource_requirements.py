@@ -280,7 +280,7 @@ def _is_extended(name: str) -> bool:
 
 
 NameCheck = Callable[[str, FieldPath], Iterator[Finding]]
-_BESIDE_HUGEPAGES = ("cpu", "memory")
+_REQUIRED_WITH_HUGEPAGES = ("cpu", "memory")
 
 
 def check_requirements(
@@ -298,7 +298,7 @@ def check_requirements(
         yield from _check_limit(name, amount, resources.limits, field_path)
         yield from _check_pages(name, amount, requests.key(name))
     names = {**resources.limits, **resources.requests}
-    if any(map(is_hugepages, names)) and not any(name in names for name in _BESIDE_HUGEPAGES):
+    if any(map(is_hugepages, names)) and not any(name in names for name in _REQUIRED_WITH_HUGEPAGES):
         yield field_path.forbidden(
             "hugepages-alone", "HugePages require cpu or memory", fix="request cpu or memory, too"
         )

@@ -67,8 +67,8 @@ def check_resize_policy(raw: ContainerDraft, pod_restart: str, rules: ServerRule
         elif policy.restart not in _RESTARTS:
             yield field_path.unsupported(_POLICY_CODE, policy.restart, _RESTARTS)
         if pod_restart == "Never" and policy.restart != "NotRequired":
-            whose = "pod " if rules.minor >= _INIT_SINCE else ""
-            why = f"must be 'NotRequired' when {whose}`restartPolicy` is 'Never'"
+            owner = "pod " if rules.minor >= _INIT_SINCE else ""
+            why = f"must be 'NotRequired' when {owner}`restartPolicy` is 'Never'"
             yield field_path.invalid(_POLICY_CODE, policy.restart, why)
 
 
@@ -304,10 +304,10 @@ def check_at_server(
         return
     at_once = list(check_spec(draft, _template(draft, rules), rules))
     yield from at_once
-    said = {(finding.code, finding.place.path, finding.message) for finding in at_once}
+    stated = {(finding.code, finding.place.path, finding.message) for finding in at_once}
     for finding in check_spec(draft, defaulted, rules):
         # Warnings about pods go to the controller that creates them, so users do not see them.
-        news = (finding.code, finding.place.path, finding.message) not in said
+        news = (finding.code, finding.place.path, finding.message) not in stated
         if news and finding.severity is Severity.ERROR:
             yield _later(finding, draft)
 
@@ -326,12 +326,12 @@ def _template(draft: PodDraft, rules: ServerRules) -> Pod:
 
 def _later(finding: Finding, draft: PodDraft) -> Finding:
     """Word a refusal of the pods of a workload, whose own object the API server takes."""
-    whose = f"the API server accepts the {draft.kind}, but rejects its pods"
+    owner = f"the API server accepts the {draft.kind}, but rejects its pods"
     field = finding.place.field.removeprefix(draft.spec.field).removeprefix(".")
     return replace(
         finding,
         place=finding.place._replace(field=f"spec.{field}" if field else "spec"),
-        note=f"{whose}; {finding.note}" if finding.note else whose,
+        note=f"{owner}; {finding.note}" if finding.note else owner,
     )
 
 

@@ -178,16 +178,16 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
 
 def _hint_texts(pod: str, rounds: Iterable[HintRound]) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Write the hints of an admission in the words of a log's, of a list beyond all reason its beginning."""
-    for asked in rounds:
+    for requested in rounds:
         texts = {
             resource: hints_text(islice(hints, _MOST_HINTS))
-            for answer in asked.answers.values()
+            for answer in requested.answers.values()
             for resource, hints in (answer or {}).items()
             if hints
         }
-        if isinstance(asked.merged, Merged):
-            texts[BEST_HINT] = hints_text([asked.merged.hint])
-        yield (f"{pod}/{asked.container.name}" if asked.container else pod), texts
+        if isinstance(requested.merged, Merged):
+            texts[BEST_HINT] = hints_text([requested.merged.hint])
+        yield (f"{pod}/{requested.container.name}" if requested.container else pod), texts
 
 
 def fail(world: World, life: PodLife, reason: str, message: str) -> None:
@@ -219,8 +219,8 @@ def _placed(admission: Admission) -> str:
         parts.append(f"{', '.join(names)} in the pod's pool {cpus_text(cpus)}")
     for why, names in shared.items():
         every = len(names) == len(admission.placements)
-        whose = "" if every else f" for {', '.join(names)}"
-        parts.append(f"no exclusive CPUs{whose}, because {why}")
+        owner = "" if every else f" for {', '.join(names)}"
+        parts.append(f"no exclusive CPUs{owner}, because {why}")
     return "; ".join(parts)
 
 

@@ -82,9 +82,9 @@ def _wanted(spec: Pod, changed: Mapping[str, ResourceRequirements]) -> dict[str,
 def handle_resize(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     """Let the kubelet decide on what a pod is to have; raise UsageError if a policy would have to."""
     if kubelet.node.what_if is not None and kubelet.rules.allocates:
-        from cpuctl.policies.what_if import no_say_in_resizes
+        from cpuctl.policies.what_if import resizes_unsupported
 
-        raise no_say_in_resizes()
+        raise resizes_unsupported()
     held = dict(kubelet.node.state.assignments.get(life.uid, {}))
     waiting = dict(kubelet.node.state.pending.get(life.uid, {}))
     request = PodResize(life.running, life.running.spec)

@@ -33,7 +33,7 @@ class Owners(Record):
     shared: int
 
 
-NOBODY = Owners({}, 0)
+NO_OWNERS = Owners({}, 0)
 """Before there is a kubelet."""
 
 
@@ -136,9 +136,9 @@ class ChartRow(Record):
 def chart(samples: Sequence[Sample], cpus: int, until: int) -> list[ChartRow]:
     """Draw up the history of *cpus* (a mask) to *until*, a nanosecond; rows by their lowest CPU."""
     histories: dict[int, list[tuple[int, CPUStatus]]] = {}
-    before = NOBODY
+    before = NO_OWNERS
     for sample in samples:
-        changed = cpus if before is NOBODY else _changed(before, sample.owners)
+        changed = cpus if before is NO_OWNERS else _changed(before, sample.owners)
         for cpu in CPUSet(changed & cpus):
             status, history = _status(sample.owners, 1 << cpu), histories.setdefault(cpu, [])
             if not history or history[-1][1] != status:

@@ -218,7 +218,7 @@ def _latency(latency: Latency) -> answers.Latency:
 
 def hints_view(world: World) -> dict[str, Mapping[str, str]]:
     """Return the topology hints of every admission, if the replay is that of a log."""
-    return {whose: texts for life in world.pods.values() for whose, texts in life.hints.items()}
+    return {owner: texts for life in world.pods.values() for owner, texts in life.hints.items()}
 
 
 VIEWS: Mapping[str, Callable[[World], object]] = MappingProxyType(

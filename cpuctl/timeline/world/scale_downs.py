@@ -31,8 +31,8 @@ Key: TypeAlias = tuple[str, str]
 class ScaleDown:
     """One container that loses CPUs (masks). ``exposed``: its ``assigned.cpuset`` can be read inside.
 
-    ``due`` is when its delay has passed, ``told`` when the volume said so, ``applied`` when its cgroup did:
-    nanoseconds, as ``decided``.
+    ``due`` is when its delay has passed, ``reported`` when the volume said so, ``applied`` when its cgroup
+    did: nanoseconds, as ``decided``.
     """
 
     def __init__(  # noqa: PLR0913  # what is known when it is decided

@@ -46,7 +46,7 @@ class ContainerLife:
     """One container: ``cgroup`` is its ``cpuset.cpus`` as last written (a mask, 0 for never), while it runs.
 
     ``milli`` are the CPUs that its ``cpu.weight`` stands for. ``file`` is what the downward API tells inside,
-    None if no such file is there. ``comes_back``: it ran when the machine went down. ``exit_code`` is set
+    None if no such file is there. ``returns``: it ran when the machine went down. ``exit_code`` is set
     from its end, the time ``ended``, until it starts again. ``allocated`` is what the last kubelet that
     stopped has left in its status as allocatedResources.
     """
@@ -56,7 +56,7 @@ class ContainerLife:
         self.cgroup = 0
         self.milli = 0
         self.file: str | None = None
-        self.comes_back = False
+        self.returns = False
         self.exit_code: int | None = None
         self.ended = 0
         self.allocated: Amounts = None
@@ -230,14 +230,14 @@ def kubelet_stops(world: World) -> None:
 
 def _leave_statuses(world: World, kubelet: KubeletProcess) -> None:
     """Let statuses stay as a kubelet has written them, as far as the API server keeps that."""
-    tells = kubelet.reports_allocated_resources and reports_allocated_resources(world.server.gates)
+    recorded = kubelet.reports_allocated_resources and reports_allocated_resources(world.server.gates)
     for life in world.pods.values():
         if life.uid not in kubelet.node.active:
             continue
         for container in life.running.allocated.all_containers:
             one = life.containers[container.name]
             created = one.state is not ContainerState.WAITING or one.exit_code is not None
-            one.allocated = container.resources.requests if tells and created else None
+            one.allocated = container.resources.requests if recorded and created else None
 
 
 def pod_with_status(life: PodLife, pod: StoredPod) -> StoredPod:

@@ -90,9 +90,9 @@ def test_k3s() -> None:
 def test_where_k3s_takes_flags_from(files: dict[str, str], arguments: tuple[str, ...]) -> None:
     base = {UNIT: "[Service]\nExecStart=/bin/k3s server\n", CONFIG: "kubelet-arg: max-pods=9\n"}
     drop_ins = "opt/k3s" if "data-dir" in files.get(CONFIG, "") else "var/lib/rancher/k3s"
-    told = found({**base, f"{DROP_INS}/00-k3s-defaults.conf": "", **files}).arguments
-    assert told is not None
-    assert set(told) == {f"--config-dir=/{drop_ins}/agent/etc/kubelet.conf.d", *arguments}
+    reported = found({**base, f"{DROP_INS}/00-k3s-defaults.conf": "", **files}).arguments
+    assert reported is not None
+    assert set(reported) == {f"--config-dir=/{drop_ins}/agent/etc/kubelet.conf.d", *arguments}
 
 
 def test_what_is_given_takes_the_place_of_what_k3s_says_or_adds_to_it() -> None:
@@ -102,8 +102,8 @@ def test_what_is_given_takes_the_place_of_what_k3s_says_or_adds_to_it() -> None:
         "eviction-minimum-reclaim-=pid.available=1",
     )
     flags = " ".join(f"--kubelet-arg={flag}" for flag in given)
-    told = found({UNIT: f"[Service]\nExecStart=/bin/k3s agent {flags}\n"})
-    assert told.arguments == (
+    reported = found({UNIT: f"[Service]\nExecStart=/bin/k3s agent {flags}\n"})
+    assert reported.arguments == (
         "--eviction-hard=imagefs.available<5%,nodefs.available<5%",
         "--eviction-hard=pid.available<9",
         "--eviction-minimum-reclaim=pid.available=1",
@@ -117,16 +117,16 @@ def test_of_both_units_of_rke2_the_one_counts_that_is_wanted(wanted: str) -> Non
     config = {"etc/rancher/rke2/config.yaml": "server: https://one:9345\nkubelet-arg: [max-pods=50]\n"}
     link = {f"etc/systemd/system/multi-user.target.wants/rke2-{wanted}.service": ""} if wanted else {}
     server = "usr/local/lib/systemd/system/rke2-server.service"
-    told = found({**RKE2, **config, **link})
-    assert told.arguments is not None
-    assert "--max-pods=50" in told.arguments
-    assert (server in told.files) == (wanted != "agent")
+    reported = found({**RKE2, **config, **link})
+    assert reported.arguments is not None
+    assert "--max-pods=50" in reported.arguments
+    assert (server in reported.files) == (wanted != "agent")
     other = {**RKE2, server: RKE2[server].replace("rke2 server", "rke2 server --kubelet-arg=v=4")}
-    told = found({**other, **config, **link})
+    reported = found({**other, **config, **link})
     if wanted:
-        assert ("--v=4" in (told.arguments or ())) == (wanted == "server")
+        assert ("--v=4" in (reported.arguments or ())) == (wanted == "server")
     else:
-        assert told.gap == "rke2-server.service and rke2-agent.service start it differently"
+        assert reported.gap == "rke2-server.service and rke2-agent.service start it differently"
 
 
 def test_k0s() -> None:
@@ -134,8 +134,8 @@ def test_k0s() -> None:
         '/usr/local/bin/k0s worker "--kubelet-extra-args=--max-pods=9 --reserved-cpus=0" --data-dir=/srv/k0s'
     )
     unit = {"etc/systemd/system/k0sworker.service": f"[Service]\nExecStart={line}\n"}
-    told = found({**unit, "srv/k0s/kubelet-config.yaml": ""})
-    assert told.arguments == (
+    reported = found({**unit, "srv/k0s/kubelet-config.yaml": ""})
+    assert reported.arguments == (
         "--config=/srv/k0s/kubelet-config.yaml",
         "--root-dir=/srv/k0s/kubelet",
         "--max-pods=9",
@@ -157,9 +157,9 @@ def test_microk8s(tmp_path: Path) -> None:
     """The current revision is a link."""
     written({"var/snap/microk8s/9072/args/kubelet": MICROK8S}, tmp_path)
     (tmp_path / "var/snap/microk8s/current").symlink_to("9072")
-    told = unit_command(FollowedFiles(DirectoryTree(tmp_path)))
-    assert told.places["cpu-manager-policy"] == "/var/snap/microk8s/current/args/kubelet:5"
-    assert told._replace(places={}) == UnitCommand(
+    reported = unit_command(FollowedFiles(DirectoryTree(tmp_path)))
+    assert reported.places["cpu-manager-policy"] == "/var/snap/microk8s/current/args/kubelet:5"
+    assert reported._replace(places={}) == UnitCommand(
         (
             "--root-dir=/var/snap/microk8s/common/var/lib/kubelet",
             "--eviction-hard=memory.available<100Mi,nodefs.available<1Gi",
@@ -195,10 +195,10 @@ GAPS = [
 
 @pytest.mark.parametrize(("files", "gap"), GAPS)
 def test_what_files_do_not_tell(files: dict[str, str], gap: str) -> None:
-    told = found({UNIT: "[Service]\nExecStart=/bin/k3s server\n", **files})
-    assert told.arguments is None
-    assert told.gap.startswith(gap)
-    assert "secret" not in told.gap
+    reported = found({UNIT: "[Service]\nExecStart=/bin/k3s server\n", **files})
+    assert reported.arguments is None
+    assert reported.gap.startswith(gap)
+    assert "secret" not in reported.gap
 
 
 @pytest.mark.parametrize(
@@ -218,8 +218,8 @@ def test_files_that_are_closed_to_us_may_hold_flags(closed: str) -> None:
             )
 
     files = {**K3S, f"{DROP_INS}/00-k3s-defaults.conf": ""}
-    told = unit_command(FollowedFiles(Closed(files)))
+    reported = unit_command(FollowedFiles(Closed(files)))
     if closed == DROP_INS:  # the kubelet's own drop-ins are read by whoever reads its configuration
-        assert f"--config-dir=/{DROP_INS}" in (told.arguments or ())
+        assert f"--config-dir=/{DROP_INS}" in (reported.arguments or ())
     else:
-        assert (told.arguments, told.gap.startswith(f"/{closed}")) == (None, True)
+        assert (reported.arguments, reported.gap.startswith(f"/{closed}")) == (None, True)

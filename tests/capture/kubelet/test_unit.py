@@ -55,8 +55,8 @@ def found(files: dict[str, str]) -> UnitCommand:
 
 
 def test_kubeadm() -> None:
-    told = found(KUBEADM)
-    assert told.places == {
+    reported = found(KUBEADM)
+    assert reported.places == {
         "kubeconfig": "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf:3",
         "config": "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf:4",
         "node-ip": "/var/lib/kubelet/kubeadm-flags.env:1",
@@ -64,7 +64,7 @@ def test_kubeadm() -> None:
         "reserved-cpus": "/etc/default/kubelet:1",
         "max-pods": "/etc/default/kubelet:1",
     }
-    assert told._replace(places={}) == UnitCommand(
+    assert reported._replace(places={}) == UnitCommand(
         (
             "--kubeconfig=/etc/kubernetes/kubelet.conf",
             "--config=/var/lib/kubelet/config.yaml",

@@ -62,7 +62,7 @@ def test_groups_of_the_host_go_along_that_have_cpus_of_their_own() -> None:
         "cpuset.cpus.exclusive",
         "cpuset.cpus.exclusive.effective",
     )
-    told = {
+    reported = {
         "machine.slice": ("3", "isolated", "3", "3"),
         "machine.slice/vm1.scope": ("", "member", "", ""),
         "system.slice": ("0-1", "member", "", "0-1"),
@@ -70,8 +70,8 @@ def test_groups_of_the_host_go_along_that_have_cpus_of_their_own() -> None:
     }
     own = {
         f"{TOP}{group}/{name}": f"{text}\n"
-        for group in told
-        for name, text in zip(lists, told[group], strict=True)
+        for group in reported
+        for name, text in zip(lists, reported[group], strict=True)
     }
     kept = groups(groups_v2() | own)
     assert {path.partition("/")[0] for path in kept} - {"cgroup.controllers", "cpuset.cpus.effective"} == {

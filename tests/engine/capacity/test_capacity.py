@@ -25,8 +25,8 @@ SINGLE = kubelet("single-numa-node")
 FULL = [exclusive(f"p{number}", cpus) for number, cpus in enumerate((3, 3, 3, 3))]
 
 
-def capacity(node: Node, asked: Sequence[StoredPod], told: Kubelet = SINGLE) -> Capacity:
-    return capacity_of(node, MACHINE, told, [node.admit(pod) for pod in asked])
+def capacity(node: Node, requested: Sequence[StoredPod], reported: Kubelet = SINGLE) -> Capacity:
+    return capacity_of(node, MACHINE, reported, [node.admit(pod) for pod in requested])
 
 
 def names(pods: Sequence[StoredPod]) -> str:
@@ -40,7 +40,7 @@ def found() -> Capacity:
     NUMA node 0 is full; of the others one CPU each is free. Refused, the last one leaves behind what its
     first container got.
     """
-    node = node_with(*FULL[1:], told=SINGLE)
+    node = node_with(*FULL[1:], reported=SINGLE)
     too_much = named("huge", whole(1, "first"), whole(5, "second"))
     return capacity(node, [FULL[0], exclusive("x", 2), exclusive("y", 2), too_much])
 
@@ -51,7 +51,7 @@ def test_copies_are_counted_of_every_kind(found: Capacity) -> None:
 
 
 def test_every_policy_has_its_largest_request(found: Capacity) -> None:
-    assert {policy: room.cpus for policy, room in found.largest.items() if isinstance(room, Largest)} == {
+    assert {policy: space.cpus for policy, space in found.largest.items() if isinstance(space, Largest)} == {
         "none": 3,
         "best-effort": 3,
         "restricted": 1,
@@ -85,24 +85,24 @@ def test_every_kind_of_refused_pods_has_a_remedy(found: Capacity) -> None:
 
 
 def test_a_policy_that_the_kubelet_would_not_start_with_has_no_largest_request() -> None:
-    told = replace(kubelet(align_by_socket="true"), gate_flags={"CPUManagerPolicyAlphaOptions": True})
-    largest = capacity(node_with(told=told), [], told).largest
+    reported = replace(kubelet(align_by_socket="true"), gate_flags={"CPUManagerPolicyAlphaOptions": True})
+    largest = capacity(node_with(reported=reported), [], reported).largest
     assert isinstance(largest["single-numa-node"], StartRefused)
     assert largest["restricted"] == Largest(15)
 
 
 def test_without_a_static_policy_copies_and_remedies_are_left() -> None:
-    told = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration(max_pods=2))
-    node = start_node(MACHINE, told, fit=True)
+    reported = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration(max_pods=2))
+    node = start_node(MACHINE, reported, fit=True)
     assert isinstance(node, Node)
-    found = capacity(node, [shared("a"), shared("b"), shared("c")], told)
+    found = capacity(node, [shared("a"), shared("b"), shared("c")], reported)
     assert [(names(each.pods), each.fits) for each in found.copies] == [("a b c", 0)]
     assert [(names(each.pods), each.kind) for each in found.remedies] == [("c", RemedyKind.EVICTIONS)]
     assert (found.largest, found.numa_nodes, found.uncore_caches, found.fragmentation) == ({}, (), (), None)
 
 
 def test_looking_changes_nothing() -> None:
-    node = node_with(*FULL, told=SINGLE)
+    node = node_with(*FULL, reported=SINGLE)
     admissions: list[Admission] = [node.admit(named("a", whole(1, "first"), whole(5, "second")))]
     before = node.copy()
     capacity_of(node, MACHINE, SINGLE, admissions)
@@ -111,17 +111,17 @@ def test_looking_changes_nothing() -> None:
 
 def test_only_so_many_kinds_of_pods_are_counted() -> None:
     kinds = [shared(f"p{number}", f"cpu={number}m") for number in range(1, 35)]
-    found = capacity(node_with(told=kubelet(max_pods=34)), kinds, kubelet(max_pods=34))
+    found = capacity(node_with(reported=kubelet(max_pods=34)), kinds, kubelet(max_pods=34))
     assert (len(found.copies), found.left_out) == (32, 2)
 
 
 def test_what_takes_long_says_so_and_shares_the_time() -> None:
     """Two kinds of refused pods have half of the runs each, and half of these are for moving."""
-    told: list[tuple[str, int, int]] = []
-    node = node_with(*FULL, told=SINGLE)
+    reported: list[tuple[str, int, int]] = []
+    node = node_with(*FULL, reported=SINGLE)
     admissions = [node.admit(exclusive("x", 2)), node.admit(exclusive("y", 3))]
-    capacity_of(node, MACHINE, SINGLE, admissions, lambda *words: told.append(words))
-    assert {(what, total) for what, _, total in told} == {
+    capacity_of(node, MACHINE, SINGLE, admissions, lambda *words: reported.append(words))
+    assert {(what, total) for what, _, total in reported} == {
         ("admitting copies", 0),
         ("looking for pods to move", module.MAX_RUNS // 4),
     }

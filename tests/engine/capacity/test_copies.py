@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.capacity.capacity import Copies, alike, more_copies
+from cpuctl.engine.capacity.capacity import Copies, equivalent, more_copies
 from cpuctl.engine.capacity.probe import no_progress
 from cpuctl.engine.outcome import Rejected
 from cpuctl.pods.model import QosClass, StoredPod
@@ -12,9 +12,11 @@ from tests.support.capacity_nodes import exclusive, kubelet, named, node_with, s
 from tests.support.pods import app, init, sidecar
 
 
-def count(*running: StoredPod, asked: StoredPod, policy: str = "none", max_pods: int = 20) -> tuple[int, str]:
-    node = node_with(*running, told=kubelet(policy, max_pods=max_pods))
-    found = more_copies(node, (asked,), no_progress)
+def count(
+    *running: StoredPod, requested: StoredPod, policy: str = "none", max_pods: int = 20
+) -> tuple[int, str]:
+    node = node_with(*running, reported=kubelet(policy, max_pods=max_pods))
+    found = more_copies(node, (requested,), no_progress)
     return found.fits, found.stop.reason if isinstance(found.stop, Rejected) else str(found.stop)
 
 
@@ -29,18 +31,18 @@ def count(*running: StoredPod, asked: StoredPod, policy: str = "none", max_pods:
     ],
 )
 def test_copies_are_counted_until_one_is_refused(policy: str, cpus: int, want: tuple[int, str]) -> None:
-    assert count(asked=exclusive("a", cpus), policy=policy) == want
+    assert count(requested=exclusive("a", cpus), policy=policy) == want
 
 
 def test_what_runs_already_counts() -> None:
-    assert count(exclusive("r", 9), asked=exclusive("a", 2)) == (3, "UnexpectedAdmissionError")
-    assert count(shared("r"), asked=exclusive("a", 1), max_pods=5) == (4, "OutOfpods")
-    assert count(shared("r"), asked=shared("a", "cpu=2 memory=1Gi")) == (7, "OutOfcpu")
+    assert count(exclusive("r", 9), requested=exclusive("a", 2)) == (3, "UnexpectedAdmissionError")
+    assert count(shared("r"), requested=exclusive("a", 1), max_pods=5) == (4, "OutOfpods")
+    assert count(shared("r"), requested=shared("a", "cpu=2 memory=1Gi")) == (7, "OutOfcpu")
 
 
 def test_the_pod_itself_may_run_there() -> None:
     pod = exclusive("a", 4)
-    assert count(pod, asked=pod) == (2, "UnexpectedAdmissionError")
+    assert count(pod, requested=pod) == (2, "UnexpectedAdmissionError")
 
 
 def test_counting_changes_nothing() -> None:
@@ -51,18 +53,18 @@ def test_counting_changes_nothing() -> None:
 
 
 def test_the_bound_is_told() -> None:
-    told = kubelet(max_pods=1000)
+    reported = kubelet(max_pods=1000)
     pods = (shared("a", "memory=1Mi"), shared("b", "memory=1Mi"))
-    assert more_copies(node_with(told=told), pods, no_progress) == Copies(pods, 500, None)
+    assert more_copies(node_with(reported=reported), pods, no_progress) == Copies(pods, 500, None)
 
 
 def test_every_copy_is_told_before_it_is_tried() -> None:
     """How many there will be is not known."""
-    told = []
+    reported = []
     pods = (exclusive("a", 5),)
-    found = more_copies(node_with(), pods, lambda *words: told.append(words))
+    found = more_copies(node_with(), pods, lambda *words: reported.append(words))
     assert (found.pods, found.fits) == (pods, 3)
-    assert told == [("admitting copies", done, 0) for done in range(4)]
+    assert reported == [("admitting copies", done, 0) for done in range(4)]
 
 
 def test_pods_are_alike_if_only_names_differ() -> None:
@@ -82,6 +84,6 @@ def test_pods_are_alike_if_only_names_differ() -> None:
         base._replace(overhead={"cpu": base.containers[0].resources.requests["cpu"]}),
         base._replace(resources=base.containers[0].resources),
     ]
-    groups = alike([*same, *others])
+    groups = equivalent([*same, *others])
     assert [len(group) for group in groups] == [len(same), *([1] * len(others))]
     assert groups[0] == tuple(same)

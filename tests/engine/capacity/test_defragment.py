@@ -24,7 +24,7 @@ def filled(sizes: str, leave: str = "", critical: str = "") -> Node:
     """Admit pods a, b, ... of these sizes one after the other, and let some leave again."""
     pods = [exclusive(name, int(size)) for name, size in zip("abcdefghijklmno", sizes, strict=False)]
     pods = [pod._replace(priority=2_000_000_000) if pod.name in critical else pod for pod in pods]
-    node = node_with(*pods, told=ONE_NODE)
+    node = node_with(*pods, reported=ONE_NODE)
     for name in leave:
         node.remove(name)
     node.clean_up()
@@ -201,8 +201,8 @@ def _reaches(node: Node, pod: StoredPod, waiting: tuple[StoredPod, ...], moves: 
 def test_no_other_order_takes_fewer_moves(
     sizes: list[int], leaving: set[int], wanted: int, policy: str, whole_cores: bool
 ) -> None:
-    told = kubelet(policy, full_pcpus_only="true") if whole_cores else kubelet(policy)
-    node = node_with(told=told)
+    reported = kubelet(policy, full_pcpus_only="true") if whole_cores else kubelet(policy)
+    node = node_with(reported=reported)
     pods = [exclusive(f"p{place}", size) for place, size in enumerate(sizes)]
     came = [pod for pod in pods if isinstance(node.admit(pod).verdict, Admitted)]
     for place in leaving:

@@ -16,7 +16,7 @@ from tests.support.capacity_nodes import MACHINE, exclusive, held, kubelet, node
 
 def after(taken: str, *, threaded: bool = False) -> Fragmentation:
     """Take CPUs by filling the node and emptying it but for some."""
-    node = node_with(told=kubelet(max_pods=100), threaded=threaded)
+    node = node_with(reported=kubelet(max_pods=100), threaded=threaded)
     assert node.policy is not None
     for number in range(node.policy.allocatable.bit_count()):
         node.admit(exclusive(f"p{number}", 1))

@@ -22,11 +22,11 @@ from tests.support.capacity_nodes import MACHINE, THREADED, exclusive, kubelet, 
 
 
 def by_policy(*running: StoredPod) -> dict[str, int]:
-    told = kubelet()
-    node = settled(node_with(*running, told=told))
+    reported = kubelet()
+    node = settled(node_with(*running, reported=reported))
     answer: dict[str, int] = {}
     for policy in TOPOLOGY_POLICIES:
-        other = under_policy(node, MACHINE, told, policy)
+        other = under_policy(node, MACHINE, reported, policy)
         assert isinstance(other, Node)
         answer[policy] = largest_request(other).cpus
     return answer
@@ -55,7 +55,7 @@ def test_each_policy_has_its_own_largest_request(
 def test_a_smaller_request_may_be_refused() -> None:
     """One CPU is free on every node: two CPUs want one node for themselves, as three and four do."""
     singles = [exclusive(f"p{n}", 1) for n in range(15)]
-    node = node_with(*singles, told=kubelet("restricted"))
+    node = node_with(*singles, reported=kubelet("restricted"))
     for gone in (1, 4, 8, 12):
         node.remove(next(uid for uid, held in node.state.assignments.items() if held["main"] == 1 << gone))
     largest = largest_request(settled(node))
@@ -68,8 +68,10 @@ def test_a_smaller_request_may_be_refused() -> None:
 
 def test_even_the_last_free_cpu_makes_a_request_that_is_refused() -> None:
     """Four CPUs are free on one node and one on another: five are not too many, but on two nodes."""
-    told = kubelet("single-numa-node")
-    node = node_with(*(exclusive(f"p{number}", 4) for number in range(3)), exclusive("q", 2), told=told)
+    reported = kubelet("single-numa-node")
+    node = node_with(
+        *(exclusive(f"p{number}", 4) for number in range(3)), exclusive("q", 2), reported=reported
+    )
     node.remove("p0")
     largest = largest_request(settled(node))
     assert largest.cpus == 4
@@ -88,7 +90,7 @@ def test_shared_pods_use_up_cpu_without_owning_any() -> None:
 
 
 def test_a_node_full_of_pods_takes_nothing() -> None:
-    node = settled(node_with(shared("a"), shared("b"), told=kubelet(max_pods=2)))
+    node = settled(node_with(shared("a"), shared("b"), reported=kubelet(max_pods=2)))
     largest = largest_request(node)
     assert largest.cpus == 0
     assert largest.stop is not None
@@ -104,42 +106,42 @@ def test_a_kubelet_that_hangs_takes_nothing() -> None:
 
 def test_whole_cores_grow_by_cores() -> None:
     """CPUs 0 and 16 make a core that is never whole, so that 30 of 31 free CPUs can be asked for."""
-    told = kubelet(full_pcpus_only="true")
-    largest = largest_request(settled(node_with(told=told, threaded=True)))
+    reported = kubelet(full_pcpus_only="true")
+    largest = largest_request(settled(node_with(reported=reported, threaded=True)))
     assert (largest.cpus, largest.stop) == (30, None)
     used = settled(
-        node_with(exclusive("a", 14), told=kubelet("restricted", full_pcpus_only="true"), threaded=True)
+        node_with(exclusive("a", 14), reported=kubelet("restricted", full_pcpus_only="true"), threaded=True)
     )
-    assert isinstance(under_policy(used, THREADED, told, "best-effort"), Node)
+    assert isinstance(under_policy(used, THREADED, reported, "best-effort"), Node)
     largest = largest_request(used)
     assert largest.cpus == 16
     assert largest.stop is None
 
 
 def test_rooms_are_measured_one_by_one() -> None:
-    node = settled(node_with(exclusive("a", 2), told=kubelet("single-numa-node")))
-    nodes = {room.number: room for room in headroom_of(node, node.topology.numa_nodes)}
+    node = settled(node_with(exclusive("a", 2), reported=kubelet("single-numa-node")))
+    nodes = {space.number: space for space in headroom_of(node, node.topology.numa_nodes)}
     assert {
-        number: (str(CPUSet(room.cpus)), str(CPUSet(room.free)), room.largest)
-        for number, room in nodes.items()
+        number: (str(CPUSet(space.cpus)), str(CPUSet(space.free)), space.largest)
+        for number, space in nodes.items()
     } == {
         0: ("0-3", "3", 1),
         1: ("4-7", "4-7", 4),
         2: ("8-11", "8-11", 4),
         3: ("12-15", "12-15", 4),
     }
-    caches = {room.number: room.largest for room in headroom_of(node, node.topology.uncore_caches)}
+    caches = {space.number: space.largest for space in headroom_of(node, node.topology.uncore_caches)}
     assert caches == {0: 0, 1: 1, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2}
 
 
 def test_rooms_leave_the_totals_of_the_node_out_of_account() -> None:
-    node = settled(node_with(shared("a"), shared("b"), told=kubelet(max_pods=2)))
-    assert [room.largest for room in headroom_of(node, node.topology.numa_nodes)] == [3, 4, 4, 4]
+    node = settled(node_with(shared("a"), shared("b"), reported=kubelet(max_pods=2)))
+    assert [space.largest for space in headroom_of(node, node.topology.numa_nodes)] == [3, 4, 4, 4]
 
 
 def test_a_policy_that_the_kubelet_would_not_start_with_says_so() -> None:
-    told = replace(kubelet(align_by_socket="true"), gate_flags={"CPUManagerPolicyAlphaOptions": True})
-    node = settled(node_with(told=told))
-    other = under_policy(node, MACHINE, told, "single-numa-node")
+    reported = replace(kubelet(align_by_socket="true"), gate_flags={"CPUManagerPolicyAlphaOptions": True})
+    node = settled(node_with(reported=reported))
+    other = under_policy(node, MACHINE, reported, "single-numa-node")
     assert isinstance(other, StartRefused)
     assert "align-by-socket" in other.error

@@ -39,7 +39,7 @@ class Search:
             node=settled(node_with(*pods)),
             pod=shared("new", f"cpu={self.asks}"),
             candidates=pods[: self.candidates],
-            comes_back=False,
+            returns=False,
             budget=self.budget,
             progress=no_progress,
             least=self.least,
@@ -109,13 +109,13 @@ def attempt(
     node_policy: str, running: Sequence[StoredPod], new: StoredPod, leaving: Sequence[StoredPod]
 ) -> Attempt | None:
     """Let pods move on a node on which *running* have been admitted; *leaving* are what is known of them."""
-    node = settled(node_with(*running, told=kubelet(node_policy)))
+    node = settled(node_with(*running, reported=kubelet(node_policy)))
     return moving(node, new, leaving).attempt(leaving)
 
 
 def moving(node: Node, new: StoredPod, candidates: Sequence[StoredPod]) -> MoveSearch:
     return MoveSearch(
-        node=node, pod=new, candidates=candidates, comes_back=True, budget=1000, progress=no_progress, least=1
+        node=node, pod=new, candidates=candidates, returns=True, budget=1000, progress=no_progress, least=1
     )
 
 
@@ -144,10 +144,10 @@ def test_every_container_gets_back_what_it_held(known: str) -> None:
 
 def test_every_admission_is_told() -> None:
     """Where the new pod fits and the one that moves does not, that makes two."""
-    told = []
+    reported = []
     node = settled(node_with(*(exclusive(f"p{n}", 5) for n in range(3))))
     search = moving(node, exclusive("new", 4), list(node.active.values()))
-    search.progress = lambda *words: told.append(words)
+    search.progress = lambda *words: reported.append(words)
     assert search.find([]).attempt is None
-    assert told[:2] == [("looking for pods to move", 1, 1000), ("looking for pods to move", 2, 1000)]
-    assert [done for _, done, _ in told] == list(range(1, search.runs + 1))
+    assert reported[:2] == [("looking for pods to move", 1, 1000), ("looking for pods to move", 2, 1000)]
+    assert [done for _, done, _ in reported] == list(range(1, search.runs + 1))

@@ -44,7 +44,7 @@ def test_the_last_byte_of_memory_is_enough_for_cpus() -> None:
 
 def test_what_a_refused_pod_was_given_first_is_free_again() -> None:
     """Its first container gets CPUs before the second is refused; a kubelet takes them back later."""
-    node = node_with(told=kubelet("single-numa-node"))
+    node = node_with(reported=kubelet("single-numa-node"))
     refused = node.admit(named("a", whole(2, "first"), whole(5, "second")))
     assert not isinstance(refused.verdict, Admitted)
     assert str(CPUSet(free_cpus(node))) == "3-15"

@@ -45,7 +45,7 @@ def leaving(found: Remedy) -> dict[str, tuple[str, str | None]]:
 
 def scattered(*keep: int, policy: str = "single-numa-node") -> Node:
     """Run one pod of one CPU on each of some CPUs."""
-    node = node_with(*(exclusive(f"p{n}", 1) for n in range(15)), told=kubelet(policy))
+    node = node_with(*(exclusive(f"p{n}", 1) for n in range(15)), reported=kubelet(policy))
     for uid, cpus in held(node).items():
         if cpus.bit_length() - 1 not in keep:
             node.remove(uid)
@@ -78,7 +78,7 @@ def test_small_pods_move_where_the_large_one_finds_no_other_place() -> None:
     node = node_with(
         *(exclusive("n0", 3), exclusive("large", 2), exclusive("s1", 1), exclusive("s2", 1)),
         *(exclusive("n2", 3), exclusive("n3", 3)),
-        told=kubelet("single-numa-node"),
+        reported=kubelet("single-numa-node"),
     )
     found = remedy(node, exclusive("a", 2))
     assert (found.kind, found.fewest, found.excluded) == (RemedyKind.MOVES, True, 1)
@@ -107,7 +107,7 @@ def test_the_fewest_that_bring_enough_are_proven_by_adding_up() -> None:
 
 
 def test_a_full_node_needs_one_pod_less() -> None:
-    node = node_with(shared("a"), shared("b"), told=kubelet(max_pods=2))
+    node = node_with(shared("a"), shared("b"), reported=kubelet(max_pods=2))
     found = remedy(node, shared("new"))
     assert (found.kind, found.fewest, len(found.leaving)) == (RemedyKind.EVICTIONS, True, 1)
 
@@ -137,7 +137,7 @@ def test_what_pods_request_as_a_whole_comes_back_when_they_go() -> None:
 def test_what_pods_request_as_a_whole_is_nothing_to_a_kubelet_that_does_not_look_at_it() -> None:
     """It runs such pods on if it was told so while they ran; it takes two of the others to make room."""
     config = replace(kubelet().config, feature_gates={"PodLevelResources": False})
-    node = node_with(told=Kubelet(version=KubeletVersion(34), config=config))
+    node = node_with(reported=Kubelet(version=KubeletVersion(34), config=config))
     whole_pod = named("whole", app("cpu=1"))._replace(resources=resources("cpu=11"))
     node.resume([whole_pod, shared("middle", "cpu=5"), shared("large", "cpu=9")])
     found = remedy(node, exclusive("new", 10))
@@ -162,7 +162,7 @@ def test_pods_go_that_use_what_is_missing() -> None:
     [(whole(5), "TopologyAffinityError"), (whole(1, memory="64Gi"), "OutOfmemory")],
 )
 def test_what_the_empty_node_refuses_is_impossible(container: Container, reason: str) -> None:
-    node = node_with(exclusive("r", 3), told=kubelet("single-numa-node"))
+    node = node_with(exclusive("r", 3), reported=kubelet("single-numa-node"))
     found = remedy(node, named("new", container))
     assert found.kind is RemedyKind.IMPOSSIBLE
     assert isinstance(found.verdict, Rejected)
@@ -217,12 +217,12 @@ def test_pods_go_where_it_is_not_proven_that_none_can_move(
     """All sets of four pods can be tried; of eight, thirty runs are enough for those of one only."""
     node = scattered(*keep)
     node.active = {uid: named(uid, Container(name="main")) for uid in node.active}
-    told: list[tuple[str, int, int]] = []
-    found = remedy_for(node, (exclusive("a", 4),), budget, lambda *words: told.append(words))
+    reported: list[tuple[str, int, int]] = []
+    found = remedy_for(node, (exclusive("a", 4),), budget, lambda *words: reported.append(words))
     assert (found.kind, found.fewest, found.immovable) == (RemedyKind.EVICTIONS, True, immovable)
-    assert {total for _, _, total in told} == {budget // 2}
+    assert {total for _, _, total in reported} == {budget // 2}
     # One admission as the node is and one on the empty node go before those that are told.
-    assert found.runs == len(told) + 2
+    assert found.runs == len(reported) + 2
 
 
 def test_only_exclusive_cpus_are_told() -> None:

@@ -10,7 +10,7 @@ from cpuctl.engine.outcome import Rejected
 from tests.support.capacity_nodes import exclusive, held, kubelet, node_with, shared
 
 
-def told(done: Repetition) -> tuple[int, int, str]:
+def reported(done: Repetition) -> tuple[int, int, str]:
     stop = done.stop.pod.name if done.stop else ""
     return done.rounds, done.fitted, stop
 
@@ -22,7 +22,7 @@ def pod_names(done: Repetition) -> str:
 def test_copies_have_names_and_uids_of_their_own() -> None:
     done = repeat(node_with(), [exclusive("a", 2), shared("b")], 3)
     assert pod_names(done) == "a b a-2 b-2 a-3 b-3"
-    assert told(done) == (3, 3, "")
+    assert reported(done) == (3, 3, "")
     assert len({admission.pod.uid for admission in done.admissions}) == 6
     assert len(done.node.active) == 6
 
@@ -31,7 +31,7 @@ def test_all_rounds_are_planned_whatever_becomes_of_them() -> None:
     """After one round of nine CPUs, six are left: the large pod is refused, the small one is not."""
     done = repeat(node_with(), [exclusive("large", 7), exclusive("small", 2)], 3)
     assert pod_names(done) == "large small large-2 small-2 large-3 small-3"
-    assert told(done) == (3, 1, "large-2")
+    assert reported(done) == (3, 1, "large-2")
     assert not done.bounded
     assert sorted(held(done.node)) == sorted(
         each.pod.uid for each in done.admissions if not isinstance(each.verdict, Rejected)
@@ -42,7 +42,7 @@ def test_rounds_that_fit_are_kept_and_the_one_that_does_not_is_undone() -> None:
     node = node_with()
     done = repeat_while_they_fit(node, [exclusive("small", 2), exclusive("large", 4)])
     assert pod_names(done) == "small large small-2 large-2"
-    assert told(done) == (2, 2, "large-3")
+    assert reported(done) == (2, 2, "large-3")
     assert len(done.node.active) == 4
     assert sum(cpus.bit_count() for cpus in held(done.node).values()) == 12
     assert not done.bounded
@@ -51,25 +51,25 @@ def test_rounds_that_fit_are_kept_and_the_one_that_does_not_is_undone() -> None:
 def test_a_first_round_that_does_not_fit_is_shown() -> None:
     done = repeat_while_they_fit(node_with(), [exclusive("small", 2), exclusive("large", 14)])
     assert pod_names(done) == "small large"
-    assert told(done) == (1, 0, "large")
+    assert reported(done) == (1, 0, "large")
     assert list(done.node.active) == ["small"]
 
 
 def test_pods_are_repeated_until_the_node_has_its_number() -> None:
-    done = repeat_while_they_fit(node_with(shared("r"), told=kubelet(max_pods=6)), [shared("a", "")])
-    assert told(done) == (5, 5, "a-6")
+    done = repeat_while_they_fit(node_with(shared("r"), reported=kubelet(max_pods=6)), [shared("a", "")])
+    assert reported(done) == (5, 5, "a-6")
     assert isinstance(done.stop and done.stop.verdict, Rejected)
 
 
 def test_what_is_never_refused_ends_at_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetition, "MAX_PODS", 7)
     done = repeat_while_they_fit(node_with(), [shared("a", ""), shared("b", "")])
-    assert (told(done), done.bounded, len(done.admissions)) == ((3, 3, ""), True, 6)
+    assert (reported(done), done.bounded, len(done.admissions)) == ((3, 3, ""), True, 6)
 
 
 def test_2000_pods_are_planned_at_most() -> None:
     done = repeat_while_they_fit(
-        node_with(told=kubelet(max_pods=9999)), [shared(f"a{n}", "") for n in range(667)]
+        node_with(reported=kubelet(max_pods=9999)), [shared(f"a{n}", "") for n in range(667)]
     )
     assert (done.rounds, done.bounded) == (2, True)
 
@@ -77,7 +77,7 @@ def test_2000_pods_are_planned_at_most() -> None:
 def test_more_pods_than_the_bound_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetition, "MAX_PODS", 1)
     done = repeat_while_they_fit(node_with(), [shared("a", ""), shared("b", "")])
-    assert (told(done), done.bounded) == ((1, 1, ""), True)
+    assert (reported(done), done.bounded) == ((1, 1, ""), True)
 
 
 def test_progress_is_told_before_every_round() -> None:

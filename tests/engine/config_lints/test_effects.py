@@ -9,7 +9,7 @@ from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.quantity import Quantity
 from cpuctl.records import replace
-from tests.support.config_lints import LEAVE_OUT, NUMA, Case, Told, aligned, static
+from tests.support.config_lints import LEAVE_OUT, NUMA, Case, Reported, aligned, static
 from tests.support.topologies import CoreAt, topology
 
 SINGLE = "every core has one CPU"
@@ -19,7 +19,9 @@ CASES = [
             "option-idle",
             Severity.WARNING,
             f"cpuManagerPolicyOptions.{option}",
-            Told(config=static({option: "true"}, reserved_system_cpus="0"), machine=f"synthetic:{machine}"),
+            Reported(
+                config=static({option: "true"}, reserved_system_cpus="0"), machine=f"synthetic:{machine}"
+            ),
             f"option {option} has no effect on this machine: {reason}",
             fix=LEAVE_OUT,
         )
@@ -40,7 +42,7 @@ CASES = [
             "option-idle",
             Severity.WARNING,
             "topologyManagerPolicyOptions.prefer-closest-numa-nodes",
-            Told(
+            Reported(
                 config=aligned({"prefer-closest-numa-nodes": "true"}, policy), machine=f"synthetic:{machine}"
             ),
             f"option prefer-closest-numa-nodes changes nothing: {reason}",
@@ -60,7 +62,7 @@ CASES = [
         "option-ignored",
         Severity.WARNING,
         "topologyManagerPolicyOptions.prefer-closest-numa-nodes",
-        Told(config={NUMA: {"prefer-closest-numa-nodes": "true"}}),
+        Reported(config={NUMA: {"prefer-closest-numa-nodes": "true"}}),
         "option prefer-closest-numa-nodes is ignored while topologyManagerPolicy is none",
         fix=LEAVE_OUT,
     ),
@@ -68,7 +70,7 @@ CASES = [
         "option-ignored",
         Severity.WARNING,
         "topologyManagerPolicyOptions.bogus",
-        Told(config={NUMA: {"bogus": "true"}}),
+        Reported(config={NUMA: {"bogus": "true"}}),
         "option bogus is ignored while topologyManagerPolicy is none",
         fix=LEAVE_OUT,
     ),
@@ -76,7 +78,7 @@ CASES = [
         "scope-ignored",
         Severity.WARNING,
         "topologyManagerScope",
-        Told(config={"topology_manager_scope": "pod"}),
+        Reported(config={"topology_manager_scope": "pod"}),
         "topologyManagerScope pod has no effect while topologyManagerPolicy is none",
         fix=LEAVE_OUT,
     ),
@@ -84,7 +86,7 @@ CASES = [
         "topology-policy-idle",
         Severity.NOTE,
         "topologyManagerPolicy",
-        Told(config=aligned(), machine="synthetic:8c"),
+        Reported(config=aligned(), machine="synthetic:8c"),
         "this machine has one NUMA node: there is nothing to align",
     ),
     *(
@@ -92,7 +94,7 @@ CASES = [
             "reserved-count-overridden",
             Severity.WARNING,
             f"{name}Reserved.cpu",
-            Told(config=static(**{f"{name}_reserved": {"cpu": "1"}})),
+            Reported(config=static(**{f"{name}_reserved": {"cpu": "1"}})),
             f"reservedSystemCPUs 0,32 overrides {name}Reserved.cpu",
             fix=LEAVE_OUT,
         )
@@ -102,7 +104,7 @@ CASES = [
         "reserved-memory-ignored",
         Severity.WARNING,
         "reservedMemory",
-        Told(
+        Reported(
             config={
                 "reserved_memory": (ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")}),)
             }
@@ -114,7 +116,7 @@ CASES = [
         "eviction-defaults-dropped",
         Severity.NOTE,
         "evictionHard",
-        Told(config={"eviction_hard": {"memory.available": "500Mi", "nodefs.available": "5%"}}),
+        Reported(config={"eviction_hard": {"memory.available": "500Mi", "nodefs.available": "5%"}}),
         "evictionHard replaces all defaults: no threshold remains for nodefs.inodesFree, "
         "imagefs.available, imagefs.inodesFree",
         fix="list them as well, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 on)",
@@ -124,12 +126,12 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_mistake_is_found_and_nothing_else(case: Case) -> None:
-    assert case.told.lints() == [case.wanted]
+    assert case.reported.lints() == [case.wanted]
 
 
 def test_idle_options_need_a_machine() -> None:
-    told = Told(config=static({"distribute-cpus-across-numa": "true"}), machine="synthetic:8c2t")
-    subject = told.subject()._replace(started=None)
+    reported = Reported(config=static({"distribute-cpus-across-numa": "true"}), machine="synthetic:8c2t")
+    subject = reported.subject()._replace(started=None)
     assert {lint.code for lint in lint_configuration(subject)} == {"option-idle"}
     assert lint_configuration(subject._replace(topology=None)) == []
 
@@ -146,14 +148,16 @@ def test_options_for_cores_need_cores_of_one_cpu_only(
     option: str, cores: list[tuple[int, ...]], unlisted_cpus: int
 ) -> None:
     """The kubelet goes by an average, which says one where some cores have more, and more where none has."""
-    told = Told(config=static({option: "true"})).subject()
+    reported = Reported(config=static({option: "true"})).subject()
     cpus = topology((CoreAt(cpus) for cpus in cores), unlisted_cpus=unlisted_cpus)
-    subject = told._replace(topology=cpus, started=None)
+    subject = reported._replace(topology=cpus, started=None)
     assert lint_configuration(subject) == []
 
 
 def test_nodes_are_not_said_to_be_equally_far_where_no_distance_is_known() -> None:
-    told = Told(config=aligned({"prefer-closest-numa-nodes": "true"}), machine="synthetic:3s3n8c").subject()
-    nodes = tuple(replace(node, distances=()) for node in told.machine.numa_nodes)
-    assert {lint.code for lint in lint_configuration(told)} == {"option-idle"}
-    assert lint_configuration(told._replace(machine=replace(told.machine, numa_nodes=nodes))) == []
+    reported = Reported(
+        config=aligned({"prefer-closest-numa-nodes": "true"}), machine="synthetic:3s3n8c"
+    ).subject()
+    nodes = tuple(replace(node, distances=()) for node in reported.machine.numa_nodes)
+    assert {lint.code for lint in lint_configuration(reported)} == {"option-idle"}
+    assert lint_configuration(reported._replace(machine=replace(reported.machine, numa_nodes=nodes))) == []

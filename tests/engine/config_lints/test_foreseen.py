@@ -18,28 +18,28 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
 from cpuctl.quantity import Quantity
-from tests.support.config_lints import NUMA, Told, static
+from tests.support.config_lints import NUMA, Reported, static
 from tests.support.pods import app, pod
 
 UNEVEN = "synthetic:1s1n4c2t,offline=3"
 
 
-def remarks(code: str, config: dict[str, Any], machine: str = "synthetic:2s4n16c2t") -> list[Lint]:
-    lints = lint_configuration(Told(config=config, machine=machine).subject())
+def notes(code: str, config: dict[str, Any], machine: str = "synthetic:2s4n16c2t") -> list[Lint]:
+    lints = lint_configuration(Reported(config=config, machine=machine).subject())
     return [lint for lint in lints if lint.code == code]
 
 
 def test_reserved_cpus_that_are_handed_out_on_uneven_cores_and_the_way_out() -> None:
     config = static(reserved_system_cpus="0")
-    (lint,) = remarks("reserved-handed-out", config, UNEVEN)
+    (lint,) = notes("reserved-handed-out", config, UNEVEN)
     assert lint.detected == "0"
     assert lint.fix == f"reserve whole cores: reservedSystemCPUs: {lint.expected}"
-    assert not remarks("reserved-handed-out", static(reserved_system_cpus=lint.expected), UNEVEN)
+    assert not notes("reserved-handed-out", static(reserved_system_cpus=lint.expected), UNEVEN)
 
 
 def test_the_container_that_is_foreseen_gets_the_reserved_cpu() -> None:
     config = static(reserved_system_cpus="0")
-    (lint,) = remarks("reserved-handed-out", config, UNEVEN)
+    (lint,) = notes("reserved-handed-out", config, UNEVEN)
     count = int(lint.message.split(" requests ")[1].split()[0])
     kubelet = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration(**config))
     node = start_node(read_machine(UNEVEN).info, kubelet)
@@ -50,44 +50,46 @@ def test_the_container_that_is_foreseen_gets_the_reserved_cpu() -> None:
 
 
 def test_even_cores_keep_what_is_reserved() -> None:
-    assert not remarks("reserved-handed-out", static(reserved_system_cpus="0"))
+    assert not notes("reserved-handed-out", static(reserved_system_cpus="0"))
 
 
-@pytest.mark.parametrize(("policy", "told"), [("static", True), ("none", False)])
-def test_isolated_cpus_in_the_shared_pool(policy: str, told: bool) -> None:
+@pytest.mark.parametrize(("policy", "reported"), [("static", True), ("none", False)])
+def test_isolated_cpus_in_the_shared_pool(policy: str, reported: bool) -> None:
     config = static(reserved_system_cpus="0,8") if policy == "static" else {}
-    (lint,) = remarks("isolated-in-shared-pool", config, "synthetic:1s1n8c2t,isolated=2-7")
+    (lint,) = notes("isolated-in-shared-pool", config, "synthetic:1s1n8c2t,isolated=2-7")
     assert lint.detected == "2-7"
-    assert ("all its threads on one" in lint.message) is told
-    assert not remarks("isolated-in-shared-pool", config, "synthetic:1s1n8c2t")
+    assert ("all its threads on one" in lint.message) is reported
+    assert not notes("isolated-in-shared-pool", config, "synthetic:1s1n8c2t")
 
 
 def test_isolated_partitions_are_isolated_as_far_as_pods_reach() -> None:
     """A partition elsewhere takes CPUs away; the pods' own groups may be in one."""
-    subject = Told(config=static()).subject()._replace(partitioned=CPUSet.parse("2-5"))
-    for reach, told in (("0-63", ["2-5"]), ("0-1,6-63", [])):
+    subject = Reported(config=static()).subject()._replace(partitioned=CPUSet.parse("2-5"))
+    for reach, reported in (("0-63", ["2-5"]), ("0-1,6-63", [])):
         ceilings = (Ceiling("/kubepods", CPUSet.parse(reach)),)
         lints = lint_configuration(subject._replace(ceilings=ceilings))
         found = [lint for lint in lints if lint.code == "isolated-in-shared-pool"]
-        assert [lint.detected for lint in found] == told
+        assert [lint.detected for lint in found] == reported
         assert all("an isolated partition" in lint.message for lint in found)
         short = [lint for lint in lints if lint.code == "parent-without-cpus"]
-        assert ["(2-5 are of an isolated partition)" in lint.message for lint in short] == [True] * (not told)
+        assert ["(2-5 are of an isolated partition)" in lint.message for lint in short] == [True] * (
+            not reported
+        )
 
 
 def test_cpus_without_a_tick_in_the_shared_pool() -> None:
     config = static(reserved_system_cpus="0,8")
-    (lint,) = remarks("nohz-in-shared-pool", config, "synthetic:1s1n8c2t,nohz_full=2-7")
+    (lint,) = notes("nohz-in-shared-pool", config, "synthetic:1s1n8c2t,nohz_full=2-7")
     assert (lint.severity, lint.detected) == (Severity.NOTE, "2-7")
     isolated = "synthetic:1s1n8c2t,isolated=2-7,nohz_full=2-7"
-    assert not remarks("nohz-in-shared-pool", config, isolated)
+    assert not notes("nohz-in-shared-pool", config, isolated)
 
 
 @pytest.mark.parametrize(
     ("version", "comes"), [(1, "fail with 'permission denied'"), (2, "or on all of 0-5 if none remain")]
 )
 def test_control_groups_that_end_before_the_machine(version: int, comes: str) -> None:
-    subject = Told(config=static()).subject()._replace(cgroup_version=version)
+    subject = Reported(config=static()).subject()._replace(cgroup_version=version)
     for reach, beyond in (("0-5", "6-63"), ("0-63", "")):
         ceilings = (Ceiling("/kubepods", CPUSet.parse(reach)),)
         lints = lint_configuration(subject._replace(ceilings=ceilings))
@@ -99,17 +101,17 @@ def test_a_group_of_one_class_that_ends_before_the_others() -> None:
     """Another agent writes to it; without a policy no kubelet gives anybody CPUs that it lacks."""
     whole, own = Ceiling("/kubepods", CPUSet.parse("0-63")), CPUSet.parse("0-1")
     of_class = Ceiling("/kubepods/burstable", own, "Burstable")
-    for config, told in ((static(), ["2-63"]), ({}, [])):
-        subject = Told(config=config).subject()._replace(ceilings=(whole, of_class))
+    for config, reported in ((static(), ["2-63"]), ({}, [])):
+        subject = Reported(config=config).subject()._replace(ceilings=(whole, of_class))
         found = [lint for lint in lint_configuration(subject) if lint.code == "parent-without-cpus"]
-        assert [f"also counts {cpus}" in lint.message for lint, cpus in zip(found, told, strict=True)] == [
-            True
-        ] * len(told)
+        assert [
+            f"also counts {cpus}" in lint.message for lint, cpus in zip(found, reported, strict=True)
+        ] == [True] * len(reported)
         assert all("above Burstable pods" in lint.message for lint in found)
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("config", "stated"),
     [
         ({"kube_reserved": {"memory": "500m"}}, "500m is a fraction of a byte and counts as 1 byte"),
         ({"system_reserved": {"memory": "1500m"}}, "1500m is a fraction of a byte and counts as 2 bytes"),
@@ -120,24 +122,24 @@ def test_a_group_of_one_class_that_ends_before_the_others() -> None:
         ({"eviction_hard": {"memory.available": "5%", "nodefs.inodesFree": "5%"}}, ""),
     ],
 )
-def test_fractions_of_bytes(config: dict[str, Any], said: str) -> None:
-    found = remarks("fraction-of-a-byte", config)
-    assert [said in lint.message for lint in found] == ([True] if said else [])
+def test_fractions_of_bytes(config: dict[str, Any], stated: str) -> None:
+    found = notes("fraction-of-a-byte", config)
+    assert [stated in lint.message for lint in found] == ([True] if stated else [])
 
 
 def test_sockets_are_for_hints_and_without_a_policy_nobody_asks_for_one() -> None:
     config = static({"align-by-socket": "true"})
-    found = remarks("option-ignored", config, "synthetic:2s4n16c2t")
+    found = notes("option-ignored", config, "synthetic:2s4n16c2t")
     assert [lint.place for lint in found] == [("cpuManagerPolicyOptions", "align-by-socket")]
-    assert not remarks("option-ignored", config | {"topology_manager_policy": "restricted"})
+    assert not notes("option-ignored", config | {"topology_manager_policy": "restricted"})
 
 
 def test_sockets_are_for_distribution_too_from_1_37_on() -> None:
     options = {"align-by-socket": "true", "distribute-cpus-across-numa": "true"}
-    for minor, said in ((36, True), (37, False)):
-        told = Told(config=static(options), machine="synthetic:2s4n16c2t", minor=minor)
-        lints = [lint.code for lint in lint_configuration(told.subject())]
-        assert ("option-ignored" in lints) is said
+    for minor, stated in ((36, True), (37, False)):
+        reported = Reported(config=static(options), machine="synthetic:2s4n16c2t", minor=minor)
+        lints = [lint.code for lint in lint_configuration(reported.subject())]
+        assert ("option-ignored" in lints) is stated
 
 
 WALKING = {"topology_manager_policy": "restricted", NUMA: {"max-allowable-numa-nodes": "34"}}
@@ -162,8 +164,8 @@ def test_sets_of_numa_nodes_beyond_number_by_release_and_by_who_walks_them(
     config: dict[str, Any], minor: int, who: list[str]
 ) -> None:
     """Kubernetes issue 135541: from 1.35.5 on devices are looked for on their own nodes only."""
-    told = Told(config=config, machine="synthetic:2s34n68c1t,mem=68Gi", minor=minor)
-    lints = [lint for lint in lint_configuration(told.subject()) if lint.code == "numa-sets"]
+    reported = Reported(config=config, machine="synthetic:2s34n68c1t,mem=68Gi", minor=minor)
+    lints = [lint for lint in lint_configuration(reported.subject()) if lint.code == "numa-sets"]
     found = [f"{lint.place[0]} {lint.message.split(' would')[0]}" for lint in lints]
     assert found == [each.replace(" ", " the kubelet's ", 1) for each in who]
     assert all("2^34 sets of NUMA nodes" in lint.message and lint.fix for lint in lints)

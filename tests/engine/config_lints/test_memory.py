@@ -27,7 +27,7 @@ def lints(
 ) -> list[Lint]:
     """Lint with *reserved* memory by NUMA node, as ``config check`` does: started without the manager."""
     source = read_machine(machine)
-    told = KubeletConfiguration(
+    reported = KubeletConfiguration(
         **{
             "memory_manager_policy": "Static",
             "reserved_memory": tuple(
@@ -39,11 +39,13 @@ def lints(
             **config,
         }
     )
-    alone = replace(told, memory_manager_policy="None")
+    alone = replace(reported, memory_manager_policy="None")
     started = check_start(source.info, Kubelet(version=KubeletVersion(minor), config=alone))
     assert isinstance(started, Started)
-    gates = FeatureGates(minor, told.feature_gates)
-    subject = LintSubject(config=told, gates=gates, machine=source.machine, topology=None, started=started)
+    gates = FeatureGates(minor, reported.feature_gates)
+    subject = LintSubject(
+        config=reported, gates=gates, machine=source.machine, topology=None, started=started
+    )
     return list(lint_reserved_memory(subject))
 
 
@@ -215,8 +217,8 @@ def test_nothing_is_said_where_nothing_looks_at_it(config: dict[str, Any]) -> No
 
 def test_nothing_is_said_where_the_kubelet_fails_before() -> None:
     machine = read_machine(MACHINE).machine
-    told = KubeletConfiguration(memory_manager_policy="Static")
+    reported = KubeletConfiguration(memory_manager_policy="Static")
     subject = LintSubject(
-        config=told, gates=FeatureGates(36, {}), machine=machine, topology=None, started=None
+        config=reported, gates=FeatureGates(36, {}), machine=machine, topology=None, started=None
     )
     assert list(lint_reserved_memory(subject)) == []

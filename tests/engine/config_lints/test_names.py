@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.diagnostics import Severity
-from tests.support.config_lints import Case, Told, aligned, static
+from tests.support.config_lints import Case, Reported, aligned, static
 
 RESIZING = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
 CASES = [
@@ -13,7 +13,7 @@ CASES = [
         "policy-name-case",
         Severity.ERROR,
         "cpuManagerPolicy",
-        Told(config={"cpu_manager_policy": "Static"}),
+        Reported(config={"cpu_manager_policy": "Static"}),
         'unknown value "Static" (case-sensitive)',
         expected="static",
         detected="Static",
@@ -23,7 +23,7 @@ CASES = [
         "policy-name-case",
         Severity.ERROR,
         "memoryManagerPolicy",
-        Told(config={"memory_manager_policy": "static"}),
+        Reported(config={"memory_manager_policy": "static"}),
         'unknown value "static" (case-sensitive)',
         expected="Static",
         detected="static",
@@ -33,7 +33,7 @@ CASES = [
         "policy-name",
         Severity.ERROR,
         "topologyManagerPolicy",
-        Told(config={"topology_manager_policy": "single-numa"}),
+        Reported(config={"topology_manager_policy": "single-numa"}),
         'unknown value "single-numa"',
         expected="single-numa-node",
         detected="single-numa",
@@ -43,7 +43,7 @@ CASES = [
         "policy-name",
         Severity.ERROR,
         "topologyManagerScope",
-        Told(config={"topology_manager_scope": "xyz"}),
+        Reported(config={"topology_manager_scope": "xyz"}),
         'unknown value "xyz"',
         expected="container or pod",
         detected="xyz",
@@ -53,7 +53,7 @@ CASES = [
         "cgroup-driver",
         Severity.WARNING,
         "cgroupDriver",
-        Told(config={"cgroup_driver": "Systemd"}),
+        Reported(config={"cgroup_driver": "Systemd"}),
         'cgroupDriver "Systemd" is unknown: the kubelet treats it as cgroupfs, unless the'
         " container runtime reports its own",
         expected="systemd",
@@ -64,7 +64,7 @@ CASES = [
         "policy-name",
         Severity.ERROR,
         "cpuManagerPolicy",
-        Told(config={"cpu_manager_policy": ""}),
+        Reported(config={"cpu_manager_policy": ""}),
         'unknown value ""',
         expected="none or static",
         fix="cpuManagerPolicy: none or static",
@@ -73,7 +73,7 @@ CASES = [
         "option-unknown",
         Severity.ERROR,
         "cpuManagerPolicyOptions.xyz",
-        Told(config=static({"xyz": "true"})),
+        Reported(config=static({"xyz": "true"})),
         'no kubelet version has an option "xyz"',
         detected="xyz",
         fix="remove cpuManagerPolicyOptions.xyz",
@@ -82,7 +82,7 @@ CASES = [
         "option-unknown",
         Severity.ERROR,
         "cpuManagerPolicyOptions.full-pcpu-only",
-        Told(config=static({"full-pcpu-only": "true"})),
+        Reported(config=static({"full-pcpu-only": "true"})),
         'no kubelet version has an option "full-pcpu-only"',
         expected="full-pcpus-only",
         detected="full-pcpu-only",
@@ -92,7 +92,7 @@ CASES = [
         "option-too-new",
         Severity.ERROR,
         "cpuManagerPolicyOptions.strict-cpu-reservation",
-        Told(config=static({"strict-cpu-reservation": "true"}), minor=31),
+        Reported(config=static({"strict-cpu-reservation": "true"}), minor=31),
         "option strict-cpu-reservation was added in kubelet 1.32: kubelet 1.31 does not know it",
         fix="remove cpuManagerPolicyOptions.strict-cpu-reservation",
     ),
@@ -100,7 +100,7 @@ CASES = [
         "option-without-gate",
         Severity.ERROR,
         "cpuManagerPolicyOptions.distribute-cpus-across-cores",
-        Told(config=static({"distribute-cpus-across-cores": "true"}, feature_gates={})),
+        Reported(config=static({"distribute-cpus-across-cores": "true"}, feature_gates={})),
         "option distribute-cpus-across-cores is alpha in this release and needs the feature gate"
         " CPUManagerPolicyAlphaOptions",
         expected="CPUManagerPolicyAlphaOptions=true",
@@ -111,7 +111,7 @@ CASES = [
         "option-value",
         Severity.ERROR,
         "topologyManagerPolicyOptions.max-allowable-numa-nodes",
-        Told(config=aligned({"max-allowable-numa-nodes": "true"})),
+        Reported(config=aligned({"max-allowable-numa-nodes": "true"})),
         'option max-allowable-numa-nodes expects the number of NUMA nodes, not "true", although'
         " the documentation said so until 2026",
         expected="a number of at least 8",
@@ -122,7 +122,7 @@ CASES = [
         "option-value",
         Severity.ERROR,
         "topologyManagerPolicyOptions.max-allowable-numa-nodes",
-        Told(config=aligned({"max-allowable-numa-nodes": "7"})),
+        Reported(config=aligned({"max-allowable-numa-nodes": "7"})),
         'option max-allowable-numa-nodes expects the number of NUMA nodes, not "7"',
         expected="a number of at least 8",
         detected="7",
@@ -132,7 +132,7 @@ CASES = [
         "option-announced",
         Severity.NOTE,
         "cpuManagerPolicyOptions.scale-delay-time",
-        Told(config=static({"scale-delay-time": "0s"}, feature_gates=RESIZING), minor=37),
+        Reported(config=static({"scale-delay-time": "0s"}, feature_gates=RESIZING), minor=37),
         "option scale-delay-time is announced (KEP-6122) but not verified",
         detected="0s",
     ),
@@ -140,7 +140,7 @@ CASES = [
         "option-node-wide",
         Severity.WARNING,
         "cpuManagerPolicyOptions.scale-delay-time",
-        Told(config=static({"scale-delay-time": "5s"}, feature_gates=RESIZING), minor=37),
+        Reported(config=static({"scale-delay-time": "5s"}, feature_gates=RESIZING), minor=37),
         "option scale-delay-time is announced (KEP-6122) but not verified; it delays every pod with exclusive"
         " CPUs on this node, whether intended or not",
         detected="5s",
@@ -150,7 +150,7 @@ CASES = [
         "option-value",
         Severity.ERROR,
         "cpuManagerPolicyOptions.scale-delay-time",
-        Told(config=static({"scale-delay-time": "5s"}), minor=37),
+        Reported(config=static({"scale-delay-time": "5s"}), minor=37),
         'bad value for option "scale-delay-time": it must be 0 without'
         " InPlacePodVerticalScalingExclusiveCPUs",
         expected="a duration from 0s to 10s",
@@ -161,7 +161,7 @@ CASES = [
         "option-value",
         Severity.ERROR,
         "cpuManagerPolicyOptions.scale-delay-time",
-        Told(config=static({"scale-delay-time": "11s"}, feature_gates=RESIZING), minor=37),
+        Reported(config=static({"scale-delay-time": "11s"}, feature_gates=RESIZING), minor=37),
         'bad value for option "scale-delay-time": 11s is not between 0s and 10s',
         expected="a duration from 0s to 10s",
         detected="11s",
@@ -171,7 +171,7 @@ CASES = [
         "option-value",
         Severity.ERROR,
         "cpuManagerPolicyOptions.full-pcpus-only",
-        Told(config=static({"full-pcpus-only": "yes"})),
+        Reported(config=static({"full-pcpus-only": "yes"})),
         'option full-pcpus-only is a boolean: "yes" is neither true nor false in Go',
         expected="true or false",
         detected="yes",
@@ -181,14 +181,14 @@ CASES = [
         "option-off",
         Severity.NOTE,
         "cpuManagerPolicyOptions.full-pcpus-only",
-        Told(config=static({"full-pcpus-only": "false"})),
+        Reported(config=static({"full-pcpus-only": "false"})),
         "option full-pcpus-only is set to false, which is the same as leaving it out",
     ),
     Case(
         "gate-unknown",
         Severity.ERROR,
         "featureGates.MemoryQOS",
-        Told(config={"feature_gates": {"MemoryQOS": True}}),
+        Reported(config={"feature_gates": {"MemoryQOS": True}}),
         'kubelet 1.36 has no feature gate "MemoryQOS"',
         expected="MemoryQoS",
         detected="MemoryQOS",
@@ -198,7 +198,7 @@ CASES = [
         "gate-unknown",
         Severity.ERROR,
         "featureGates.CPUManager",
-        Told(config={"feature_gates": {"CPUManager": True}}),
+        Reported(config={"feature_gates": {"CPUManager": True}}),
         'kubelet 1.36 has no feature gate "CPUManager"; it exists in 1.27 to 1.32',
         detected="CPUManager",
         fix="remove it",
@@ -207,7 +207,7 @@ CASES = [
         "gate-unknown",
         Severity.ERROR,
         "featureGates.PodLevelLimits",
-        Told(config={"feature_gates": {"PodLevelLimits": True}}),
+        Reported(config={"feature_gates": {"PodLevelLimits": True}}),
         'kubelet 1.36 has no feature gate "PodLevelLimits"',
         detected="PodLevelLimits",
         fix="remove it",
@@ -216,7 +216,7 @@ CASES = [
         "gate-unknown",
         Severity.ERROR,
         "featureGates.MixedCPUsAllocation",
-        Told(config={"feature_gates": {"MixedCPUsAllocation": True}}),
+        Reported(config={"feature_gates": {"MixedCPUsAllocation": True}}),
         'kubelet 1.36 has no feature gate "MixedCPUsAllocation": it is a gate of OpenShift, whose'
         " kubelet only warns about it",
         detected="MixedCPUsAllocation",
@@ -226,7 +226,7 @@ CASES = [
         "gate-unknown",
         Severity.ERROR,
         "featureGates.MemoryQOS",
-        Told(config={"feature_gates": {"AllAlpha": False, "AllBeta": True, "MemoryQOS": True}}),
+        Reported(config={"feature_gates": {"AllAlpha": False, "AllBeta": True, "MemoryQOS": True}}),
         'kubelet 1.36 has no feature gate "MemoryQOS"',
         expected="MemoryQoS",
         detected="MemoryQOS",
@@ -236,7 +236,7 @@ CASES = [
         "gate-unverified",
         Severity.NOTE,
         "featureGates.MemoryQoS",
-        Told(config={"feature_gates": {"MemoryQoS": True}}, minor=37),
+        Reported(config={"feature_gates": {"MemoryQoS": True}}, minor=37),
         "the stage of gate MemoryQoS in kubelet 1.37 is announced but not verified",
     ),
 ]
@@ -244,9 +244,9 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_mistake_is_found_and_nothing_else(case: Case) -> None:
-    assert case.told.lints() == [case.wanted]
+    assert case.reported.lints() == [case.wanted]
 
 
 def test_a_file_of_gates_that_are_none_is_not_told_in_full() -> None:
     gates = {f"Gate{number}": True for number in range(1000)}
-    assert len(Told(config={"feature_gates": gates}).lints()) == 100
+    assert len(Reported(config={"feature_gates": gates}).lints()) == 100

@@ -6,14 +6,14 @@ import pytest
 
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lint import Lint
-from tests.support.config_lints import ORDINARY, Case, Told, static
+from tests.support.config_lints import ORDINARY, Case, Reported, static
 
 CASES = [
     Case(
         "reserved-splits-core",
         Severity.WARNING,
         "reservedSystemCPUs",
-        Told(config=static(reserved_system_cpus="0,32,1")),
+        Reported(config=static(reserved_system_cpus="0,32,1")),
         "reserved CPU 1 shares cores with CPUs for pods (33)",
         expected="0-1,32-33",
         detected="0-1,32",
@@ -23,7 +23,7 @@ CASES = [
         "reserved-splits-core",
         Severity.WARNING,
         "kubeReserved.cpu",
-        Told(config=static(reserved_system_cpus="", kube_reserved={"cpu": "2500m"})),
+        Reported(config=static(reserved_system_cpus="", kube_reserved={"cpu": "2500m"})),
         "reserved CPU 1 shares cores with CPUs for pods (33)",
         expected="0-1,32-33",
         detected="0-1,32",
@@ -33,7 +33,7 @@ CASES = [
         "reserved-splits-core",
         Severity.WARNING,
         "systemReserved.cpu",
-        Told(config=static(reserved_system_cpus="", system_reserved={"cpu": "1"})),
+        Reported(config=static(reserved_system_cpus="", system_reserved={"cpu": "1"})),
         "reserved CPU 0 shares cores with CPUs for pods (32)",
         expected="0,32",
         detected="0",
@@ -43,7 +43,7 @@ CASES = [
         "reserved-splits-core",
         Severity.WARNING,
         "reservedSystemCPUs",
-        Told(config=static(reserved_system_cpus="0"), machine="synthetic:1c2t"),
+        Reported(config=static(reserved_system_cpus="0"), machine="synthetic:1c2t"),
         "reserved CPU 0 shares cores with CPUs for pods (1)",
         detected="0",
     ),
@@ -51,7 +51,7 @@ CASES = [
         "reserved-splits-p-core",
         Severity.WARNING,
         "reservedSystemCPUs",
-        Told(
+        Reported(
             config=static(reserved_system_cpus="0"),
             machine="synthetic:8c,cores=0+1/2+3/4/5/6/7,pcores=0-3,ecores=4-7",
         ),
@@ -64,7 +64,7 @@ CASES = [
         "reserved-splits-core",
         Severity.WARNING,
         "reservedSystemCPUs",
-        Told(
+        Reported(
             config=static(reserved_system_cpus="0"),
             machine="synthetic:8c,cores=0+1/2+3/4/5/6/7,pcores=2-7,ecores=0-1",
         ),
@@ -77,7 +77,7 @@ CASES = [
         "reserved-isolated",
         Severity.WARNING,
         "reservedSystemCPUs",
-        Told(config=static(), machine=f"{ORDINARY},isolated=1-8+32"),
+        Reported(config=static(), machine=f"{ORDINARY},isolated=1-8+32"),
         "reserved CPU 32 is isolated from the kernel's scheduler (isolcpus): the kernel does not"
         " balance system processes across isolated CPUs",
         detected="32",
@@ -87,7 +87,7 @@ CASES = [
         "reserved-all",
         Severity.WARNING,
         "reservedSystemCPUs",
-        Told(config=static(reserved_system_cpus="0-3"), machine="synthetic:2c2t"),
+        Reported(config=static(reserved_system_cpus="0-3"), machine="synthetic:2c2t"),
         "all CPUs are reserved: no container can get exclusive CPUs",
     ),
 ]
@@ -95,13 +95,13 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_mistake_is_found_and_nothing_else(case: Case) -> None:
-    assert case.told.lints() == [case.wanted]
+    assert case.reported.lints() == [case.wanted]
 
 
 def test_the_list_is_what_counts_and_not_how_many() -> None:
     """CPUs that are listed take the place of a number: it is the list that is to be mended."""
-    told = Told(config=static(reserved_system_cpus="0,1,32", kube_reserved={"cpu": "1"}))
-    found = {lint.code: lint for lint in told.lints()}
+    reported = Reported(config=static(reserved_system_cpus="0,1,32", kube_reserved={"cpu": "1"}))
+    found = {lint.code: lint for lint in reported.lints()}
     assert found.keys() == {"reserved-count-overridden", "reserved-splits-core"}
     assert found["reserved-splits-core"].place == ("reservedSystemCPUs",)
     assert found["reserved-splits-core"].fix == "reservedSystemCPUs: 0-1,32-33"
@@ -121,7 +121,7 @@ def test_the_list_is_what_counts_and_not_how_many() -> None:
 def test_split_caches_matter_where_caches_are_asked_for(
     options: dict[str, str], severity: Severity, effect: str
 ) -> None:
-    assert Told(config=static(options), machine="synthetic:2s16c2t").lints(caches=True) == [
+    assert Reported(config=static(options), machine="synthetic:2s16c2t").lints(caches=True) == [
         Lint(
             severity=severity,
             code="reserved-splits-l3",
@@ -134,5 +134,5 @@ def test_split_caches_matter_where_caches_are_asked_for(
 
 def test_whole_caches_and_an_only_cache_are_not_split() -> None:
     reserved = static(reserved_system_cpus="0-15,32-47")
-    assert Told(config=reserved, machine="synthetic:2s16c2t").lints(caches=True) == []
-    assert Told(config=static(), machine="synthetic:1s32c2t").lints(caches=True) == []
+    assert Reported(config=reserved, machine="synthetic:2s16c2t").lints(caches=True) == []
+    assert Reported(config=static(), machine="synthetic:1s32c2t").lints(caches=True) == []

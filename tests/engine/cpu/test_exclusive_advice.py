@@ -15,7 +15,7 @@ from tests.support.pods import app, init, pod, resources, sidecar
 FULL = ("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
 
 
-def told(change: SpecEdit) -> str:
+def reported(change: SpecEdit) -> str:
     if change.after is None:
         return f"-{change.path}"
     return f"{change.path.removeprefix('spec.').replace('.resources', '')}={change.after}" + "?" * change.free
@@ -132,7 +132,7 @@ def test_the_smallest_change(case: Case) -> None:
     advice = advise(case.pod, case.pod.containers[-1])
     assert advice.claim.cpus == 0
     assert advice.claim.why_not
-    assert [told(change) for change in advice.changes] == case.changes
+    assert [reported(change) for change in advice.changes] == case.changes
     assert advice.count_after == case.count
 
 
@@ -180,7 +180,7 @@ def test_a_pod_with_resources_of_its_own_keeps_them_where_less_has_to_change() -
     given = pod(app("cpu=1500m memory=1Gi", "cpu=1500m memory=1Gi", "main"), app(name="other"))
     given = given._replace(resources=resources("cpu=4 memory=4Gi", "cpu=4 memory=4Gi"))
     advice = advise(given, given.containers[0], claims=claims)
-    assert [told(change) for change in advice.changes] == [
+    assert [reported(change) for change in advice.changes] == [
         "containers[0].requests.cpu=2",
         "containers[0].limits.cpu=2",
     ]

@@ -73,10 +73,10 @@ def test_what_makes_no_sense_is_given_back(bubble: str, default: str, kept: dict
     """CPUs that are the node's, too, or containers that cannot have come before others."""
     state = left_by(bubble, default, **kept)
     assert usable_bubble(state, request(4, "s1 a2 a0").pod) is None
-    anew = CPUManagerState(mask(bubble) | mask(default))
-    wanted = allocate_bubble(policy(), anew, request(4, "s1 a2 a0"))
+    again = CPUManagerState(mask(bubble) | mask(default))
+    wanted = allocate_bubble(policy(), again, request(4, "s1 a2 a0"))
     assert shown(restore_bubble(policy(), state, request(4, "s1 a2 a0"))) == shown(wanted)
-    assert state == anew
+    assert state == again
 
 
 def test_who_holds_nothing_has_nothing_to_give_back() -> None:

@@ -171,24 +171,24 @@ def candidate(*containers: Container, uid: str = "pod", total: int = 0) -> Candi
     return Candidate(given, pod_qos(given), divided=total > 0)
 
 
-def allocated(manager: CPUProvider, asked: Candidate) -> Placement:
-    placed = manager.allocate(asked, ANYWHERE, Placement(container=asked.pod.containers[0]))
+def allocated(manager: CPUProvider, requested: Candidate) -> Placement:
+    placed = manager.allocate(requested, ANYWHERE, Placement(container=requested.pod.containers[0]))
     assert isinstance(placed, Placement), placed
     return placed
 
 
-def divided(manager: CPUProvider, asked: Candidate) -> list[Placement]:
+def divided(manager: CPUProvider, requested: Candidate) -> list[Placement]:
     placed = manager.allocate_pod(
-        asked, ANYWHERE, [Placement(container=each) for each in asked.pod.containers]
+        requested, ANYWHERE, [Placement(container=each) for each in requested.pod.containers]
     )
     assert isinstance(placed, list), placed
     return placed
 
 
 def test_a_placement_tells_what_a_container_is_due_and_has_got() -> None:
-    asked = candidate(whole(2))
-    assert allocated(provider(), asked) == Placement(
-        container=asked.pod.containers[0],
+    requested = candidate(whole(2))
+    assert allocated(provider(), requested) == Placement(
+        container=requested.pod.containers[0],
         claim=ExclusiveClaim(2),
         cpus=mask("1-2"),
         exclusive=True,
@@ -197,26 +197,26 @@ def test_a_placement_tells_what_a_container_is_due_and_has_got() -> None:
 
 
 def test_a_placement_tells_why_a_container_shares() -> None:
-    asked = candidate(app())
+    requested = candidate(app())
     why = "the pod is BestEffort, not Guaranteed: no container requests or limits cpu or memory"
-    assert allocated(provider(), asked) == Placement(
-        container=asked.pod.containers[0], claim=ExclusiveClaim(0, why)
+    assert allocated(provider(), requested) == Placement(
+        container=requested.pod.containers[0], claim=ExclusiveClaim(0, why)
     )
 
 
 def test_placements_in_a_pod_that_is_divided() -> None:
-    asked = candidate(whole(2, name="own"), app(name="shared"), total=3)
+    requested = candidate(whole(2, name="own"), app(name="shared"), total=3)
     why = "its own requests of cpu and memory do not equal its limits"
-    assert divided(provider(DIVIDES), asked) == [
+    assert divided(provider(DIVIDES), requested) == [
         Placement(
-            container=asked.pod.containers[0],
+            container=requested.pod.containers[0],
             claim=ExclusiveClaim(2),
             cpus=mask("1-2"),
             exclusive=True,
             steps=(PickStep("whole cores", mask("1-2")),),
         ),
         Placement(
-            container=asked.pod.containers[1],
+            container=requested.pod.containers[1],
             claim=ExclusiveClaim(0, why),
             cpus=mask("3"),
             in_pod_pool=True,
@@ -275,17 +275,19 @@ OTHER_TOTAL = candidate(whole(2, name="own"), app(name="shared"), total=4)
 NO_POOL = candidate(whole(3, name="own"), app(name="shared"), total=3)
 
 
-def shown_placement(manager: CPUProvider, asked: Candidate) -> str:
+def shown_placement(manager: CPUProvider, requested: Candidate) -> str:
     """Show the nodes of every hint for a pod, ``T`` for preferred."""
-    answer = manager.hints(asked, None)
+    answer = manager.hints(requested, None)
     assert isinstance(answer, dict)
     return " ".join(f"{CPUSet(hint.nodes or 0)}{'T' if hint.preferred else ''}" for hint in answer["cpu"])
 
 
-@pytest.mark.parametrize(("asked", "want"), [(DIVIDED, "0T 1T 0-1"), (OTHER_TOTAL, "1T 0-1"), (NO_POOL, "")])
-def test_hints_are_for_the_pods_own_request(asked: Candidate, want: str) -> None:
+@pytest.mark.parametrize(
+    ("requested", "want"), [(DIVIDED, "0T 1T 0-1"), (OTHER_TOTAL, "1T 0-1"), (NO_POOL, "")]
+)
+def test_hints_are_for_the_pods_own_request(requested: Candidate, want: str) -> None:
     """Node 0 has three CPUs that are not reserved; a pod without a CPU for its pool fits nowhere."""
-    assert shown_placement(provider(DIVIDES), asked) == want
+    assert shown_placement(provider(DIVIDES), requested) == want
 
 
 @pytest.mark.parametrize(("rules", "want"), [(DIVIDES, ""), (RESTORES, "0T 0-1")])
@@ -315,12 +317,12 @@ def test_what_a_pod_holds_is_free_for_it_where_it_makes_no_sense() -> None:
 
 def test_without_a_policy_all_cpus_are_shared() -> None:
     manager = CPUProvider(None, CORES_OF_TWO_NODES)
-    asked = candidate(whole(2))
-    placed = Placement(container=asked.pod.containers[0])
+    requested = candidate(whole(2))
+    placed = Placement(container=requested.pod.containers[0])
     assert manager.state.default == CORES_OF_TWO_NODES.cpus
-    assert manager.hints(asked, None) is None
-    assert manager.allocate(asked, ANYWHERE, placed) == placed
-    assert manager.allocate_pod(asked, ANYWHERE, [placed]) == [placed]
+    assert manager.hints(requested, None) is None
+    assert manager.allocate(requested, ANYWHERE, placed) == placed
+    assert manager.allocate_pod(requested, ANYWHERE, [placed]) == [placed]
     assert manager.metrics == CPUMetrics()
     assert manager.pool_warning(0) is None
 

@@ -30,7 +30,7 @@ AGREED = [
 ]
 
 
-def told(cores: Iterable[CoreAt], machine: Machine = MACHINE) -> list[str]:
+def reported(cores: Iterable[CoreAt], machine: Machine = MACHINE) -> list[str]:
     return list(differing_views(machine, topology(cores)))
 
 
@@ -69,24 +69,27 @@ def told(cores: Iterable[CoreAt], machine: Machine = MACHINE) -> list[str]:
 )
 def test_every_kind_of_group_is_compared(cores: list[CoreAt], what: str, kernel: str, kubelet: str) -> None:
     """Each with its numbers, and the first CPUs that only one side puts together."""
-    (text,) = told(cores)
+    (text,) = reported(cores)
     assert text == (f"{what}; only the kernel groups CPUs {kernel}; only the kubelet groups CPUs {kubelet}")
 
 
 def test_views_that_group_alike_do_not_differ() -> None:
     """Whatever numbers the groups have."""
-    assert told(AGREED) == []
-    assert told(dataclasses.replace(core, numa_node=3 - core.numa_node) for core in AGREED) == []
+    assert reported(AGREED) == []
+    assert reported(dataclasses.replace(core, numa_node=3 - core.numa_node) for core in AGREED) == []
 
 
 def test_cpus_that_the_kubelet_does_not_know_are_told_once() -> None:
     """They are no groups that the two split differently: what is left of the kernel's is the kubelet's."""
-    assert told(AGREED[:3]) == ["the kubelet does not know CPUs 6-7, which are online"]
-    assert told([*AGREED[:3], CoreAt((6,), 2, 2, 2)])[0] == "the kubelet does not know CPU 7, which is online"
+    assert reported(AGREED[:3]) == ["the kubelet does not know CPUs 6-7, which are online"]
+    assert (
+        reported([*AGREED[:3], CoreAt((6,), 2, 2, 2)])[0]
+        == "the kubelet does not know CPU 7, which is online"
+    )
 
 
 def test_a_cpu_by_itself_is_kept_apart() -> None:
-    (text,) = told(
+    (text,) = reported(
         [*AGREED[:3], dataclasses.replace(AGREED[3], cpus=(6,)), dataclasses.replace(AGREED[3], cpus=(7,))]
     )
     assert text == (
@@ -95,7 +98,7 @@ def test_a_cpu_by_itself_is_kept_apart() -> None:
 
 
 def test_cpus_that_the_kernel_does_not_know_come_first() -> None:
-    first, *rest = told([*AGREED, CoreAt((8, 9), 2, 2, 2)])
+    first, *rest = reported([*AGREED, CoreAt((8, 9), 2, 2, 2)])
     assert first == "the kubelet knows CPUs 8-9, which are not online"
     assert [text.partition(":")[0] for text in rest] == ["NUMA nodes", "sockets", "cores", "L3 caches"]
 
@@ -103,10 +106,10 @@ def test_cpus_that_the_kernel_does_not_know_come_first() -> None:
 def test_groups_of_cpus_that_one_side_lacks_are_named_for_the_other_only() -> None:
     """Without a cache the kubelet takes the socket for one."""
     uncached = [dataclasses.replace(core, cache=None) for core in AGREED]
-    assert told(uncached, replace(MACHINE, caches=())) == [
+    assert reported(uncached, replace(MACHINE, caches=())) == [
         "L3 caches: kernel 0, kubelet 2; only the kubelet groups CPUs 0-3"
     ]
     outer = Cache(level=3, kind="Unified", cpus=CPUSet.parse("0-1"))
-    assert told(AGREED, replace(MACHINE, caches=(*MACHINE.caches, outer))) == [
+    assert reported(AGREED, replace(MACHINE, caches=(*MACHINE.caches, outer))) == [
         "L3 caches: kernel 3, kubelet 2; only the kernel groups CPUs 0-1"
     ]

@@ -117,8 +117,8 @@ def test_a_pod_scope_hint_is_for_all_containers() -> None:
 def test_sidecars_count_beside_the_others_in_pod_scope() -> None:
     gpus = inventory(gpu=[group("0", 2), group("1", 3)])
     node = started(gpus, topology_manager_scope="pod")
-    beside = initial(1, "side", ContainerKind.SIDECAR)
-    assert merged(node.admit(named("p", beside, asking(2)))) == ["1"]
+    alongside = initial(1, "side", ContainerKind.SIDECAR)
+    assert merged(node.admit(named("p", alongside, asking(2)))) == ["1"]
 
 
 def test_no_devices_at_all_is_no_preference_but_a_refusal() -> None:
@@ -175,8 +175,8 @@ def test_what_is_missing_beside_reused_devices_is_told_without_them() -> None:
 
 def test_a_sidecar_keeps_its_devices() -> None:
     node = started(inventory(gpu=[group("0", 3)]), "none")
-    beside = initial(1, "side", ContainerKind.SIDECAR)
-    admission = node.admit(named("p", initial(2), beside, asking(2)))
+    alongside = initial(1, "side", ContainerKind.SIDECAR)
+    admission = node.admit(named("p", initial(2), alongside, asking(2)))
     assert given(admission) == ["init 2@0", "side 1@0", "main 2@0"]
     assert left(node) == {}
 

@@ -129,7 +129,7 @@ def test_a_restarted_kubelet_refuses_pods_whose_init_containers_had_devices() ->
 class Fit:
     name: str
     running: int
-    asked: int
+    requested: int
     groups: list[DeviceGroup]
     refusal: str = ""
 
@@ -151,7 +151,7 @@ FITS = [
 def test_devices_must_fit_like_everything_else(case: Fit) -> None:
     node = started(DeviceInventory(resources={GPU: tuple(case.groups)}), "none")
     node.resume([named("r", asking(case.running))])
-    verdict = node.admit(named("p", asking(case.asked))).verdict
+    verdict = node.admit(named("p", asking(case.requested))).verdict
     refusal = f"{verdict.reason}: {verdict.message}" if isinstance(verdict, Rejected) else ""
     assert refusal == case.refusal
 

@@ -98,10 +98,10 @@ def scenario(
     **config: Any,
 ) -> Scenario:
     """Let pods come to a kubelet with the static CPU policy; the last one is the question."""
-    told = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
+    reported = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
     return Scenario(
         start=partial(_start, info, fit=fit, devices=devices),
-        kubelet=Kubelet(version=KubeletVersion(36), config=told),
+        kubelet=Kubelet(version=KubeletVersion(36), config=reported),
         pods=pods,
         position=len(pods) - 1,
     )
@@ -111,7 +111,7 @@ def _start(info: MachineInfo, kubelet: Kubelet, *, fit: bool, devices: DeviceInv
     return start_node(info, kubelet, fit=fit, devices=devices)
 
 
-def told(one: Scenario) -> Replay:
+def reported(one: Scenario) -> Replay:
     replay = replay_scenario(one, SearchBudget())
     assert isinstance(replay, Replay), replay
     return replay
@@ -120,11 +120,13 @@ def told(one: Scenario) -> Replay:
 def decided(replay: Replay) -> Decision:
     """Name the rule that decided, without looking for what would help."""
     node, pod = replay.before, replay.scenario.pod
-    return deciding_rule(replay, [round_of(asked, pod, node) for asked in replay.admission.hint_rounds])
+    return deciding_rule(
+        replay, [round_of(requested, pod, node) for requested in replay.admission.hint_rounds]
+    )
 
 
 def explained(info: MachineInfo, *pods: StoredPod, fit: bool = False, **config: Any) -> Explanation:
-    return explain(told(scenario(info, *pods, fit=fit, **config)))
+    return explain(reported(scenario(info, *pods, fit=fit, **config)))
 
 
 def found(explanation: Explanation, kind: str) -> Search:

@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.engine.explain.offers import memory_requested, whole_cpus
 from cpuctl.engine.node import Node
-from tests.engine.explain.scenarios import GIB, TWO_NODES, divided, named, scenario, told, whole
+from tests.engine.explain.scenarios import GIB, TWO_NODES, divided, named, reported, scenario, whole
 from tests.support.pods import app, init, resources
 
 DIVIDING: dict[str, Any] = {
@@ -19,7 +19,7 @@ SHARED = app("memory=1Gi", name="shared")
 
 
 def node(**config: Any) -> Node:
-    return told(scenario(TWO_NODES, named("a", whole(1)), **config)).before
+    return reported(scenario(TWO_NODES, named("a", whole(1)), **config)).before
 
 
 def test_a_pod_asks_for_what_its_containers_need_at_once() -> None:

@@ -16,8 +16,8 @@ from tests.engine.explain.scenarios import (
     explained,
     memory_config,
     named,
+    reported,
     scenario,
-    told,
     whole,
     with_memory,
 )
@@ -26,7 +26,7 @@ BEST_EFFORT: dict[str, Any] = {"topology_manager_policy": "best-effort"}
 
 
 def test_a_refused_pod_is_explained_on_the_node_that_it_left() -> None:
-    replay = told(scenario(EIGHT, named("a", whole(2), whole(9, "no"))))
+    replay = reported(scenario(EIGHT, named("a", whole(2), whole(9, "no"))))
     explanation = explain(replay)
     assert explanation.replay is replay
     assert explanation.node is replay.after
@@ -34,7 +34,7 @@ def test_a_refused_pod_is_explained_on_the_node_that_it_left() -> None:
 
 
 def test_an_admitted_pod_is_explained_on_the_node_that_it_found_cleaned_up() -> None:
-    replay = told(scenario(EIGHT, named("a", whole(2), whole(9, "no")), named("b", whole(2))))
+    replay = reported(scenario(EIGHT, named("a", whole(2), whole(9, "no")), named("b", whole(2))))
     explanation = explain(replay)
     assert explanation.node.cpu.state.assignments == {}
     assert explanation.replay.before.cpu.state.assignments != {}, "the replay stays what it was"

@@ -33,8 +33,8 @@ from tests.engine.explain.scenarios import (
     divided,
     memory_config,
     named,
+    reported,
     scenario,
-    told,
     whole,
     with_memory,
 )
@@ -200,24 +200,24 @@ CASES = [
 def defects(replay: Replay, decision: Decision | None = None) -> Defects:
     """Return how each remark begins, in six words, and its reference."""
     node, pod = replay.before, replay.scenario.pod
-    rounds = [round_of(asked, pod, node) for asked in replay.admission.hint_rounds]
+    rounds = [round_of(requested, pod, node) for requested in replay.admission.hint_rounds]
     found = list(known_defects(replay, decision or decided(replay), rounds))
     return [(" ".join(defect.text.split()[:6]), defect.reference) for defect in found]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_odd(case: Case) -> None:
-    assert defects(told(scenario(case.info, *case.pods, fit=case.fit, **case.config))) == case.defects
+    assert defects(reported(scenario(case.info, *case.pods, fit=case.fit, **case.config))) == case.defects
 
 
 def restarted(info: MachineInfo, *pods: StoredPod, **config: Any) -> Replay:
     """Let a kubelet restart that has admitted pods, and look at the last one again."""
-    first = told(scenario(info, *pods, **config))
+    first = reported(scenario(info, *pods, **config))
 
     def start(_kubelet: Any) -> Any:
         return first.after.copy()
 
-    return told(replace(first.scenario, start=start, restarted=True))
+    return reported(replace(first.scenario, start=start, restarted=True))
 
 
 def test_cores_are_counted_before_what_a_container_has() -> None:
@@ -235,7 +235,7 @@ def test_a_divided_pod_is_served_anew_after_a_restart() -> None:
 def test_a_crash_is_no_endless_loop() -> None:
     """Node ids above 63 do not fit into the kubelet's masks."""
     info = machine_info([CoreAt((0,)), CoreAt((1,), numa_node=64)])
-    replay = told(scenario(info, named("a", whole(1)), **RESTRICTED))
+    replay = reported(scenario(info, named("a", whole(1)), **RESTRICTED))
     assert decided(replay).rule is Rule.KUBELET_FAULT
     assert defects(replay) == []
 
@@ -257,7 +257,7 @@ def notes(version: str, cpus: int, before: int = 0) -> list[str]:
     pods = [pod(app("cpu=100m"))._replace(uid=f"b{number}") for number in range(before)]
     one = scenario(MACHINE, *pods, pod(app(amounts, amounts))._replace(uid="a"), **UNCORE)
     kubelet = replace(one.kubelet, version=KubeletVersion.parse(version))
-    return [note.text for note in release_notes(told(replace(one, kubelet=kubelet)))]
+    return [note.text for note in release_notes(reported(replace(one, kubelet=kubelet)))]
 
 
 SPREADS = "prefer-align-cpus-by-uncorecache spreads an odd number of CPUs over several caches"
@@ -289,11 +289,11 @@ def test_long_stories_are_not_told_again() -> None:
 def test_what_is_not_tried_would_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each difference that is tried takes a start of the kubelet: some cannot matter to the pods at hand."""
     ones = [
-        told(scenario(MACHINE, pod(app(amounts, amounts)), **UNCORE))
+        reported(scenario(MACHINE, pod(app(amounts, amounts)), **UNCORE))
         for amounts in ("cpu=2 memory=1Gi", "cpu=7 memory=1Gi", "cpu=40 memory=1Gi")
     ]
     # No core is free, of which releases tell in other words.
-    ones.append(told(scenario(MACHINE, named("a", whole(30)), named("b", whole(2)), **FULL)))
+    ones.append(reported(scenario(MACHINE, named("a", whole(30)), named("b", whole(2)), **FULL)))
     tried = [list(release_notes(one)) for one in ones]
     skipped = [without_effect(one) for one in ones]
     assert {*skipped} == {skipped[0]}
@@ -306,6 +306,6 @@ def test_what_is_not_tried_would_change_nothing(monkeypatch: pytest.MonkeyPatch)
 
 def test_differences_of_init_containers_and_pod_level_resources_are_tried_where_pods_have_some() -> None:
     level = resources("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
-    assert "knows_sidecars" not in without_effect(told(scenario(MACHINE, pod(app(), init("cpu=1")))))
+    assert "knows_sidecars" not in without_effect(reported(scenario(MACHINE, pod(app(), init("cpu=1")))))
     name = "passes_over_pod_level_pods"
-    assert name not in without_effect(told(scenario(MACHINE, pod(app(), pod_level=level))))
+    assert name not in without_effect(reported(scenario(MACHINE, pod(app(), pod_level=level))))

@@ -12,7 +12,7 @@ from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, Topo
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Container
-from tests.engine.explain.scenarios import GIB, TWO_NODES, named, scenario, told, whole
+from tests.engine.explain.scenarios import GIB, TWO_NODES, named, reported, scenario, whole
 from tests.support.changed import changed
 from tests.support.pods import app
 from tests.support.topologies import CoreAt, machine_info
@@ -28,13 +28,13 @@ def node(policy: str = "restricted", nodes: int = 2) -> Node:
     """Set up a node whose Topology Manager knows so many NUMA nodes."""
     info = machine_info(CoreAt(cpus=(number,), numa_node=number) for number in range(nodes))
     manager = TopologyManager.of(info, policy, "container", closest=False)
-    before = told(scenario(TWO_NODES, named("b", whole(1)))).before
+    before = reported(scenario(TWO_NODES, named("b", whole(1)))).before
     return changed(before.copy(), topology_manager=manager)
 
 
 def offers(answer: Answer, seen: Node, container: Container | None = ONE) -> list[Offer]:
-    asked = HintRound(container=container, answers={"devices": answer}, merged=MERGED)
-    return list(round_of(asked, POD, seen).offers)
+    requested = HintRound(container=container, answers={"devices": answer}, merged=MERGED)
+    return list(round_of(requested, POD, seen).offers)
 
 
 def offer(hints: HintList | None, seen: Node, resource: str = "memory") -> Offer:
@@ -179,8 +179,8 @@ def test_how_much_was_asked_for(resource: str, container: Container | None, requ
 
 def test_how_much_memory_is_not_told_where_it_is_no_whole_number() -> None:
     pod = named("a", whole(1, memory="1.5Gi"), static=True)
-    asked = HintRound(container=pod.containers[0], answers={"cpu": {"memory": []}}, merged=MERGED)
-    (found,) = round_of(asked, pod, node()).offers
+    requested = HintRound(container=pod.containers[0], answers={"cpu": {"memory": []}}, merged=MERGED)
+    (found,) = round_of(requested, pod, node()).offers
     assert found.request is None
 
 

@@ -17,8 +17,8 @@ from tests.engine.explain.scenarios import (
     TWO_NODES,
     memory_config,
     named,
+    reported,
     scenario,
-    told,
     whole,
     with_memory,
 )
@@ -29,7 +29,7 @@ A, B = named("a", whole(4)), named("b", whole(3))
 
 def found_as(change: Callable[[Node], None], one: Scenario) -> Starter:
     """Start a kubelet that finds the node of a scenario, changed."""
-    after = told(one).after
+    after = reported(one).after
 
     def start(_kubelet: object) -> Node:
         node = after.copy()
@@ -74,7 +74,7 @@ def test_after_a_restart_a_pod_finds_only_those_before_it() -> None:
     restarted = replace(
         one, start=found_as(lambda node: node.resume([A, B]), one), restarted=True, position=0
     )
-    replay = told(restarted)
+    replay = reported(restarted)
     assert replay.before.active == {}
     assert set(replay.after.active) == {"a"}
     assert set(replay.after.cpu.state.assignments) == {"a", "b"}

@@ -11,7 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.explanation import explain
 from cpuctl.engine.explain.scenario import Replay, SearchBudget, replay_scenario
 from cpuctl.engine.node import Node
-from tests.engine.explain.scenarios import FOUR_NODES, TWO_NODES, named, scenario, told, whole
+from tests.engine.explain.scenarios import FOUR_NODES, TWO_NODES, named, reported, scenario, whole
 
 TEN = [named(f"p{number}", whole(1)) for number in range(10)]
 
@@ -44,19 +44,19 @@ def test_a_node_is_copied_only_where_the_copy_is_kept(
     assert isinstance(replay, Replay)
     assert len(replay.befores) == kept
     assert calls["copy"] == kept + 1, "and once to keep the node as the pod leaves it"
-    pools = [CPUSet(node.cpu.state.default) for node in told(scenario(FOUR_NODES, *TEN)).befores]
+    pools = [CPUSet(node.cpu.state.default) for node in reported(scenario(FOUR_NODES, *TEN)).befores]
     assert [CPUSet(node.cpu.state.default) for node in replay.befores] == pools[-kept:]
 
 
 def test_who_loses_by_a_change_is_found_in_one_go(calls: Counter[str]) -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(12)]
-    explanation = explain(told(scenario(TWO_NODES, *pods, named("asked", whole(8)))))
+    explanation = explain(reported(scenario(TWO_NODES, *pods, named("asked", whole(8)))))
     suggestions = sum(len(search.found) for search in explanation.searches)
     assert 0 < calls["admitted"] < len(pods) * suggestions
 
 
 def test_a_story_told_again_keeps_no_more_of_itself_than_is_shown() -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(12)]
-    explanation = explain(told(scenario(TWO_NODES, *pods, named("asked", whole(8)))))
+    explanation = explain(reported(scenario(TWO_NODES, *pods, named("asked", whole(8)))))
     kept = [len(each.replayed.befores) for search in explanation.searches for each in search.found]
     assert set(kept) == {1}

@@ -13,8 +13,8 @@ from tests.engine.explain.scenarios import (
     TWO_NODES,
     memory_config,
     named,
+    reported,
     scenario,
-    told,
     whole,
     with_memory,
 )
@@ -36,7 +36,7 @@ def written(share: NodeShare) -> dict[str, str]:
 
 def test_every_node_is_split_up() -> None:
     """Two CPUs are a whole core: CPUs n and n+8, of which there are four a node."""
-    replay = told(scenario(TWO_NODES, named("a", whole(2)), ASKED, reserved_system_cpus="0-1"))
+    replay = reported(scenario(TWO_NODES, named("a", whole(2)), ASKED, reserved_system_cpus="0-1"))
     first, second = node_shares(replay.after, ASKED)
     assert (first.node, second.node) == (0, 1)
     assert written(first) == {
@@ -56,7 +56,7 @@ def test_every_node_is_split_up() -> None:
 
 
 def test_reserved_cpus_of_the_shared_pool_are_not_free() -> None:
-    replay = told(scenario(TWO_NODES, ASKED, reserved_system_cpus="2-3"))
+    replay = reported(scenario(TWO_NODES, ASKED, reserved_system_cpus="2-3"))
     assert written(node_shares(replay.before, ASKED)[0])["free"] == "0-1,8-11"
 
 
@@ -66,7 +66,7 @@ def block(size: int, *nodes: int, resource: str = "memory") -> MemoryBlock:
 
 def held_node() -> Node:
     """Let containers and pods hold this and that; only two of them run."""
-    node = told(scenario(with_memory(TWO_NODES, 10), ASKED, **memory_config())).before
+    node = reported(scenario(with_memory(TWO_NODES, 10), ASKED, **memory_config())).before
     node.resume([named("high", whole(1)), named("asked", whole(1))])
     node.cpu.state.assignments = {
         "high": {"one": mask("4"), "two": mask("12-13")},

@@ -30,8 +30,8 @@ MANY: dict[str, Any] = {"topology_manager_policy_options": {"max-allowable-numa-
 
 
 def offers(explanation: Explanation) -> dict[str, Offer]:
-    (told,) = explanation.rounds
-    return {offer.provider: offer for offer in told.offers}
+    (reported,) = explanation.rounds
+    return {offer.provider: offer for offer in reported.offers}
 
 
 def sets(masks: frozenset[int] | None) -> list[str] | None:

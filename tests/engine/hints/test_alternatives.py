@@ -36,7 +36,7 @@ def drawn(chance: Random) -> list[Hint]:
     return [Hint(NodeMask(mask), preferred=mask.bit_count() == width) for mask in masks]
 
 
-def asked(given: TopologyManager, cpu: list[Hint], memory: list[Hint]) -> HintRound:
+def requested(given: TopologyManager, cpu: list[Hint], memory: list[Hint]) -> HintRound:
     answers = [{"cpu": cpu}, {"memory": memory}]
     return HintRound(None, {"cpu": answers[0], "memory": answers[1]}, given.merge(answers))
 
@@ -45,7 +45,7 @@ def asked(given: TopologyManager, cpu: list[Hint], memory: list[Hint]) -> HintRo
 def test_they_are_those_that_a_walk_over_all_sets_finds(policy: str) -> None:
     chance, given, found = Random(3), manager(policy), 0  # noqa: S311  # the same hints every time
     for _ in range(300):
-        round_ = asked(given, drawn(chance), drawn(chance))
+        round_ = requested(given, drawn(chance), drawn(chance))
         assert isinstance(round_.merged, Merged)
         chosen = round_.merged.hint
         if chosen.nodes is None or not chosen.preferred:
@@ -63,19 +63,19 @@ def test_closer_nodes_are_better() -> None:
     rows = ((10, 11, 20, 20), (11, 10, 20, 20), (20, 20, 10, 11), (20, 20, 11, 10))
     pairs = [Hint(NodeMask(mask), preferred=True) for mask in ALL if mask.bit_count() == 2]
     given = manager("best-effort", rows)
-    assert equally_good(asked(given, pairs, pairs), given) == (0b0011, 0b1100)
+    assert equally_good(requested(given, pairs, pairs), given) == (0b0011, 0b1100)
 
 
 def test_where_not_all_prefer_one_the_cpu_managers_own_are_listed() -> None:
     given = manager("best-effort")
     cpu = [Hint(NodeMask(mask), preferred=mask != 0b1111) for mask in (0b0010, 0b0100, 0b1111)]
     memory = [Hint(NodeMask(mask), preferred=mask != 0b1111) for mask in (0b0001, 0b1111)]
-    round_ = asked(given, cpu, memory)
+    round_ = requested(given, cpu, memory)
     assert equally_good(round_, given) == (0b0001,)
     assert preferred_by_cpus(round_, given) == (0b0010, 0b0100)
-    other = asked(given, cpu, [Hint(NodeMask(0b1111), preferred=True)])
+    other = requested(given, cpu, [Hint(NodeMask(0b1111), preferred=True)])
     assert preferred_by_cpus(other, given) == (0b0010, 0b0100)
-    agreed = asked(given, cpu, cpu)
+    agreed = requested(given, cpu, cpu)
     assert preferred_by_cpus(agreed, given) == ()
 
 
@@ -86,5 +86,5 @@ def test_of_too_many_sets_the_lowest_is_one_of_nodes_that_there_are() -> None:
     lowest = NodeMask(sum(1 << node for node in nodes[:6]))
     everything = NodeMask(sum(1 << node for node in nodes))
     cpu = [Hint(lowest, preferred=True), Hint(everything, preferred=False)]
-    round_ = asked(given, cpu, [Hint(everything, preferred=True)])
+    round_ = requested(given, cpu, [Hint(everything, preferred=True)])
     assert preferred_by_cpus(round_, given) == (lowest,)

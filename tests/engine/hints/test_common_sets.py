@@ -33,19 +33,19 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize("requested", ASKED.values(), ids=ASKED)
 @pytest.mark.parametrize("sockets", [None, 1, 2, 3])
-def test_the_lowest_set_is_the_first_of_all(asked: list[Coverage], sockets: int | None) -> None:
+def test_the_lowest_set_is_the_first_of_all(requested: list[Coverage], sockets: int | None) -> None:
     rules = [] if sockets is None else [SocketRule(wanted=sockets, of_node=BY_TWO)]
     for size in range(7):
         serving = [
             nodes
             for nodes in range(64)
             if nodes.bit_count() == size
-            and all(not nodes & ~each.nodes and NodeMask(nodes) in each for each in asked)
+            and all(not nodes & ~each.nodes and NodeMask(nodes) in each for each in requested)
             and all(rule.allows(NodeMask(nodes)) for rule in rules)
         ]
-        choice = CommonSets.common(asked, size, rules)
+        choice = CommonSets.common(requested, size, rules)
         assert choice.lowest() == min(serving, default=None)
         assert choice.possible is bool(serving)
 
@@ -100,10 +100,10 @@ def test_requests_that_exclude_each_other_are_known_at_once(most: int) -> None:
     amounts = [(1 << 29) + node * 94_906_267 % (3 << 29) for node in range(40)]
     least, greatest = sum(sorted(amounts)[:20]), sum(sorted(amounts)[20:])
     wanted, little = (least + greatest) // 2, (greatest - least) // 50
-    asked = opposed(amounts, most, wanted, 20 * most - wanted + little)
+    requested = opposed(amounts, most, wanted, 20 * most - wanted + little)
     with seconds_below(10):
-        assert all(CommonSets.common([each], 20).possible for each in asked)
-        assert not CommonSets.common(asked, 20).possible
+        assert all(CommonSets.common([each], 20).possible for each in requested)
+        assert not CommonSets.common(requested, 20).possible
 
 
 def test_what_is_taken_serves_where_nothing_is_left_to_choose_from() -> None:

@@ -40,9 +40,9 @@ def within_reach(coverage: Coverage, size: int) -> bool:
 def test_weights_are_found_that_show_it(
     one: list[int], wanted: int, other: list[int], wanted_too: int, size: int
 ) -> None:
-    asked = [request(one, wanted), request(other, wanted_too)]
-    assert all(within_reach(each, size) for each in asked)
-    for pair in (asked, asked[::-1]):
+    requested = [request(one, wanted), request(other, wanted_too)]
+    assert all(within_reach(each, size) for each in requested)
+    for pair in (requested, requested[::-1]):
         (balance,) = balances(pair, size)
         assert not within_reach(balance, size)
 

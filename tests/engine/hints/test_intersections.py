@@ -15,7 +15,7 @@ from tests.support.costs import seconds_below
 from tests.support.naive_cuts import naive_cuts
 
 
-def asked(wanted: int, amounts: Sequence[int], shared: Mapping[int, int] | None = None) -> Coverage:
+def requested(wanted: int, amounts: Sequence[int], shared: Mapping[int, int] | None = None) -> Coverage:
     """Want so much of what lies next to each node, and next to several at once."""
     by_node = {NODE_0 << node: amount for node, amount in enumerate(amounts)}
     by_nodes = {NodeMask(nodes): amount for nodes, amount in (shared or {}).items()}
@@ -28,32 +28,32 @@ def possible(requests: Sequence[Sequence[Coverage]], size: int) -> bool:
 
 CASES = [
     [
-        [asked(12, [5, 1, 4, 3, 3, 5], {0b101010: 1})],
-        [asked(18, [7, 1, 7, 7, 4, 5])],
+        [requested(12, [5, 1, 4, 3, 3, 5], {0b101010: 1})],
+        [requested(18, [7, 1, 7, 7, 4, 5])],
     ],
     [
-        [asked(16, [7, 2, 7, 1], {0b1001: 2}), asked(10, [5, 4, 2, 4])],
-        [asked(17, [4, 5, 3, 7], {0b1011: 3})],
+        [requested(16, [7, 2, 7, 1], {0b1001: 2}), requested(10, [5, 4, 2, 4])],
+        [requested(17, [4, 5, 3, 7], {0b1011: 3})],
     ],
     [
-        [asked(7, [1, 2, 7, 2]), asked(11, [3, 7, 7, 2], {0b1101: 2})],
-        [asked(6, [1, 5, 7, 4])],
+        [requested(7, [1, 2, 7, 2]), requested(11, [3, 7, 7, 2], {0b1101: 2})],
+        [requested(6, [1, 5, 7, 4])],
     ],
     [
-        [asked(19, [6, 7, 3, 2, 7, 6])],
-        [asked(24, [4, 7, 1, 7, 6, 6])],
+        [requested(19, [6, 7, 3, 2, 7, 6])],
+        [requested(24, [4, 7, 1, 7, 6, 6])],
     ],
     [
-        [asked(5, [3, 2, 0, 5, 7, 0])],
-        [asked(27, [1, 5, 4, 7, 7, 6], {0b100001: 1})],
+        [requested(5, [3, 2, 0, 5, 7, 0])],
+        [requested(27, [1, 5, 4, 7, 7, 6], {0b100001: 1})],
     ],
     [
-        [asked(17, [5, 7, 2, 4, 4, 7]), asked(18, [7, 2, 2, 6, 4, 1])],
-        [asked(21, [7, 3, 1, 5, 4, 7]), asked(14, [5, 4, 4, 1, 5, 0])],
+        [requested(17, [5, 7, 2, 4, 4, 7]), requested(18, [7, 2, 2, 6, 4, 1])],
+        [requested(21, [7, 3, 1, 5, 4, 7]), requested(14, [5, 4, 4, 1, 5, 0])],
     ],
     [
-        [asked(26, [3, 7, 7, 3, 5, 4])],
-        [asked(13, [2, 3, 1, 4, 1, 4], {0b1010: 1}), asked(8, [5, 0, 4, 0, 3, 0])],
+        [requested(26, [3, 7, 7, 3, 5, 4])],
+        [requested(13, [2, 3, 1, 4, 1, 4], {0b1010: 1}), requested(8, [5, 0, 4, 0, 3, 0])],
     ],
 ]
 """Requests among which the nodes to leave out cannot be divided by taking each from whom it costs least."""
@@ -72,14 +72,14 @@ def test_splits_that_come_to_the_same_are_looked_at_once() -> None:
     """All amounts are even, and one request spares an odd amount: one is lost to each."""
     amounts = [2, 4, 6] * 8
     with seconds_below(10):
-        assert not possible([[asked(47, amounts)], [asked(49, amounts)]], 0)
-        assert possible([[asked(48, amounts)], [asked(48, amounts)]], 0)
+        assert not possible([[requested(47, amounts)], [requested(49, amounts)]], 0)
+        assert possible([[requested(48, amounts)], [requested(48, amounts)]], 0)
 
 
 def test_what_is_scarcest_bounds_how_many_nodes_a_request_spares() -> None:
     """Of 64 nodes, all different, each request can do without ten; of other things it can do without all."""
     amounts = [1000 + node for node in range(64)]
-    request = [asked(sum(amounts) - 10_500, amounts), asked(0, [1] * 64)]
+    request = [requested(sum(amounts) - 10_500, amounts), requested(0, [1] * 64)]
     with seconds_below(10):
         assert not possible([request, request], 43)
         assert possible([request, request], 44)
@@ -89,4 +89,4 @@ def test_a_node_costs_what_it_takes_of_what_is_to_spare() -> None:
     """Three requests for memory in bytes: no way to divide 40 nodes is like another, and most ways fail."""
     amounts = [[(1 << 29) + pow(base, node + 3, 1_610_612_741) for node in range(40)] for base in (3, 5, 7)]
     with seconds_below(10):
-        assert possible([[asked(sum(each) - sum(each) * 25 // 100, each)] for each in amounts], 0)
+        assert possible([[requested(sum(each) - sum(each) * 25 // 100, each)] for each in amounts], 0)

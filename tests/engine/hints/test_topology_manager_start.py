@@ -19,8 +19,8 @@ UNGATED = FeatureGates.for_minor(31).with_overrides({"TopologyManagerPolicyOptio
 
 def machine(nodes: int, *, without_distances: int = 0) -> MachineInfo:
     """Describe a machine whose last nodes may tell no distances."""
-    told = nodes - without_distances
-    found = (InfoNode(id=n, cores=(), distances=(10,) * nodes if n < told else ()) for n in range(nodes))
+    reported = nodes - without_distances
+    found = (InfoNode(id=n, cores=(), distances=(10,) * nodes if n < reported else ()) for n in range(nodes))
     return MachineInfo(nodes=tuple(found), num_cpus=nodes, num_sockets=1)
 
 
@@ -70,12 +70,12 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("asked", "text", "path"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("requested", "text", "path"), REFUSED.values(), ids=REFUSED)
 def test_mistakes_are_refused_in_order(
-    asked: tuple[str, dict[str, str], MachineInfo], text: str, path: tuple[str, ...]
+    requested: tuple[str, dict[str, str], MachineInfo], text: str, path: tuple[str, ...]
 ) -> None:
     with pytest.raises(SettingError) as caught:
-        start(*asked)
+        start(*requested)
     assert (str(caught.value), caught.value.path) == (text, path)
 
 

@@ -78,5 +78,5 @@ def test_huge_pages_without_memory_crash_where_nodes_are_chosen_by_default() -> 
     pod = small_pod("p", APP)
     fault = allocate(state, pod, pod.containers[0], {HUGE: 1}, IMPOSSIBLE)
     assert isinstance(fault, KubeletFault)
-    asked = "choosing NUMA nodes for a container that requests huge pages, but no memory"
-    assert fault.where == f"Memory Manager, {asked}"
+    requested = "choosing NUMA nodes for a container that requests huge pages, but no memory"
+    assert fault.where == f"Memory Manager, {requested}"

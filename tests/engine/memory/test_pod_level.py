@@ -48,12 +48,12 @@ def two_nodes() -> MemoryManagerState:
 
 
 def given(
-    state: MemoryManagerState, told: StoredPod, hint: Hint = NEAR_ONE
+    state: MemoryManagerState, reported: StoredPod, hint: Hint = NEAR_ONE
 ) -> dict[str, list[tuple[str, int]]]:
     """Write what every container has, as resources and MiB, after a look at the nodes it is said to have."""
-    total = pod_level_request(told)
+    total = pod_level_request(reported)
     assert total is not None
-    parts = allocate_bubble(state, told, claims, total, hint)
+    parts = allocate_bubble(state, reported, claims, total, hint)
     assert isinstance(parts, dict), parts
     nodes = {block.numa_affinity for blocks in (*parts.values(), state.pod_blocks[""]) for block in blocks}
     assert nodes == {tuple(node for node in (0, 1) if (hint.nodes or 0) >> node & 1)}
@@ -70,7 +70,7 @@ WHOLE = resources(f"cpu=8 memory=8Gi {HUGE}=16Mi", f"cpu=8 memory=8Gi {HUGE}=16M
 
 def test_shared_containers_get_what_sidecars_and_apps_leave() -> None:
     """Ordinary init containers get what is left when they run; what they have is nobody else's loss."""
-    told = pod(
+    reported = pod(
         init(name="all"),
         sidecar(*exact("cpu=1 memory=1Gi", "first")),
         init(name="less"),
@@ -83,7 +83,7 @@ def test_shared_containers_get_what_sidecars_and_apps_leave() -> None:
     )
     state = two_nodes()
     left = [(HUGE, 4), ("memory", 3072)]
-    assert given(state, told) == {
+    assert given(state, reported) == {
         "all": [(HUGE, 16), ("memory", 8192)],
         "first": [("memory", 1024)],
         "less": [(HUGE, 16), ("memory", 7168)],
@@ -112,8 +112,8 @@ def test_the_tables_are_charged_with_the_whole() -> None:
 
 def test_a_pod_may_lie_across_nodes() -> None:
     whole = resources("cpu=8 memory=15Gi", "cpu=8 memory=15Gi")
-    told = pod(app(*exact("cpu=1 memory=1Gi", "a")), app(name="b"), pod_level=whole)
-    assert given(two_nodes(), told, Hint(NodeMask(0b11), preferred=True)) == {
+    reported = pod(app(*exact("cpu=1 memory=1Gi", "a")), app(name="b"), pod_level=whole)
+    assert given(two_nodes(), reported, Hint(NodeMask(0b11), preferred=True)) == {
         "a": [("memory", 1024)],
         "b": [("memory", 14 * 1024)],
     }
@@ -130,8 +130,8 @@ def test_what_the_total_does_not_name_wraps_around_for_those_that_share() -> Non
         app(name="b"),
         pod_level=whole,
     )
-    told = stored(written, ServerRules(minor=33))  # later ones add huge pages up
-    assert given(two_nodes(), told) == {
+    reported = stored(written, ServerRules(minor=33))  # later ones add huge pages up
+    assert given(two_nodes(), reported) == {
         "early": [("memory", 8192)],
         "kept": [(HUGE, 2), ("memory", 1024)],
         "a": [(HUGE, 4), ("memory", 1024)],
@@ -143,12 +143,12 @@ def test_what_the_total_does_not_name_wraps_around_for_those_that_share() -> Non
 def test_nothing_is_told_of_resources_that_are_used_up() -> None:
     """Without a container that shares, all may be given away."""
     whole = resources(f"cpu=2 memory=1Gi {HUGE}=2Mi", f"cpu=2 memory=1Gi {HUGE}=2Mi")
-    told = pod(app(*exact(f"cpu=1 memory=1Gi {HUGE}=0", "a")), pod_level=whole)
-    assert given(two_nodes(), told) == {"a": [("memory", 1024)]}
+    reported = pod(app(*exact(f"cpu=1 memory=1Gi {HUGE}=0", "a")), pod_level=whole)
+    assert given(two_nodes(), reported) == {"a": [("memory", 1024)]}
 
 
 @pytest.mark.parametrize(
-    ("asked", "reason", "message"),
+    ("requested", "reason", "message"),
     [
         (
             "cpu=1 memory=8Gi",
@@ -168,13 +168,13 @@ def test_nothing_is_told_of_resources_that_are_used_up() -> None:
         ),
     ],
 )
-def test_who_is_refused_takes_nothing(asked: str, reason: str, message: str) -> None:
-    state, told = two_nodes(), pod(app(*exact(asked, "a")), app(name="b"), pod_level=WHOLE)
+def test_who_is_refused_takes_nothing(requested: str, reason: str, message: str) -> None:
+    state, reported = two_nodes(), pod(app(*exact(requested, "a")), app(name="b"), pod_level=WHOLE)
     given(state, pod(app(name="early"), pod_level=WHOLE))
     before = state.copy()
-    total = pod_level_request(told)
+    total = pod_level_request(reported)
     assert total is not None
-    refused = allocate_bubble(state, told, claims, total, NEAR_ONE)
+    refused = allocate_bubble(state, reported, claims, total, NEAR_ONE)
     assert isinstance(refused, Rejected)
     assert (refused.reason, refused.message, refused.container) == (reason, message, "")
     assert state == before

@@ -115,8 +115,8 @@ def test_who_asks_for_more_of_one_resource_has_no_preference() -> None:
 
 
 def with_pages(pages: str) -> Container:
-    asked = f"cpu=1 memory=1Gi hugepages-2Mi={pages}"
-    return app(asked, asked)
+    requested = f"cpu=1 memory=1Gi hugepages-2Mi={pages}"
+    return app(requested, requested)
 
 
 def test_hints_count_what_an_init_container_lends() -> None:

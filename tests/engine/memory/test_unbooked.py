@@ -30,7 +30,7 @@ def test_the_thread_s_pods_become_a_risk_with_one_more_of_the_kind() -> None:
         numa_nodes=(0,),
         resource=HUGE,
         allocatable=20 * PAGE,
-        promised=10 * PAGE,
+        guaranteed=10 * PAGE,
         outside=20 * PAGE,
         holders=("default/guar",),
         takers=("default/burst", "default/burst2"),
@@ -69,4 +69,4 @@ def test_a_pod_that_holds_pages_as_a_whole_is_promised_them_once() -> None:
     take(state, "whole", 0b1, memory=1 << 20, pages=3)
     state.pod_blocks["whole"] = (MemoryBlock(numa_affinity=(0,), type=HUGE, size=3 * PAGE),)
     (found,) = pages_at_risk(state, {"burst": asks("burst", 2)})
-    assert (found.promised, found.missing) == (3 * PAGE, PAGE)
+    assert (found.guaranteed, found.missing) == (3 * PAGE, PAGE)

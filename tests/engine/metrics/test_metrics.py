@@ -31,10 +31,10 @@ BY_POD = 'resource_manager_%s{resource_name="cpu",%s="%s"}'
 
 
 def started(policy: str = "none", **config: Any) -> Node:
-    told = KubeletConfiguration(
+    reported = KubeletConfiguration(
         cpu_manager_policy="static", reserved_system_cpus="0", topology_manager_policy=policy, **config
     )
-    node = start_node(TWO_NODES, Kubelet(version=KubeletVersion(36), config=told))
+    node = start_node(TWO_NODES, Kubelet(version=KubeletVersion(36), config=reported))
     assert isinstance(node, Node), node
     return node
 

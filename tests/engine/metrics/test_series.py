@@ -200,7 +200,7 @@ def test_a_copy_counts_for_itself() -> None:
     before = written(node)
     other = node.copy()
     assert written(other) == before
-    for asked in ("cpu=2 memory=1Gi", "cpu=3 memory=1Gi", "cpu=20 memory=1Gi", "cpu=2 memory=1.5"):
-        other.admit(made_of(app(asked, asked), name=asked))
+    for requested in ("cpu=2 memory=1Gi", "cpu=3 memory=1Gi", "cpu=20 memory=1Gi", "cpu=2 memory=1.5"):
+        other.admit(made_of(app(requested, requested), name=requested))
     assert not [each for each in written(other) if each in before and "scope=pod" not in each]
     assert written(node) == before

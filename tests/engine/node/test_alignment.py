@@ -44,9 +44,9 @@ def half(name: str) -> Container:
 def rounds(admission: Admission) -> list[str]:
     """Show what every round came to: the container or ``pod``, and the NUMA nodes."""
     return [
-        f"{asked.container.name if asked.container else 'pod'}: {CPUSet(asked.merged.hint.nodes or 0)}"
-        for asked in admission.hint_rounds
-        if isinstance(asked.merged, Merged)
+        f"{each.container.name if each.container else 'pod'}: {CPUSet(each.merged.hint.nodes or 0)}"
+        for each in admission.hint_rounds
+        if isinstance(each.merged, Merged)
     ]
 
 

@@ -36,7 +36,7 @@ KEPT = ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")})
 
 
 def started(**config: Any) -> Node:
-    told = {
+    reported = {
         "cpu_manager_policy": "static",
         "reserved_system_cpus": "0",
         "memory_manager_policy": "Static",
@@ -44,7 +44,7 @@ def started(**config: Any) -> Node:
         "reserved_memory": (KEPT,),
         **config,
     }
-    kubelet = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration(**told))
+    kubelet = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration(**reported))
     node = start_node(MACHINE, kubelet)
     assert isinstance(node, Node), node
     return node
@@ -90,8 +90,8 @@ def test_both_managers_hints_are_merged() -> None:
 
 
 def test_a_resource_is_a_list_of_its_own() -> None:
-    (asked,) = started(topology_manager_policy="restricted").admit(named("p", asking("1Gi"))).hint_rounds
-    answer = asked.answers["memory"]
+    (requested,) = started(topology_manager_policy="restricted").admit(named("p", asking("1Gi"))).hint_rounds
+    answer = requested.answers["memory"]
     assert answer is not None
     assert isinstance(answer["memory"], MemoryHints)
 

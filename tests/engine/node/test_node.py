@@ -27,8 +27,10 @@ FOUR_NODES = machine_info(
 
 
 def start(minor: int = 36, gate_flags: Mapping[str, bool] | None = None, **config: Any) -> StartResult:
-    told = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
-    return start_node(EIGHT, Kubelet(version=KubeletVersion(minor), config=told, gate_flags=gate_flags or {}))
+    reported = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
+    return start_node(
+        EIGHT, Kubelet(version=KubeletVersion(minor), config=reported, gate_flags=gate_flags or {})
+    )
 
 
 def started(**config: Any) -> Node:
@@ -187,8 +189,8 @@ def test_a_pod_that_empties_the_pool_is_warned_of() -> None:
 def test_reserved_cpus_that_the_kubelet_gives_away_all_the_same_are_told() -> None:
     """With CPU 7 offline there is one CPU a core on average, and a core with one free CPU counts as free."""
     cores = [CoreAt(cpus=(core, core + 4) if core < 3 else (core,)) for core in range(4)]
-    told = KubeletConfiguration(cpu_manager_policy="static", reserved_system_cpus="0")
-    node = start_node(machine_info(cores), Kubelet(version=KubeletVersion(36), config=told))
+    reported = KubeletConfiguration(cpu_manager_policy="static", reserved_system_cpus="0")
+    node = start_node(machine_info(cores), Kubelet(version=KubeletVersion(36), config=reported))
     assert isinstance(node, Node)
     first, second = node.admit(named("p", whole(2))), node.admit(named("q", whole(1)))
     assert first.taken_from_others == 0b1

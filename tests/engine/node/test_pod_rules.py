@@ -26,10 +26,10 @@ WHOLE = "cpu=2 memory=1Gi"
 
 
 def admitted(minor: int, given: StoredPod, gates: dict[str, bool] | None = None) -> Admission:
-    told = KubeletConfiguration(
+    reported = KubeletConfiguration(
         cpu_manager_policy="static", reserved_system_cpus="0", feature_gates=gates or {}
     )
-    node = start_node(EIGHT, Kubelet(version=KubeletVersion(minor), config=told), fit=True)
+    node = start_node(EIGHT, Kubelet(version=KubeletVersion(minor), config=reported), fit=True)
     assert isinstance(node, Node), node
     return node.admit(given._replace(uid="a"))
 
@@ -68,8 +68,8 @@ def test_empty_pod_level_resources_count_until_1_36(minor: int, qos: str) -> Non
 
 def test_a_pod_takes_the_room_of_its_own_resources() -> None:
     """Not that of its containers, neither when it comes nor when another does."""
-    told = KubeletConfiguration()
-    node = start_node(EIGHT, Kubelet(version=KubeletVersion(36), config=told), fit=True)
+    reported = KubeletConfiguration()
+    node = start_node(EIGHT, Kubelet(version=KubeletVersion(36), config=reported), fit=True)
     assert isinstance(node, Node)
     verdicts = [
         node.admit(pod(app("cpu=1"), pod_level=resources(f"cpu={own}"))._replace(uid=f"of-{own}")).verdict

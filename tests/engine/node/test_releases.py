@@ -27,7 +27,7 @@ DIFFERENT = "[memorymanager] the expected machine state is different from the re
 
 
 def start(minor: int, **config: Any) -> StartResult:
-    told = {
+    reported = {
         "cpu_manager_policy": "static",
         "reserved_system_cpus": "0",
         "memory_manager_policy": "Static",
@@ -35,7 +35,7 @@ def start(minor: int, **config: Any) -> StartResult:
         "reserved_memory": (ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")}),),
         **config,
     }
-    kubelet = Kubelet(version=KubeletVersion(minor), config=KubeletConfiguration(**told))
+    kubelet = Kubelet(version=KubeletVersion(minor), config=KubeletConfiguration(**reported))
     return start_node(MACHINE, kubelet)
 
 

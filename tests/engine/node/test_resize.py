@@ -24,22 +24,22 @@ def slow(delay: str = "1ns") -> Node:
     return Setting(gates=ALPHA, config={"cpu_manager_policy_options": options}).node()
 
 
-def answering(verdict: Admitted | Refusal, asked: list[Resizing]) -> Callable[[Resizing], Resized]:
+def answering(verdict: Admitted | Refusal, requested: list[Resizing]) -> Callable[[Resizing], Resized]:
     """Return an allocator that has one answer, and notes what it is asked for."""
 
     def answer(resizing: Resizing) -> Resized:
-        asked.append(resizing)
+        requested.append(resizing)
         return Resized(verdict=verdict)
 
     return answer
 
 
 def test_without_a_policy_every_resize_is_admitted() -> None:
-    node, asked = Setting(config=NO_POLICY).node(), list[Resizing]()
+    node, requested = Setting(config=NO_POLICY).node(), list[Resizing]()
     running = admitted(node, pod_of(guaranteed("4")))
     larger = changed(running, c="cpu=8")
-    assert node.resize(larger, answering(FAULT, asked)) == Resized(verdict=Admitted())
-    assert (node.active["p"], asked) == (larger, [])
+    assert node.resize(larger, answering(FAULT, requested)) == Resized(verdict=Admitted())
+    assert (node.active["p"], requested) == (larger, [])
 
 
 @pytest.mark.parametrize(
@@ -55,34 +55,34 @@ def test_only_a_resize_that_is_admitted_counts_and_only_a_fault_lasts(verdict: A
 
 
 def test_an_allocator_finds_what_has_been_given_back() -> None:
-    node, asked = Setting().node(), list[Resizing]()
+    node, requested = Setting().node(), list[Resizing]()
     running = admitted(node, pod_of(guaranteed("4")))
     gone = admitted(node, pod_of(guaranteed("2"), name="gone"))
     node.remove(gone.uid)
-    node.resize(changed(running, c="cpu=5"), answering(Admitted(), asked))
-    (resizing,) = asked
+    node.resize(changed(running, c="cpu=5"), answering(Admitted(), requested))
+    (resizing,) = requested
     assert set(resizing.state.assignments) == {"p"}
     assert [provider.name for provider in resizing.others] == ["memory"]
 
 
 @pytest.mark.parametrize(("delay", "postpones"), [("", False), ("0s", False), ("1ns", True), ("5s", True)])
 def test_an_allocator_is_told_whether_there_is_a_delay(delay: str, postpones: bool) -> None:
-    node, asked = slow(delay), list[Resizing]()
+    node, requested = slow(delay), list[Resizing]()
     running = admitted(node, pod_of(guaranteed("4")))
-    node.resize(changed(running, c="cpu=2"), answering(Admitted(), asked))
-    assert [each.postpones for each in asked] == [postpones]
+    node.resize(changed(running, c="cpu=2"), answering(Admitted(), requested))
+    assert [each.postpones for each in requested] == [postpones]
 
 
 def test_a_container_that_waits_for_its_delay_still_has_what_it_had() -> None:
     """Unless its status is told."""
-    node, asked = slow(), list[Resizing]()
+    node, requested = slow(), list[Resizing]()
     running = admitted(node, pod_of(guaranteed("2")))
     node.resize(running := changed(running, c="cpu=4"))
     node.resize(running := changed(running, c="cpu=2"))
     assert held(node) == "6-9"
-    node.resize(changed(running, c="cpu=3"), answering(Admitted(), asked))
-    node.resize(changed(running, c="cpu=3"), answering(Admitted(), asked), status={})
-    seen = [{name: str(cpus) for name, cpus in each.request.allocated.items()} for each in asked]
+    node.resize(changed(running, c="cpu=3"), answering(Admitted(), requested))
+    node.resize(changed(running, c="cpu=3"), answering(Admitted(), requested), status={})
+    seen = [{name: str(cpus) for name, cpus in each.request.allocated.items()} for each in requested]
     assert seen == [{"c": "4"}, {}]
 
 

@@ -35,8 +35,8 @@ NODE_0, ANY = Hint(NodeMask(1), preferred=True), Hint(NodeMask(3), preferred=Tru
 
 def node_of(policy: str = "restricted", *, memory: bool = False, **config: Any) -> Node:
     """Start a node with that scope; the Memory Manager does nothing unless it is wanted."""
-    told = {"topology_manager_scope": "container", "topology_manager_policy": policy, **config}
-    return started(memory=memory, **told)
+    reported = {"topology_manager_scope": "container", "topology_manager_policy": policy, **config}
+    return started(memory=memory, **reported)
 
 
 def admitted(node: Node, pod: StoredPod) -> Admission:
@@ -48,10 +48,10 @@ def admitted(node: Node, pod: StoredPod) -> Admission:
 def merged(admission: Admission) -> list[Hint]:
     """Return what the hints of each container come to."""
     found = []
-    for asked in admission.hint_rounds:
-        assert asked.container is not None
-        assert isinstance(asked.merged, Merged)
-        found.append(asked.merged.hint)
+    for requested in admission.hint_rounds:
+        assert requested.container is not None
+        assert isinstance(requested.merged, Merged)
+        found.append(requested.merged.hint)
     return found
 
 

@@ -75,8 +75,8 @@ ROWS = [
 def test_table_of_allocations(row: Row, policy: str) -> None:
     """One hint for the whole pod, NUMA node 0, and the CPUs that the table names."""
     admission = admitted(row.pod, policy)
-    (asked,) = admission.hint_rounds
-    assert (asked.container, asked.merged) == (None, Merged(NODE_0, admit=True))
+    (requested,) = admission.hint_rounds
+    assert (requested.container, requested.merged) == (None, Merged(NODE_0, admit=True))
     assert (cpus(admission), memory(admission)) == (row.cpus, row.memory)
 
 

@@ -243,5 +243,5 @@ def test_a_container_like_a_guaranteed_pod(requests: str, limits: str, guarantee
     ],
 )
 def test_cpus_of_a_pod_as_a_whole(own: str | None, qos: QosClass, cpus: int) -> None:
-    told = pod(app(), pod_level=None if own is None else resources(own, own))
-    assert pod_level_cpus(told, Qos(qos, "")) == cpus
+    reported = pod(app(), pod_level=None if own is None else resources(own, own))
+    assert pod_level_cpus(reported, Qos(qos, "")) == cpus

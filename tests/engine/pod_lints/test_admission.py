@@ -25,8 +25,8 @@ MACHINE = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))
 
 
 def trial(**config: Any) -> TrialNode:
-    told = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
-    node = start_node(MACHINE, Kubelet(version=KubeletVersion(36), config=told), fit=True)
+    reported = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
+    node = start_node(MACHINE, Kubelet(version=KubeletVersion(36), config=reported), fit=True)
     assert isinstance(node, Node)
     return TrialNode(node)
 
@@ -88,12 +88,12 @@ def test_a_kubelet_that_does_not_survive_a_pod() -> None:
     machine = machine_info(
         CoreAt(cpus=(core, core + 32), numa_node=core // 8, socket=core // 16) for core in range(32)
     )
-    told = KubeletConfiguration(
+    reported = KubeletConfiguration(
         cpu_manager_policy="static",
         cpu_manager_policy_options={"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"},
         reserved_system_cpus="0,8,16,24",
     )
-    node = start_node(machine, Kubelet(version=KubeletVersion(36), config=told), fit=True)
+    node = start_node(machine, Kubelet(version=KubeletVersion(36), config=reported), fit=True)
     assert isinstance(node, Node)
     assert linted(whole(54), STATIC, TrialNode(node)) == [
         (
@@ -149,10 +149,10 @@ def test_an_amount_that_is_written_otherwise_is_another_one() -> None:
     """The Memory Manager counts ``1536Mi``, but not ``1.5Gi``, which only static pods bring to it."""
     node = start_node(info_of(TWO_NODES), kubelet(), fit=True)
     assert isinstance(node, Node)
-    asked = TrialNode(node)
+    requested = TrialNode(node)
     view = NONE._replace(memory_policy="None")
     found = [
-        linted(pod(app(text, text), static=True), view, asked)
+        linted(pod(app(text, text), static=True), view, requested)
         for text in ("cpu=1 memory=1536Mi", "cpu=1 memory=1.5Gi", "cpu=1 memory=1536Mi")
     ]
     assert [len(findings) for findings in found] == [0, 1, 0]

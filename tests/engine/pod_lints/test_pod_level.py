@@ -55,11 +55,11 @@ CASES = [
     ),
     *(
         Case(
-            f"Guaranteed by its status, with {asked} for the whole pod",
-            pod(app(), pod_level=resources(asked, asked))._replace(qos_class=QosClass.GUARANTEED),
+            f"Guaranteed by its status, with {requested} for the whole pod",
+            pod(app(), pod_level=resources(requested, requested))._replace(qos_class=QosClass.GUARANTEED),
             STATIC,
         )
-        for asked in ("memory=1Gi", "cpu=0 memory=1Gi", "cpu=-1 memory=1Gi")
+        for requested in ("memory=1Gi", "cpu=0 memory=1Gi", "cpu=-1 memory=1Gi")
     ),
     Case("pod-level resources, and nobody pins", pod(app(), pod_level=resources(FULL, FULL)), NONE),
     Case(

@@ -56,15 +56,15 @@ CASES = [
     ),
     *(
         Case(
-            f"a static pod with {asked}, for which the next best is to be written",
-            pod(app(f"cpu=500m memory=1Mi {asked}", f"cpu=500m memory=1Mi {asked}"), static=True),
+            f"a static pod with {requested}, for which the next best is to be written",
+            pod(app(f"cpu=500m memory=1Mi {requested}", f"cpu=500m memory=1Mi {requested}"), static=True),
             UNKNOWN._replace(rules=NodeRules(managers=True), memory_policy="Static"),
             [
                 f"error uncountable-memory spec.containers[0].resources.requests[{name}]: UnexpectedAdmissionError:"
                 f" {NOT_COUNTED} | write {better}"
             ],
         )
-        for name, asked, better in (
+        for name, requested, better in (
             ("hugepages-2Mi", "hugepages-2Mi=3.5Mi", "3584Ki"),
             ("memory", "memory=1500m", "2"),
             ("memory", "memory=1.99951171875Ki", "2Ki"),

@@ -13,8 +13,8 @@ from tests.support.pods import app, init, pod
 
 
 def test_a_configuration_tells_all_policies() -> None:
-    told = kubelet(36, feature_gates={"PodLevelResourceManagers": True, "PodLevelResources": False})
-    flagged = replace(told, gate_flags={"PodLevelResources": True})
+    reported = kubelet(36, feature_gates={"PodLevelResourceManagers": True, "PodLevelResources": False})
+    flagged = replace(reported, gate_flags={"PodLevelResources": True})
     assert KubeletView.of(flagged) == KubeletView(
         rules=NodeRules(
             minor=36,
@@ -29,7 +29,7 @@ def test_a_configuration_tells_all_policies() -> None:
         topology_policy="restricted",
         topology_scope="pod",
     )
-    assert not KubeletView.of(told).rules.pod_level
+    assert not KubeletView.of(reported).rules.pod_level
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,10 @@ def test_of_which_versions_the_scheduler_counts_the_most(
         RunningPod.settled(sized(5)), allocated=sized(allocated), actual=sized(actual), actuated=sized(8)
     )
     given = PodResize(running, sized(desired))
-    told = counted(ResizeOutcome(request=given, result=result, decided_by=DecidedBy.MANAGERS), ResizeRules())
-    found = tuple(each["cpu"].value for each in (told.before, told.meanwhile, told.settled))
+    reported = counted(
+        ResizeOutcome(request=given, result=result, decided_by=DecidedBy.MANAGERS), ResizeRules()
+    )
+    found = tuple(each["cpu"].value for each in (reported.before, reported.meanwhile, reported.settled))
     assert found == takes
 
 
@@ -56,8 +58,8 @@ def test_the_most_is_taken_container_by_container_and_resource_by_resource() -> 
     second = pod_of(init("cpu=3", "", "i"), app("cpu=1 memory=4Gi", "", "a"), app("cpu=1", "", "b"))
     third = second._replace(resources=resources("cpu=7", "cpu=8"))
     found = most_requested(first, second, third)
-    asked = {each.name: each.resources for each in found.all_containers}
-    assert asked == {"i": resources("cpu=3"), "a": resources("cpu=2 memory=4Gi"), "b": resources("cpu=1")}
+    requested = {each.name: each.resources for each in found.all_containers}
+    assert requested == {"i": resources("cpu=3"), "a": resources("cpu=2 memory=4Gi"), "b": resources("cpu=1")}
     assert found.resources == resources("cpu=7")
     assert most_requested(third, first).resources == resources("cpu=7")
     assert most_requested(first, second).resources is None

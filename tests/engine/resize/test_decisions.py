@@ -219,7 +219,7 @@ def test_several_refusals_of_the_api_server_are_one_list(minor: int, gates: dict
     two = replace(
         one, desired=running._replace(containers=(app("cpu=1 memory=1Gi", "cpu=2 memory=1Gi", "c"),))
     )
-    told = [decide(node, each, replace(path(setting), server=server)).message for each in (one, two)]
+    reported = [decide(node, each, replace(path(setting), server=server)).message for each in (one, two)]
     no_node = "spec: Forbidden: Pod running on node without support for resize"
     other = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
-    assert told == [no_node, f"[{other}, {no_node}]"]
+    assert reported == [no_node, f"[{other}, {no_node}]"]

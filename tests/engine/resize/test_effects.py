@@ -104,26 +104,36 @@ def outcome_of(given: PodResize, result: ResizeResult) -> ResizeOutcome:
 def test_what_the_scheduler_counts(result: ResizeResult, to: str, takes: tuple[str, ...]) -> None:
     """The most of what is asked for, granted and in use; what is infeasible does not count."""
     given = request(pod_of(guaranteed("2")), c=f"cpu={to}")
-    told = counted(outcome_of(given, result), ResizeRules())
-    assert tuple(str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)) == takes
+    reported = counted(outcome_of(given, result), ResizeRules())
+    assert (
+        tuple(str(each["cpu"]) for each in (reported.before, reported.meanwhile, reported.settled)) == takes
+    )
 
 
 def test_the_scheduler_counts_what_is_still_in_use() -> None:
     """A resize is asked for while another one is under way."""
     small, large = pod_of(guaranteed("2")), pod_of(guaranteed("6"))
     running = replace(RunningPod.settled(small), actual=large)
-    told = counted(
+    reported = counted(
         outcome_of(PodResize(running, changed(small, c="cpu=3")), ResizeResult.ADMITTED), ResizeRules()
     )
-    assert [str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)] == ["6", "6", "3"]
+    assert [str(each["cpu"]) for each in (reported.before, reported.meanwhile, reported.settled)] == [
+        "6",
+        "6",
+        "3",
+    ]
 
 
 def test_pod_level_requests_count_as_a_whole() -> None:
     small = SHARING._replace(resources=resources("cpu=3 memory=4Gi", "cpu=3 memory=4Gi"))
     large = small._replace(resources=resources("cpu=5 memory=4Gi", "cpu=5 memory=4Gi"))
     given = PodResize(RunningPod.settled(small), large)
-    told = counted(outcome_of(given, ResizeResult.ADMITTED), ResizeRules())
-    assert [str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)] == ["3", "5", "5"]
+    reported = counted(outcome_of(given, ResizeResult.ADMITTED), ResizeRules())
+    assert [str(each["cpu"]) for each in (reported.before, reported.meanwhile, reported.settled)] == [
+        "3",
+        "5",
+        "5",
+    ]
     blind = counted(outcome_of(given, ResizeResult.ADMITTED), ResizeRules(pod_level_resources=False))
     assert [str(each["cpu"]) for each in (blind.before, blind.meanwhile, blind.settled)] == ["1", "1", "1"]
 

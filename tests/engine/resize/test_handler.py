@@ -53,7 +53,7 @@ def test_nothing_changes_and_nobody_is_asked_where_nothing_is_wished() -> None:
     )
     assert (outcome.result, outcome.decided_by, outcome.message) == (
         ResizeResult.UNCHANGED,
-        DecidedBy.NOBODY,
+        DecidedBy.NONE,
         "",
     )
     assert (outcome.preview, outcome.delay) == (False, 0)

@@ -26,15 +26,15 @@ def objection(old: StoredPod, new: StoredPod, capacity: Mapping[str, int] | None
     return KubeletResize(PodResize(RunningPod.settled(old), new), ResizeRules(**rules), capacity).objection()
 
 
-def beside(container: Container) -> StoredPod:
+def with_peer(container: Container) -> StoredPod:
     """Put a container beside one that makes its pod Burstable."""
     return verbatim(container, app("cpu=1", "cpu=2", "other"))
 
 
-ROOM = beside(app("memory=1Gi", "memory=2Gi", "c"))
-MORE_ROOM = beside(app("memory=3Gi", "memory=4Gi", "c"))
-FULL = beside(app("memory=2Gi", "memory=2Gi", "c"))
-FULLER = beside(app("memory=3Gi", "memory=3Gi", "c"))
+ROOM = with_peer(app("memory=1Gi", "memory=2Gi", "c"))
+MORE_ROOM = with_peer(app("memory=3Gi", "memory=4Gi", "c"))
+FULL = with_peer(app("memory=2Gi", "memory=2Gi", "c"))
+FULLER = with_peer(app("memory=3Gi", "memory=3Gi", "c"))
 
 
 @pytest.mark.parametrize(
@@ -46,17 +46,17 @@ FULLER = beside(app("memory=3Gi", "memory=3Gi", "c"))
         ("it could swap before", ROOM, FULL, 36, NO_SWAP),
         ("it could swap afterwards", FULL, MORE_ROOM, 36, NO_SWAP),
         ("it never may", FULL, FULLER, 36, ""),
-        ("it has no limit", beside(app("memory=1Gi", "", "c")), beside(app("memory=2Gi", "", "c")), 36,
+        ("it has no limit", with_peer(app("memory=1Gi", "", "c")), with_peer(app("memory=2Gi", "", "c")), 36,
          NO_SWAP),
-        ("it is to have some first", beside(app(name="c")), ROOM, 36, NO_SWAP),
-        ("a request that was its limit goes", FULL, beside(app("", "memory=2Gi", "c")), 36, NO_SWAP),
-        ("it is to have none, nor a limit", FULL, beside(app("", "memory=0", "c")), 36, ""),
-        ("it is to have none, in so many words", FULL, beside(app("memory=0", "", "c")), 36, ""),
-        ("it has none, in other words", beside(app("memory=0", "memory=1Gi", "c")),
-         beside(app("", "memory=1Gi", "c")), 36, ""),
-        ("it has none, in more words", beside(app("", "memory=1Gi", "c")),
-         beside(app("memory=0", "memory=1Gi", "c")), 36, ""),
-        ("only the limit changes", ROOM, beside(app("memory=1Gi", "memory=4Gi", "c")), 36, ""),
+        ("it is to have some first", with_peer(app(name="c")), ROOM, 36, NO_SWAP),
+        ("a request that was its limit goes", FULL, with_peer(app("", "memory=2Gi", "c")), 36, NO_SWAP),
+        ("it is to have none, nor a limit", FULL, with_peer(app("", "memory=0", "c")), 36, ""),
+        ("it is to have none, in so many words", FULL, with_peer(app("memory=0", "", "c")), 36, ""),
+        ("it has none, in other words", with_peer(app("memory=0", "memory=1Gi", "c")),
+         with_peer(app("", "memory=1Gi", "c")), 36, ""),
+        ("it has none, in more words", with_peer(app("", "memory=1Gi", "c")),
+         with_peer(app("memory=0", "memory=1Gi", "c")), 36, ""),
+        ("only the limit changes", ROOM, with_peer(app("memory=1Gi", "memory=4Gi", "c")), 36, ""),
         ("a Guaranteed pod", verbatim(guaranteed("1")), verbatim(guaranteed("1", memory="2Gi")), 36, ""),
         ("a static pod", ROOM._replace(static=True), MORE_ROOM._replace(static=True), 36, ""),
         ("a critical pod", ROOM._replace(priority=SYSTEM_CRITICAL),
@@ -115,7 +115,8 @@ BY_LEVEL_MORE = BY_LEVEL._replace(containers=(app("cpu=2", "", "c"),))
          {"static_cpus": True, "static_memory": True}, CPU),
         ("both, CPUs may", TWO, verbatim(guaranteed("4", memory="2Gi")),
          {"static_cpus": True, "exclusive_cpus": True, "static_memory": True}, MEMORY),
-        ("a Burstable pod", beside(guaranteed("2")), beside(guaranteed("4")), {"static_cpus": True}, ""),
+        ("a Burstable pod", with_peer(guaranteed("2")), with_peer(guaranteed("4")),
+         {"static_cpus": True}, ""),
         ("Guaranteed by its pod-level resources", BY_LEVEL, BY_LEVEL_MORE, {"static_cpus": True}, CPU),
         ("by those that this kubelet does not look at", BY_LEVEL, BY_LEVEL_MORE,
          {"static_cpus": True, "pod_level_resources": False}, ""),
@@ -140,13 +141,13 @@ def test_an_init_container_that_is_not_resized_is_no_obstacle(*, init_containers
 
 def test_other_pod_level_resources_need_a_gate() -> None:
     other = BY_LEVEL._replace(resources=resources(*["cpu=5 memory=4Gi"] * 2))
-    told = "InPlacePodLevelResourcesVerticalScaling is disabled"
-    assert objection(BY_LEVEL, other, pod_level=False) == told
+    reported = "InPlacePodLevelResourcesVerticalScaling is disabled"
+    assert objection(BY_LEVEL, other, pod_level=False) == reported
     assert objection(BY_LEVEL, other) == ""
     assert objection(BY_LEVEL, BY_LEVEL_MORE, pod_level=False) == ""
 
 
-def lacking(text: str) -> str:
+def missing(text: str) -> str:
     return f"Node didn't have enough capacity: {text}"
 
 
@@ -155,17 +156,17 @@ def lacking(text: str) -> str:
     [
         ("all of it", FOUR, {"cpu": 4000, "memory": 1 << 30}, {}, ""),
         ("one too many", FOUR, {"cpu": 3999, "memory": 1 << 30}, {},
-         lacking("cpu, requested: 4000, capacity: 3999")),
+         missing("cpu, requested: 4000, capacity: 3999")),
         ("memory comes first", FOUR, {"cpu": 3999, "memory": (1 << 30) - 1}, {},
-         lacking("memory, requested: 1073741824, capacity: 1073741823")),
+         missing("memory, requested: 1073741824, capacity: 1073741823")),
         ("nobody knows how much memory there is", FOUR, {"cpu": 3999}, {},
-         lacking("cpu, requested: 4000, capacity: 3999")),
+         missing("cpu, requested: 4000, capacity: 3999")),
         ("nobody knows how many CPUs there are", FOUR, {"memory": 1}, {},
-         lacking("memory, requested: 1073741824, capacity: 1")),
+         missing("memory, requested: 1073741824, capacity: 1")),
         ("nothing is known", FOUR, None, {}, ""),
         ("1.36 does not compare", FOUR, {"cpu": 1}, {"minor": 36}, ""),
         ("nothing is requested", verbatim(app(name="c")), {"cpu": 0, "memory": 0}, {}, ""),
-        ("the pod as a whole", BY_LEVEL, {"cpu": 3000}, {}, lacking("cpu, requested: 4000, capacity: 3000")),
+        ("the pod as a whole", BY_LEVEL, {"cpu": 3000}, {}, missing("cpu, requested: 4000, capacity: 3000")),
         ("what containers request", BY_LEVEL, {"cpu": 3000}, {"pod_level_resources": False}, ""),
     ],
 )  # fmt: skip
@@ -177,7 +178,7 @@ def test_more_than_the_whole_node_has(
 
 
 def test_the_first_obstacle_is_told() -> None:
-    told = KubeletResize(
+    reported = KubeletResize(
         request(TWO, c="cpu=4"), ResizeRules(minor=35, in_place=False), {"cpu": 1}
     ).objection()
-    assert told == "InPlacePodVerticalScaling is disabled"
+    assert reported == "InPlacePodVerticalScaling is disabled"

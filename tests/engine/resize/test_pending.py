@@ -170,24 +170,24 @@ def departing(setting: Setting) -> RetriedResize:
     given = admitted(node, pod_of(guaranteed("2")))
     path = setting_path(setting)
     resize_all(node, [request(given, c="cpu=6")], path)
-    (told,) = resize_all(node, [request(node.active["p"], c="cpu=1")], path)
-    return told
+    (reported,) = resize_all(node, [request(node.active["p"], c="cpu=1")], path)
+    return reported
 
 
 def test_where_the_reference_implementation_differs_it_is_asked_as_well() -> None:
-    told = departing(Setting())
-    assert told.outcome.result is ResizeResult.INFEASIBLE
-    assert told.outcome.departures == (Departure.FINAL,)
-    assert told.reference is not None
-    assert told.reference.result is ResizeResult.DEFERRED
+    reported = departing(Setting())
+    assert reported.outcome.result is ResizeResult.INFEASIBLE
+    assert reported.outcome.departures == (Departure.FINAL,)
+    assert reported.reference is not None
+    assert reported.reference.result is ResizeResult.DEFERRED
 
 
 def test_nobody_else_is_asked_where_both_agree() -> None:
     setting = Setting()
     node = setting.node()
     given = admitted(node, pod_of(guaranteed("2")))
-    (told,) = resize_all(node, [request(given, c="cpu=4")], setting_path(setting))
-    assert (told.outcome.departures, told.reference, held(node)) == ((), None, "6-9")
+    (reported,) = resize_all(node, [request(given, c="cpu=4")], setting_path(setting))
+    assert (reported.outcome.departures, reported.reference, held(node)) == ((), None, "6-9")
     (own,) = resize_all(
         node,
         [request(node.active["p"], c="cpu=1")],

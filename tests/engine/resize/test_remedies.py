@@ -64,10 +64,10 @@ def test_an_api_server(
     ],
 )
 def test_a_kubelet(capacity: Mapping[str, int], rules: Mapping[str, Any], want: Obstacle) -> None:
-    asked = KubeletResize(PodResize(RunningPod.settled(OLD), MORE), ResizeRules(**rules), capacity)
-    assert asked.objection()
-    assert asked.obstacle is want
-    static = replace(asked, request=PodResize(RunningPod.settled(OLD._replace(static=True)), MORE))
+    requested = KubeletResize(PodResize(RunningPod.settled(OLD), MORE), ResizeRules(**rules), capacity)
+    assert requested.objection()
+    assert requested.obstacle is want
+    static = replace(requested, request=PodResize(RunningPod.settled(OLD._replace(static=True)), MORE))
     assert static.obstacle is (None if want is Obstacle.POD else want)
 
 

@@ -19,7 +19,7 @@ BOTH = replace(IN_FORCE, granted=OLD)
 PENDING, IN_PROGRESS = ResizeStatus(pending=True, waiting_since="then"), ResizeStatus(in_progress=True)
 
 
-def told(resize: ResizeStatus | None, reported: ReportedResources, *, ephemeral: bool = False) -> StoredPod:
+def stored(resize: ResizeStatus | None, reported: ReportedResources, *, ephemeral: bool = False) -> StoredPod:
     status = ContainerStatus(name="c", state=RunState.RUNNING, resources=reported, ephemeral=ephemeral)
     return ASKED._replace(statuses=(status,), resize=resize)
 
@@ -32,20 +32,21 @@ def cpus(pod: StoredPod) -> str:
     ("name", "pod", "allocated", "actual"),
     [
         ("no status", ASKED, "6", "6"),
-        ("a status without resources", told(ResizeStatus(), ReportedResources()), "6", "6"),
-        ("nothing is told but a pending resize", told(PENDING, ReportedResources()), "6", "6"),
-        ("only requests are in force", told(PENDING, ReportedResources(requests=OLD)), "4", "4"),
-        ("granted, pending, and not said what is in force", told(PENDING, ReportedResources(granted=OLD)),
+        ("a status without resources", stored(ResizeStatus(), ReportedResources()), "6", "6"),
+        ("nothing is told but a pending resize", stored(PENDING, ReportedResources()), "6", "6"),
+        ("only requests are in force", stored(PENDING, ReportedResources(requests=OLD)), "4", "4"),
+        ("granted, pending, and not said what is in force", stored(PENDING, ReportedResources(granted=OLD)),
          "4", "4"),
         ("granted and in force, but still pending",
-         told(PENDING, replace(BOTH, granted=amounts("cpu=5"))), "5", "4"),
-        ("no resize is under way, and the runtime lags behind", told(ResizeStatus(), IN_FORCE), "6", "6"),
-        ("pending", told(PENDING, BOTH), "4", "4"),
-        ("pending, of a release that does not say what is granted", told(PENDING, IN_FORCE), "4", "4"),
-        ("granted and carried out", told(ResizeStatus(), replace(BOTH, granted=amounts("cpu=6"))), "6", "6"),
-        ("being carried out", told(IN_PROGRESS, replace(BOTH, granted=amounts("cpu=6"))), "6", "4"),
-        ("being carried out, of such a release", told(IN_PROGRESS, IN_FORCE), "6", "4"),
-        ("a container for debugging", told(PENDING, BOTH, ephemeral=True), "6", "6"),
+         stored(PENDING, replace(BOTH, granted=amounts("cpu=5"))), "5", "4"),
+        ("no resize is under way, and the runtime lags behind", stored(ResizeStatus(), IN_FORCE), "6", "6"),
+        ("pending", stored(PENDING, BOTH), "4", "4"),
+        ("pending, of a release that does not say what is granted", stored(PENDING, IN_FORCE), "4", "4"),
+        ("granted and carried out", stored(ResizeStatus(), replace(BOTH, granted=amounts("cpu=6"))),
+         "6", "6"),
+        ("being carried out", stored(IN_PROGRESS, replace(BOTH, granted=amounts("cpu=6"))), "6", "4"),
+        ("being carried out, of such a release", stored(IN_PROGRESS, IN_FORCE), "6", "4"),
+        ("a container for debugging", stored(PENDING, BOTH, ephemeral=True), "6", "6"),
     ],
 )  # fmt: skip
 def test_what_a_container_has(name: str, pod: StoredPod, allocated: str, actual: str) -> None:
@@ -71,7 +72,7 @@ def test_a_limit_above_the_request_is_the_one_in_force() -> None:
 def test_what_nobody_asks_for_is_not_taken_from_the_runtime() -> None:
     """It reports limits of its own making."""
     odd = ReportedResources(requests=amounts("cpu=4 memory=1Gi pids=9"), limits=amounts("cpu=4"))
-    have = running_pod(told(PENDING, odd)).actual.containers[0].resources
+    have = running_pod(stored(PENDING, odd)).actual.containers[0].resources
     assert (have.requests, have.limits) == (OLD, amounts("cpu=4") | {"memory": ASKED_MEMORY})
 
 
@@ -88,11 +89,11 @@ def test_the_pods_own_resources_have_a_status_too() -> None:
 
 
 def test_when_a_resize_became_pending_is_what_the_status_says() -> None:
-    assert running_pod(told(PENDING, BOTH)).waiting_since == "then"
+    assert running_pod(stored(PENDING, BOTH)).waiting_since == "then"
 
 
 def test_what_a_status_tells_of_containers_that_no_manifest_names_is_left_out() -> None:
-    (status,) = (given := told(PENDING, BOTH)).statuses
+    (status,) = (given := stored(PENDING, BOTH)).statuses
     running = running_pod(given._replace(statuses=(replace(status, name="other"), status)))
     assert (running.allocated, running.actual) == (
         running.spec._replace(containers=running.allocated.containers),
@@ -103,7 +104,7 @@ def test_what_a_status_tells_of_containers_that_no_manifest_names_is_left_out() 
 
 def test_a_status_may_tell_of_limits_alone() -> None:
     """What it does not speak of is what the pod asks for."""
-    have = running_pod(told(PENDING, ReportedResources(limits=OLD))).actual.containers[0].resources
+    have = running_pod(stored(PENDING, ReportedResources(limits=OLD))).actual.containers[0].resources
     assert (have.requests, have.limits) == (ASKED.containers[0].resources.requests, OLD)
 
 

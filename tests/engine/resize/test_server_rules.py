@@ -32,7 +32,7 @@ def server(minor: int = 36, gates: Mapping[str, bool] | None = None, **more: Any
     return ResizeServer.of(FeatureGates(minor, gates or {}), **known)
 
 
-def said(old: StoredPod, new: StoredPod, **rules: Any) -> tuple[str, ...]:
+def stated(old: StoredPod, new: StoredPod, **rules: Any) -> tuple[str, ...]:
     return ResizeServer(**rules).refusals(PodResize(RunningPod.settled(old), new))
 
 
@@ -74,7 +74,7 @@ def test_every_gate_changes_its_own_rule(
 )
 def test_where_resizes_are_off(minor: int, words: str) -> None:
     """The subresource came with 1.32."""
-    assert said(TWO, TWO, minor=minor, in_place=False) == (words,)
+    assert stated(TWO, TWO, minor=minor, in_place=False) == (words,)
 
 
 NO_LIMIT = "limits: Required value: Limit must be set for non overcommitable resources"
@@ -84,7 +84,7 @@ NO_NODE = "spec: Forbidden: Pod running on node without support for resize"
 @pytest.mark.parametrize(("minor", "words"), [(31, ()), (32, (NO_NODE,)), (36, (NO_NODE,))])
 def test_a_node_that_does_not_resize(minor: int, words: tuple[str, ...]) -> None:
     more = sized(TWO, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi")
-    assert said(TWO, more, minor=minor, node_resizes=False) == words
+    assert stated(TWO, more, minor=minor, node_resizes=False) == words
 
 
 BY_LEVEL = whole(SHARES, "cpu=4 memory=4Gi", "cpu=4 memory=4Gi")
@@ -112,7 +112,7 @@ def test_pod_level_resources_where_they_are_not_resized(
     name: str, old: StoredPod, new: StoredPod, rules: Mapping[str, Any], words: tuple[str, ...]
 ) -> None:
     del name
-    assert said(old, new, pod_level=False, **rules) == words
+    assert stated(old, new, pod_level=False, **rules) == words
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def test_pod_level_resources_where_they_are_not_resized(
 )  # fmt: skip
 def test_other_pod_level_resources(name: str, old: StoredPod, new: StoredPod, words: tuple[str, ...]) -> None:
     del name
-    assert said(old, new) == words
+    assert stated(old, new) == words
 
 
 def test_a_class_by_pod_level_resources_is_none_to_a_server_that_does_not_know_them() -> None:
     less = whole(SHARES, "cpu=3 memory=4Gi", "cpu=4 memory=4Gi")
     other = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
-    assert said(BY_LEVEL, less) == (other,)
-    assert said(BY_LEVEL, less, pod_level_resources=False) == ()
+    assert stated(BY_LEVEL, less) == (other,)
+    assert stated(BY_LEVEL, less, pod_level_resources=False) == ()
 
 
 def test_containers_are_compared_kind_by_kind() -> None:
@@ -145,7 +145,7 @@ def test_containers_are_compared_kind_by_kind() -> None:
     old = verbatim(init(name="i"), sidecar(name="s"), app(name="a"))
     new = verbatim(sidecar(name="s"), init(name="i"), app(name="b"), app(name="a"))
     forbidden = "Forbidden: initContainers may not be renamed or reordered on resize"
-    assert said(old, new) == (
+    assert stated(old, new) == (
         "spec.containers: Forbidden: containers may not be added or removed on resize",
         f"spec.initContainers[0].name: {forbidden}",
         f"spec.initContainers[1].name: {forbidden}",
@@ -162,7 +162,7 @@ def test_every_container_is_looked_at() -> None:
     new = verbatim(
         *(app(*size, name) for size, name in zip((odd, ("cpu=4", "cpu=2"), pages), names, strict=True))
     )
-    assert said(old, new) == (
+    assert stated(old, new) == (
         f'spec.containers[0].resources.requests: Invalid value: "3": {ABOVE} cpu limit of 2',
         f'spec.containers[1].resources.requests: Invalid value: "4": {ABOVE} cpu limit of 2',
         f"spec.containers[2].resources.{NO_LIMIT}",
@@ -172,14 +172,14 @@ def test_every_container_is_looked_at() -> None:
 
 def test_requests_may_not_be_removed_either() -> None:
     words = "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed"
-    assert said(SHARES, sized(SHARES, "cpu=1", "cpu=2 memory=2Gi")) == (words,)
+    assert stated(SHARES, sized(SHARES, "cpu=1", "cpu=2 memory=2Gi")) == (words,)
 
 
 def test_of_a_container_that_is_none_to_resize_no_other_change_is_told() -> None:
     old = verbatim(init("cpu=1 memory=1Gi", "cpu=2", "i"), app(name="a"))
     new = verbatim(init("cpu=3 hugepages-2Mi=2Mi", "cpu=2", "i"), app(name="a"))
     why = "resources for non-sidecar init containers are immutable"
-    assert said(old, new, init_containers=False) == (
+    assert stated(old, new, init_containers=False) == (
         f'spec.initContainers[0].resources.requests: Invalid value: "3": {ABOVE} cpu limit of 2',
         f"spec.initContainers[0].resources.{NO_LIMIT}",
         f"spec.initContainers[0]: Forbidden: {why}",
@@ -189,12 +189,12 @@ def test_of_a_container_that_is_none_to_resize_no_other_change_is_told() -> None
 def test_the_class_is_worked_out_anew_whatever_the_status_says() -> None:
     status = TWO._replace(qos_class=QosClass.GUARANTEED)
     other = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
-    assert said(status, sized(status, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi")) == (other,)
+    assert stated(status, sized(status, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi")) == (other,)
 
 
 def test_sidecars_need_no_gate_of_init_containers() -> None:
     old, new = (verbatim(sidecar(f"cpu={n}", "cpu=4", "s"), app(name="a")) for n in (1, 2))
-    assert said(old, new, init_containers=False) == ()
+    assert stated(old, new, init_containers=False) == ()
 
 
 @pytest.mark.parametrize(
@@ -212,13 +212,13 @@ def test_a_lower_memory_limit_needs_a_restart_in_1_33(
 ) -> None:
     del name
     before = with_policies(sized(SHARES, "memory=1Gi", old), {"c": restarts})
-    found = said(before, sized(before, "memory=1Gi", new), minor=33)
+    found = stated(before, sized(before, "memory=1Gi", new), minor=33)
     why = "memory limits cannot be decreased unless resizePolicy is RestartContainer"
     words = (f"spec.containers[0].resources.limits[memory]: Forbidden: {why}",)
     assert found == (words if refused and "memory" not in restarts else ())
 
 
-def lacking(text: str) -> tuple[str, ...]:
+def missing(text: str) -> tuple[str, ...]:
     return (f"Node didn't have enough allocatable resources: {text}",)
 
 
@@ -230,15 +230,15 @@ ONLY_CPU = sized(SHARES, "cpu=1 memory=1Gi", "cpu=3 memory=2Gi")
     [
         ("all of it", SHARES, ONLY_CPU, {"cpu": 1000, "memory": 1 << 30}, {}, ()),
         ("one too many", SHARES, ONLY_CPU, {"cpu": 999, "memory": 1 << 30}, {},
-         lacking("cpu, requested: 1000, allocatable: 999")),
+         missing("cpu, requested: 1000, allocatable: 999")),
         ("memory is known alone", SHARES, ONLY_CPU, {"memory": 1}, {},
-         lacking("memory, requested: 1073741824, allocatable: 1")),
+         missing("memory, requested: 1073741824, allocatable: 1")),
         ("nothing is requested", verbatim(app("", "cpu=1", "c")), verbatim(app("", "cpu=2", "c")),
          {"cpu": 0, "memory": 0}, {}, ()),
         ("nothing is known", SHARES, ONLY_CPU, None, {}, ()),
         ("1.35", SHARES, ONLY_CPU, {"cpu": 1}, {"minor": 35}, ()),
         ("the pod as a whole", BY_LEVEL, MORE_BY_LEVEL, {"cpu": 4000}, {},
-         lacking("cpu, requested: 5000, allocatable: 4000")),
+         missing("cpu, requested: 5000, allocatable: 4000")),
         ("what containers request", BY_LEVEL, MORE_BY_LEVEL, {"cpu": 4000},
          {"pod_level_resources": False}, ()),
         ("other findings come first", SHARES, sized(SHARES, "cpu=3 memory=1Gi", "cpu=2 memory=2Gi"),
@@ -255,7 +255,7 @@ def test_more_than_the_node_has_for_pods(
     words: tuple[str, ...],
 ) -> None:
     del name
-    assert said(old, new, allocatable=allocatable, **rules) == words
+    assert stated(old, new, allocatable=allocatable, **rules) == words
 
 
 def test_containers_must_agree_with_what_their_pod_has() -> None:
@@ -263,7 +263,7 @@ def test_containers_must_agree_with_what_their_pod_has() -> None:
     old = whole(SHARES, "cpu=2 memory=4Gi", "cpu=4 memory=4Gi")
     new = sized(old, "cpu=3", "cpu=3")
     words = 'spec.resources.requests[cpu]: Invalid value: "2": must be greater than or equal to aggregate'
-    assert any(text.startswith(words) for text in said(old, new))
+    assert any(text.startswith(words) for text in stated(old, new))
 
 
 @pytest.mark.parametrize(("minor", "refused"), [(31, False), (32, True), (36, True)])
@@ -271,5 +271,5 @@ def test_limit_ranges_look_at_resizes_since_1_32(minor: int, *, refused: bool) -
     most = LimitRange("most", items=(LimitRangeItem(type="Container", max={"cpu": Quantity.parse("2")}),))
     old, new = (verbatim(app(f"cpu={n}", "cpu=4", "a")) for n in (1, 3))
     words = 'pods "p" is forbidden: maximum cpu usage per Container is 2, but limit is 4'
-    found = said(old, new, minor=minor, namespaces=PodServer(ServerRules(), (most,)))
+    found = stated(old, new, minor=minor, namespaces=PodServer(ServerRules(), (most,)))
     assert (words in found) is refused

@@ -68,7 +68,7 @@ class Case:
 
     name: str
     new: StoredPod
-    said: tuple[str, ...]
+    stated: tuple[str, ...]
     old: StoredPod = RUNNING
     minor: int = 36
     gates: Mapping[str, bool] = field(default_factory=dict)
@@ -79,74 +79,74 @@ class Case:
 
 LEVEL = level(RUNNING, "cpu=4 memory=4Gi", "cpu=4 memory=4Gi")
 CASES = [
-    Case(name="all is well", new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"), said=()),
+    Case(name="all is well", new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"), stated=()),
     Case(name="another class", new=first(RUNNING, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi"),
-         said=(OTHER_CLASS,)),
+         stated=(OTHER_CLASS,)),
     Case(name="a request above its limit", new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=2 memory=1Gi"),
-         said=(ABOVE_ITS_LIMIT, OTHER_CLASS)),
+         stated=(ABOVE_ITS_LIMIT, OTHER_CLASS)),
     Case(name="limits removed", new=first(RUNNING, "cpu=2 memory=1Gi", ""),
-         said=(OTHER_CLASS,
+         stated=(OTHER_CLASS,
                "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed")),
     Case(name="other resources", new=first(RUNNING, "cpu=2 memory=1Gi hugepages-2Mi=4Mi",
                                            "cpu=2 memory=1Gi hugepages-2Mi=4Mi"),
-         said=("spec: Forbidden: only cpu and memory resources are mutable",)),
+         stated=("spec: Forbidden: only cpu and memory resources are mutable",)),
     Case(name="fewer containers", new=renamed(RUNNING, RUNNING.containers[0]),
-         said=("spec.containers: Forbidden: containers may not be added or removed on resize",)),
+         stated=("spec.containers: Forbidden: containers may not be added or removed on resize",)),
     Case(name="another order", new=renamed(RUNNING, *reversed(RUNNING.containers)),
-         said=("spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize",
+         stated=("spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize",
                "spec.containers[1].name: Forbidden: containers may not be renamed or reordered on resize")),
     Case(name="a static pod", old=RUNNING._replace(static=True),
          new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"),
-         said=("[]: Forbidden: static pods cannot be resized",)),
+         stated=("[]: Forbidden: static pods cannot be resized",)),
     Case(name="a Windows pod", old=RUNNING._replace(os_name="windows"),
          new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"),
-         said=("[]: Forbidden: windows pods cannot be resized",)),
+         stated=("[]: Forbidden: windows pods cannot be resized",)),
     Case(name="a kubelet without the gate", new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"),
          minor=34, node_resizes=False,
-         said=("spec: Forbidden: Pod running on node without support for resize",)),
+         stated=("spec: Forbidden: Pod running on node without support for resize",)),
     Case(name="the gate is off", new=RUNNING, minor=33, gates={IN_PLACE: False},
-         said=("the API server does not serve pods/resize: InPlacePodVerticalScaling is off",)),
+         stated=("the API server does not serve pods/resize: InPlacePodVerticalScaling is off",)),
     Case(name="up to 1.31 pods themselves are changed", new=RUNNING, minor=31,
-         said=(("the API server does not allow changing resources of pods: "
+         stated=(("the API server does not allow changing resources of pods: "
                "InPlacePodVerticalScaling is off"),)),
     Case(name="less memory in 1.33", minor=33, new=first(RUNNING, "cpu=2 memory=512Mi", "cpu=2 memory=512Mi"),
-         said=(LESS_MEMORY,)),
+         stated=(LESS_MEMORY,)),
     Case(name="less memory in 1.33, restarting", minor=33, restarts={"a": frozenset({"memory"})},
-         new=first(RUNNING, "cpu=2 memory=512Mi", "cpu=2 memory=512Mi"), said=()),
-    Case(name="less memory in 1.34", minor=34, said=(),
+         new=first(RUNNING, "cpu=2 memory=512Mi", "cpu=2 memory=512Mi"), stated=()),
+    Case(name="less memory in 1.34", minor=34, stated=(),
          new=first(RUNNING, "cpu=2 memory=512Mi", "cpu=2 memory=512Mi")),
     Case(name="an init container in 1.35", old=WITH_INIT, new=inner(WITH_INIT, 0), minor=35,
-         said=(f"spec.initContainers[0].resources: Forbidden: {IMMUTABLE}",)),
-    Case(name="an init container in 1.36", old=WITH_INIT, new=inner(WITH_INIT, 0), said=()),
+         stated=(f"spec.initContainers[0].resources: Forbidden: {IMMUTABLE}",)),
+    Case(name="an init container in 1.36", old=WITH_INIT, new=inner(WITH_INIT, 0), stated=()),
     Case(name="an init container in 1.36 without its gate", old=WITH_INIT, new=inner(WITH_INIT, 0),
-         gates={INIT_CONTAINERS: False}, said=(f"spec.initContainers[0]: Forbidden: {IMMUTABLE}",)),
+         gates={INIT_CONTAINERS: False}, stated=(f"spec.initContainers[0]: Forbidden: {IMMUTABLE}",)),
     Case(name="an init container that would restart", old=WITH_INIT, new=inner(WITH_INIT, 0),
          restarts={"i": frozenset({"cpu"})},
-         said=(f"spec.initContainers[0]: Forbidden: {RESTARTING}",)),
-    Case(name="a sidecar in 1.33", old=WITH_INIT, new=inner(WITH_INIT, 1), minor=33, said=()),
+         stated=(f"spec.initContainers[0]: Forbidden: {RESTARTING}",)),
+    Case(name="a sidecar in 1.33", old=WITH_INIT, new=inner(WITH_INIT, 1), minor=33, stated=()),
     Case(name="a sidecar in 1.32", old=WITH_INIT, new=inner(WITH_INIT, 1), minor=32, gates={IN_PLACE: True},
-         said=(f"spec.initContainers[1].resources: Forbidden: {FIRST_ONES}",)),
+         stated=(f"spec.initContainers[1].resources: Forbidden: {FIRST_ONES}",)),
     Case(name="pod-level resources in 1.34", old=LEVEL, minor=34,
          new=level(RUNNING, "cpu=5 memory=4Gi", "cpu=5 memory=4Gi"),
-         said=("[]: Forbidden: pods with pod-level resources cannot be resized",)),
-    Case(name="pod-level resources in 1.36", old=LEVEL, said=(),
+         stated=("[]: Forbidden: pods with pod-level resources cannot be resized",)),
+    Case(name="pod-level resources in 1.36", old=LEVEL, stated=(),
          new=level(RUNNING, "cpu=5 memory=4Gi", "cpu=5 memory=4Gi")),
     Case(name="pod-level resources in 1.36 without the gate", old=LEVEL, gates={POD_LEVEL: False},
          new=level(RUNNING, "cpu=5 memory=4Gi", "cpu=5 memory=4Gi"),
-         said=(f"[]: Forbidden: {WITHOUT_POD_LEVEL}",)),
+         stated=(f"[]: Forbidden: {WITHOUT_POD_LEVEL}",)),
     Case(name="no pod-level resources any more", old=LEVEL, new=RUNNING,
-         said=("spec.resources: Forbidden: pod-level resources cannot be removed",)),
+         stated=("spec.resources: Forbidden: pod-level resources cannot be removed",)),
     Case(name="fewer pod-level resources", old=LEVEL, new=level(RUNNING, "memory=4Gi", "memory=4Gi"),
-         said=(OTHER_CLASS,
+         stated=(OTHER_CLASS,
                "spec.resources.requests: Forbidden: pod-level resource requests cannot be removed",
                "spec.resources.limits: Forbidden: pod-level resource limits cannot be removed")),
     Case(name="other pod-level resources", old=LEVEL,
          new=level(RUNNING, "cpu=4 memory=4Gi hugepages-2Mi=4Mi", "cpu=4 memory=4Gi hugepages-2Mi=4Mi"),
-         said=("spec: Forbidden: only cpu and memory resources are mutable at pod-level",)),
+         stated=("spec: Forbidden: only cpu and memory resources are mutable at pod-level",)),
     Case(name="more than the node has", new=first(RUNNING, "cpu=9 memory=9Gi", "cpu=9 memory=9Gi"),
          allocatable={"cpu": 8000, "memory": 1 << 30},
-         said=(TOO_MUCH,)),
-    Case(name="up to 1.35 that is the kubelet's business", minor=35, said=(),
+         stated=(TOO_MUCH,)),
+    Case(name="up to 1.35 that is the kubelet's business", minor=35, stated=(),
          new=first(RUNNING, "cpu=9 memory=1Gi", "cpu=9 memory=1Gi"), allocatable={"cpu": 8000}),
 ]  # fmt: skip
 
@@ -156,15 +156,15 @@ def test_what_is_refused(case: Case) -> None:
     gates = FeatureGates(case.minor, case.gates)
     server = ResizeServer.of(gates, node_resizes=case.node_resizes, allocatable=case.allocatable)
     running = RunningPod.settled(with_policies(case.old, case.restarts))
-    assert server.refusals(PodResize(running, case.new)) == case.said
+    assert server.refusals(PodResize(running, case.new)) == case.stated
 
 
 def test_a_pod_whose_status_names_its_class_keeps_that_one() -> None:
     """The class in the status counts, whatever the resources say."""
     burstable = RunningPod.settled(RUNNING._replace(qos_class=QosClass.BURSTABLE))
     more = first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi")
-    (said,) = ResizeServer().refusals(PodResize(burstable, more))
-    assert said == OTHER_CLASS.replace("Guaranteed", "Burstable")
+    (stated,) = ResizeServer().refusals(PodResize(burstable, more))
+    assert stated == OTHER_CLASS.replace("Guaranteed", "Burstable")
 
 
 def test_a_refused_pod_stays_as_it_is_and_the_kubelet_hears_of_nothing() -> None:
@@ -178,6 +178,6 @@ def test_a_refused_pod_stays_as_it_is_and_the_kubelet_hears_of_nothing() -> None
     assert node.state == before
     several = request(running, c="cpu=1")
     gone = replace(several, desired=first(running, "cpu=1", "cpu=2"))
-    told = decide(node, gone, ResizePath(server=ResizeServer())).message
-    assert told.startswith("[")
-    assert told.endswith("]")
+    reported = decide(node, gone, ResizePath(server=ResizeServer())).message
+    assert reported.startswith("[")
+    assert reported.endswith("]")

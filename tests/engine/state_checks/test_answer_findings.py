@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
 from cpuctl.machine.pod_resources.model import ContainerAllocation, MemoryHeld, PodAllocation, PodResources
 from tests.support.state_files import CPU_STATE, DB, MEMORY_STATE, WEB
 from tests.support.verifying import RUNNING, container, pod, verify
@@ -71,8 +71,8 @@ def test_what_a_kubelet_holds_otherwise() -> None:
 
 def test_a_pod_that_is_not_listed_and_what_is_told_of_it_alone() -> None:
     saved = str(CPU_STATE.entries[WEB]["app"])
-    lacks = ("answer-lacks-pod", "cpu_manager_state", WEB, saved, "not listed")
-    assert found(answered(holdings(DB))) == [lacks]
+    missing = ("answer-lacks-pod", "cpu_manager_state", WEB, saved, "not listed")
+    assert found(answered(holdings(DB))) == [missing]
     verdict = verify(owners=RUNNING, answers=answered(holdings(DB), **{WEB: "refused: not found"}))
     (finding,) = [each for each in verdict.findings if each.code == "answer-lacks-pod"]
     assert finding.message == (
@@ -80,7 +80,7 @@ def test_a_pod_that_is_not_listed_and_what_is_told_of_it_alone() -> None:
         "individually (Get), the answer is: refused: not found"
     )
     alone = found(answered(holdings(DB), **{WEB: holdings(WEB, app="4")}))
-    assert alone == [("answer-differs", "cpu_manager_state", WEB, saved, "4"), lacks]
+    assert alone == [("answer-differs", "cpu_manager_state", WEB, saved, "4"), missing]
 
 
 def test_a_pod_that_has_ended_need_not_be_listed() -> None:
@@ -90,8 +90,8 @@ def test_a_pod_that_has_ended_need_not_be_listed() -> None:
 
 
 def test_without_names_only_cpus_that_nobody_has_are_told() -> None:
-    assert found(FINE, NOBODY_SAYS) == []
-    assert found(answered(holdings(DB), holdings(WEB, app="4,12")), NOBODY_SAYS) == [
+    assert found(FINE, UNKNOWN_OWNERS) == []
+    assert found(answered(holdings(DB), holdings(WEB, app="4,12")), UNKNOWN_OWNERS) == [
         ("answer-differs", "cpu_manager_state", "", "none", "4,12")
     ]
 

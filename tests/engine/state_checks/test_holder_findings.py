@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.state_checks.findings import MOST_ALIKE, StateFinding
+from cpuctl.engine.state_checks.findings import MAX_SIMILAR, StateFinding
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.pods.model import ContainerKind
 from cpuctl.records import replace
@@ -54,12 +54,12 @@ def leftover(which: str, uid: str) -> StateFinding:
     )
 
 
-def promised(message: str, holder: tuple[str, str], promise: str, now: str = "") -> StateFinding:
+def guaranteed(message: str, holder: tuple[str, str], allocation: str, now: str = "") -> StateFinding:
     return cpu_warning(
         code="baseline-outside",
         message=message,
         expected=f"CPUs of {now}" if now else "",
-        detected=promise,
+        detected=allocation,
         fix=REPAIR,
         pod_uid=holder[0],
         container=holder[1],
@@ -129,21 +129,21 @@ CASES = [
             }
         ),
         (
-            promised(f"a baseline 1 is left for {DB}/old, which holds no CPUs", (DB, "old"), "1"),
-            promised(f"a baseline 2 is left for {DB}/z, which holds no CPUs", (DB, "z"), "2"),
-            promised(
+            guaranteed(f"a baseline 1 is left for {DB}/old, which holds no CPUs", (DB, "old"), "1"),
+            guaranteed(f"a baseline 2 is left for {DB}/z, which holds no CPUs", (DB, "z"), "2"),
+            guaranteed(
                 f"{WEB}/app was guaranteed CPUs 4 at admission, but does not hold them",
                 (WEB, "app"),
                 "4-5",
                 "5,13",
             ),
-            promised(f"a baseline 4 is left for {WEB}/old, which holds no CPUs", (WEB, "old"), "4"),
+            guaranteed(f"a baseline 4 is left for {WEB}/old, which holds no CPUs", (WEB, "old"), "4"),
         ),
     ),
     Case(
         "a promise to a pod that holds nothing",
         state(baselines={GONE: {"c": cpus("4")}}),
-        (promised(f"a baseline 4 is left for {GONE}/c, which holds no CPUs", (GONE, "c"), "4"),),
+        (guaranteed(f"a baseline 4 is left for {GONE}/c, which holds no CPUs", (GONE, "c"), "4"),),
     ),
 ]
 
@@ -201,9 +201,9 @@ def test_overlaps_in_a_pod_count_where_containers_run_together(kind: ContainerKi
 
 
 def test_who_meets_is_named_as_often_as_it_is_told() -> None:
-    many = {f"{number:03}": {"c": cpus("1")} for number in range(MOST_ALIKE + 3)}
+    many = {f"{number:03}": {"c": cpus("1")} for number in range(MAX_SIMILAR + 3)}
     twice = [each for each in verify(state("0,2-15", entries=many)).findings if each.code == "held-twice"]
-    assert len(twice) == MOST_ALIKE + 1
-    who = f"000/c, 001/c, 002/c and {MOST_ALIKE} more"
+    assert len(twice) == MAX_SIMILAR + 1
+    who = f"000/c, 001/c, 002/c and {MAX_SIMILAR} more"
     message = f"CPU 1 is held by more than one pod ({who}), which the kubelet does not notice"
     assert {each.message for each in twice[:-1]} == {message}

@@ -38,7 +38,7 @@ def drift(was: Tables, now: Tables, *held: MemoryBlock) -> MemoryDrift | None:
     return memory_drift(MemoryStateFile(policy_name="Static", machine_state=was, entries=entries), now)
 
 
-def told(message: str, detected: int | str = "", expected: int | str = "") -> StateFinding:
+def reported(message: str, detected: int | str = "", expected: int | str = "") -> StateFinding:
     return StateFinding(
         severity=Severity.ERROR,
         code="memory-changed",
@@ -53,7 +53,8 @@ def told(message: str, detected: int | str = "", expected: int | str = "") -> St
 def benign(amount: str, detected: int) -> StateFinding:
     message = f"NUMA node 1 has {amount} memory than the file says: normal after a reboot"
     return replace(
-        told(f"{message}; the current value can be adopted safely", detected, 8 * GIB), code="memory-drift"
+        reported(f"{message}; the current value can be adopted safely", detected, 8 * GIB),
+        code="memory-drift",
     )
 
 
@@ -77,7 +78,7 @@ CASES = {
         tables(8 * GIB, 8 * GIB - 129 * MIB),
         PLAIN,
         [
-            told(
+            reported(
                 f"NUMA node 1 has 129Mi more memory than the file says: {LARGE}", 8 * GIB - 129 * MIB, 8 * GIB
             )
         ],
@@ -86,7 +87,7 @@ CASES = {
         tables(8 * GIB, 8 * GIB + 128 * MIB + 4096),
         PLAIN,
         [
-            told(
+            reported(
                 f"NUMA node 1 has 131076Ki less memory than the file says: {LARGE}",
                 8 * GIB + 128 * MIB + 4096,
                 8 * GIB,
@@ -97,27 +98,27 @@ CASES = {
         tables(8 * GIB + MIB, 8 * GIB + GIB),
         PLAIN,
         [
-            told(
+            reported(
                 "NUMA node 0 has 1Mi less memory than the file says: normal after a reboot",
                 8 * GIB + MIB,
                 8 * GIB,
             ),
-            told(f"NUMA node 1 has 1Gi less memory than the file says: {LARGE}", 9 * GIB, 8 * GIB),
+            reported(f"NUMA node 1 has 1Gi less memory than the file says: {LARGE}", 9 * GIB, 8 * GIB),
         ],
     ),
     "NUMA nodes that are new": (
         {0: PLAIN[0]},
         PLAIN,
-        [told("NUMA node 1 is new: it is not in the file")],
+        [reported("NUMA node 1 is new: it is not in the file")],
     ),
-    "NUMA nodes that are gone": (PLAIN, {1: PLAIN[1]}, [told("NUMA node 0 is gone")]),
+    "NUMA nodes that are gone": (PLAIN, {1: PLAIN[1]}, [reported("NUMA node 0 is gone")]),
     "huge pages where there were none": (
         PLAIN,
         FEWER,
         [
-            told(f"NUMA node 0 has {HUGE}, which the file does not list: {PAGES}", "", 0),
-            told(f"NUMA node 1 has {HUGE}, which the file does not list: {PAGES}", "", 4 * PAGE),
-            told(
+            reported(f"NUMA node 0 has {HUGE}, which the file does not list: {PAGES}", "", 0),
+            reported(f"NUMA node 1 has {HUGE}, which the file does not list: {PAGES}", "", 4 * PAGE),
+            reported(
                 f"NUMA node 1 has 8Mi less memory for pods than the file says: {PAGES}",
                 8 * GIB,
                 8 * GIB - 4 * PAGE,
@@ -128,8 +129,8 @@ CASES = {
         tables(8 * GIB, pages=(4,)),
         tables(8 * GIB),
         [
-            told(f"NUMA node 0 has no {HUGE}, which the file lists: {PAGES}", 4 * PAGE),
-            told(
+            reported(f"NUMA node 0 has no {HUGE}, which the file lists: {PAGES}", 4 * PAGE),
+            reported(
                 f"NUMA node 0 has 8Mi more memory for pods than the file says: {PAGES}",
                 8 * GIB - 4 * PAGE,
                 8 * GIB,
@@ -140,8 +141,8 @@ CASES = {
         FEWER,
         MORE,
         [
-            told(f"NUMA node 1 has 4Mi more {HUGE} than the file says: {PAGES}", 4 * PAGE, 6 * PAGE),
-            told(
+            reported(f"NUMA node 1 has 4Mi more {HUGE} than the file says: {PAGES}", 4 * PAGE, 6 * PAGE),
+            reported(
                 f"NUMA node 1 has 4Mi less memory for pods than the file says: {PAGES}",
                 8 * GIB - 4 * PAGE,
                 8 * GIB - 6 * PAGE,
@@ -152,7 +153,7 @@ CASES = {
         PLAIN,
         tables(8 * GIB, 8 * GIB, reserved={1: {"memory": GIB}}),
         [
-            told(
+            reported(
                 "NUMA node 1 has 1Gi more memory reserved than the file says: reservedMemory has changed",
                 0,
                 GIB,
@@ -163,7 +164,7 @@ CASES = {
         FEWER,
         tables(8 * GIB, 8 * GIB, pages=(0, 4), reserved={1: {HUGE: PAGE}}),
         [
-            told(
+            reported(
                 f"NUMA node 1 has 2Mi more {HUGE} reserved than the file says: reservedMemory has changed",
                 0,
                 PAGE,
@@ -174,8 +175,8 @@ CASES = {
         tables(8 * GIB, reserved={0: {"memory": 2 * GIB}}),
         tables(9 * GIB, reserved={0: {"memory": GIB}}),
         [
-            told(f"NUMA node 0 has 1Gi more memory than the file says: {LARGE}", 8 * GIB, 9 * GIB),
-            told(
+            reported(f"NUMA node 0 has 1Gi more memory than the file says: {LARGE}", 8 * GIB, 9 * GIB),
+            reported(
                 "NUMA node 0 has 1Gi less memory reserved than the file says: reservedMemory has changed",
                 2 * GIB,
                 GIB,
@@ -186,8 +187,8 @@ CASES = {
         tables(8 * GIB, pages=(4,), reserved={0: {HUGE: 2 * PAGE}}),
         tables(8 * GIB, pages=(1,), reserved={0: {HUGE: 2 * PAGE}}),
         [
-            told(f"NUMA node 0 has 6Mi less {HUGE} than the file says: {PAGES}", 4 * PAGE, PAGE),
-            told(
+            reported(f"NUMA node 0 has 6Mi less {HUGE} than the file says: {PAGES}", 4 * PAGE, PAGE),
+            reported(
                 f"NUMA node 0 has 6Mi more memory for pods than the file says: {PAGES}",
                 8 * GIB - 4 * PAGE,
                 8 * GIB - PAGE,
@@ -198,8 +199,8 @@ CASES = {
         tables(8 * GIB, reserved={0: {"memory": 4 * PAGE}}),
         tables(8 * GIB, pages=(4,)),
         [
-            told(f"NUMA node 0 has {HUGE}, which the file does not list: {PAGES}", "", 4 * PAGE),
-            told(
+            reported(f"NUMA node 0 has {HUGE}, which the file does not list: {PAGES}", "", 4 * PAGE),
+            reported(
                 "NUMA node 0 has 8Mi less memory reserved than the file says: reservedMemory has changed",
                 4 * PAGE,
                 0,

@@ -13,7 +13,7 @@ from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_findings import block_findings, memory_drift, replayed
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
 from cpuctl.records import replace
 from tests.support.memory import HUGE, PAGE, memory_machine
 from tests.support.state_files import GIB
@@ -47,7 +47,7 @@ def saved(
 
 
 def found(state: MemoryStateFile, fresh: Mapping[int, MemoryNode] = FRESH) -> list[StateFinding]:
-    return [*block_findings(state, fresh, NOBODY_SAYS)]
+    return [*block_findings(state, fresh, UNKNOWN_OWNERS)]
 
 
 def misfit(message: str, container: str = "c") -> StateFinding:
@@ -180,9 +180,9 @@ def test_what_is_free_is_compared_with_the_entries_not_with_a_wrong_sum() -> Non
 def test_a_group_that_names_a_node_twice_is_told() -> None:
     state = saved(block(GIB, 1))
     twice = replace(state.machine_state[1], cells=(1, 1))
-    told = found(replace(state, machine_state={**state.machine_state, 1: twice}))
+    reported = found(replace(state, machine_state={**state.machine_state, 1: twice}))
     assert "NUMA node 1 is in a group with NUMA nodes 1,1, but the entries of the file add up to 1" in [
-        each.message for each in told
+        each.message for each in reported
     ]
 
 
@@ -202,7 +202,7 @@ LEFT = MINE - GIB
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "reported"),
     [
         (
             with_table(0, HUGE, allocatable=5 * PAGE, free=5 * PAGE),
@@ -224,11 +224,13 @@ LEFT = MINE - GIB
     ],
     ids=["and it is free", "alone", "memory", "of more pages", "of another reservation"],
 )
-def test_more_or_less_for_pods_than_is_not_reserved(wrong: MemoryStateFile, told: list[StateFinding]) -> None:
+def test_more_or_less_for_pods_than_is_not_reserved(
+    wrong: MemoryStateFile, reported: list[StateFinding]
+) -> None:
     """Where total or reservation are not the machine's, that alone is told, as a change of the machine."""
-    assert found(wrong) == told
+    assert found(wrong) == reported
     assert not isinstance(restored(wrong, FRESH), MemoryManagerState), "no kubelet goes on from it"
-    assert (memory_drift(wrong, FRESH) is None) == bool(told)
+    assert (memory_drift(wrong, FRESH) is None) == bool(reported)
 
 
 @pytest.mark.parametrize(
@@ -289,9 +291,9 @@ def test_a_group_that_divides_its_memory_otherwise_is_wrong_where_nodes_are_comp
     }
     other = replace(state, machine_state=moved)
     assert found(other) == []
-    findings = [*block_findings(other, FRESH, NOBODY_SAYS, compares_groups=False)]
+    findings = [*block_findings(other, FRESH, UNKNOWN_OWNERS, compares_groups=False)]
     assert [(each.code, each.severity, each.detected) for each in findings] == [
         ("divided-otherwise", Severity.ERROR, f"hugepages-2Mi 0, memory {MINE - 5}"),
         ("divided-otherwise", Severity.ERROR, f"memory {GIB + 5}"),
     ]
-    assert [*block_findings(state, FRESH, NOBODY_SAYS, compares_groups=False)] == []
+    assert [*block_findings(state, FRESH, UNKNOWN_OWNERS, compares_groups=False)] == []

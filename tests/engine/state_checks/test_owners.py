@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners, OwnerStatus
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners, OwnerStatus
 from tests.support.pods import app, init
 from tests.support.verifying import pod
 
@@ -23,18 +23,18 @@ RUNNING = Owners.of([pod("u1", app(name="main"), app(name="log"), inits=(init(na
 )
 def test_what_became_of_somebody(uid: str, container: str, status: OwnerStatus) -> None:
     assert RUNNING.status(uid, container) is status
-    assert NOBODY_SAYS.status(uid, container) is OwnerStatus.UNKNOWN
+    assert UNKNOWN_OWNERS.status(uid, container) is OwnerStatus.UNKNOWN
 
 
 def test_what_became_of_a_pod() -> None:
-    statuses = [RUNNING.status("u1"), RUNNING.status("u3"), NOBODY_SAYS.status("u1")]
+    statuses = [RUNNING.status("u1"), RUNNING.status("u3"), UNKNOWN_OWNERS.status("u1")]
     assert statuses == [OwnerStatus.RUNNING, OwnerStatus.POD_GONE, OwnerStatus.UNKNOWN]
 
 
 def test_a_container_is_found_by_its_name() -> None:
     found = [RUNNING.container(uid, name) for uid in ("u1", "u3") for name in ("main", "first", "old")]
     assert [each and each.name for each in found] == ["main", "first", None, None, None, None]
-    assert NOBODY_SAYS.container("u1", "main") is None
+    assert UNKNOWN_OWNERS.container("u1", "main") is None
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_all_are_gone_where_nobody_of_them_runs(uids: tuple[str, ...], gone: boo
     """Not where nobody says who runs: then nothing is known of them."""
     assert RUNNING.all_gone(uids) == gone
     assert Owners.of([]).all_gone(uids) == bool(uids)
-    assert not NOBODY_SAYS.all_gone(uids)
+    assert not UNKNOWN_OWNERS.all_gone(uids)
 
 
 def test_names() -> None:
@@ -55,7 +55,7 @@ def test_names() -> None:
         "u3",
         "u3/log",
     ]
-    assert NOBODY_SAYS.name("u1", "log") == "u1/log"
+    assert UNKNOWN_OWNERS.name("u1", "log") == "u1/log"
 
 
 def test_names_are_cut() -> None:

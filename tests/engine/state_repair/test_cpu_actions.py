@@ -9,7 +9,7 @@ import pytest
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
 from cpuctl.engine.state_repair import (
     ActionKind,
     CPURules,
@@ -93,7 +93,7 @@ class Case:
     after: CPUStateFile
     actions: tuple[RepairAction, ...] = ()
     rules: CPURules = field(default_factory=rules)
-    owners: Owners = NOBODY_SAYS
+    owners: Owners = UNKNOWN_OWNERS
 
 
 CASES = [

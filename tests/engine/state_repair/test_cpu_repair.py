@@ -10,7 +10,7 @@ from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS
 from cpuctl.engine.state_repair import (
     ActionKind,
     CPURules,
@@ -48,7 +48,7 @@ def repair(
         },
         pod_entries={uid: CPUSet.parse(cpus) for uid, cpus in (pods or {}).items()},
     )
-    return repair_cpu_state(state, CPURules(policy=policy, keeps_pods=True), NOBODY_SAYS)
+    return repair_cpu_state(state, CPURules(policy=policy, keeps_pods=True), UNKNOWN_OWNERS)
 
 
 def held(result: Repaired[CPUStateFile] | NotRepaired) -> dict[str, str]:

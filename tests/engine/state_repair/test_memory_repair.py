@@ -9,7 +9,7 @@ import pytest
 from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
 from cpuctl.engine.memory.tables import Tables, fresh_tables
 from cpuctl.engine.state_checks.memory_findings import replayed
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.engine.state_checks.owners import UNKNOWN_OWNERS, Owners
 from cpuctl.engine.state_repair import (
     ActionKind,
     MemoryRules,
@@ -94,7 +94,7 @@ class Case:
     after: MemoryStateFile
     actions: tuple[RepairAction, ...] = ()
     rules: MemoryRules = field(default=READ)
-    owners: Owners = NOBODY_SAYS
+    owners: Owners = UNKNOWN_OWNERS
 
 
 CASES = [
@@ -259,7 +259,7 @@ def test_memory_without_a_place_is_a_reason_not_to_repair(entries: Held, text: s
 def test_groups_that_depend_on_chance_are_a_reason_not_to_repair() -> None:
     """Two containers make different groups of one node: which one stays depends on a map's order in Go."""
     crossed: Held = {"p": {"a": (block(GIB, 0),)}, "q": {"a": (block(GIB, 0, 1),)}}
-    result = repair_memory_state(replace(GOOD, entries=crossed), READ, NOBODY_SAYS)
+    result = repair_memory_state(replace(GOOD, entries=crossed), READ, UNKNOWN_OWNERS)
     assert isinstance(result, NotRepaired)
     assert result.reason.startswith("in memory_manager_state a NUMA node belongs to several groups")
     assert result.advice == DRAIN
@@ -269,7 +269,7 @@ def test_a_group_that_the_kubelet_crashes_on_is_a_reason_not_to_repair() -> None
     """One of two nodes has huge pages and the other has none: the kubelet follows a nil pointer in Go."""
     odd = {0: FRESH[0], 1: fresh_tables(memory_machine([8 * GIB, 8 * GIB]), {})[1]}
     result = repair_memory_state(
-        state({"p": {"a": (block(9 * GIB, 0, 1),)}}, odd), MemoryRules(fresh=odd), NOBODY_SAYS
+        state({"p": {"a": (block(9 * GIB, 0, 1),)}}, odd), MemoryRules(fresh=odd), UNKNOWN_OWNERS
     )
     assert result == NotRepaired(
         "the kubelet crashes in the Memory Manager, adding up hugepages-2Mi of a group of which NUMA node 1 "
@@ -280,6 +280,6 @@ def test_a_group_that_the_kubelet_crashes_on_is_a_reason_not_to_repair() -> None
 
 def test_entries_on_a_machine_without_numa_nodes_are_a_reason_not_to_repair() -> None:
     nobody = MemoryStateFile(policy_name="Static", entries={"p": {"a": ()}})
-    result = repair_memory_state(nobody, MemoryRules(fresh={}), NOBODY_SAYS)
+    result = repair_memory_state(nobody, MemoryRules(fresh={}), UNKNOWN_OWNERS)
     why = "[memorymanager] machine state can not be empty when it has memory assignments"
     assert result == NotRepaired(why, DRAIN)

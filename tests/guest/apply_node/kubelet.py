@@ -58,7 +58,7 @@ def reconciling(kubelet: Kubelet) -> Iterator[None]:
         os.waitpid(process, 0)
 
 
-def beside(kubelet: Kubelet) -> dict[str, Any]:
+def alongside(kubelet: Kubelet) -> dict[str, Any]:
     """Let a kubelet run while cpuctl watches."""
     before = go_wrong()
     process = begin_apply()
@@ -72,9 +72,9 @@ def competitor() -> dict[str, Any]:
     wrong, due = ({each.path: getattr(each, name) for each in ALL} for name in ("wrong", "due"))
     other = due | {SHARED.path: "0-2", LOOSE.path: "0-2"}
     return {
-        "content": beside(Kubelet(wrong, last=wrong)),
-        "restarted": beside(Kubelet(due, last={})),
-        "other": beside(Kubelet(other, last=due)),
+        "content": alongside(Kubelet(wrong, last=wrong)),
+        "restarted": alongside(Kubelet(due, last={})),
+        "other": alongside(Kubelet(other, last=due)),
         "left": [get(each.path, "cpuset.cpus") for each in (SHARED, LOOSE)],
         "rivals": [f"{each.path}/cpuset.cpus" for each in (SHARED, LOOSE)],
     }

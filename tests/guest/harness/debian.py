@@ -57,8 +57,8 @@ def _apt_words(work: Path, release: str) -> list[str]:
 def _mirror() -> str:
     """Return the mirror of the host's packages."""
     form = "$(ORIGIN) $(COMPONENT) $(SUITE) $(REPO_URI)"
-    told = tool_output(["apt-get", "indextargets", "--format", form, "Created-By: Packages"])
-    for line in told.splitlines():
+    reported = tool_output(["apt-get", "indextargets", "--format", form, "Created-By: Packages"])
+    for line in reported.splitlines():
         origin, component, *_, place = line.split()
         if (origin, component) == ("Debian", "main") and "security" not in place:
             return place

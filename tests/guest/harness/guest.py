@@ -113,20 +113,20 @@ def _run_qemu(work: Path, words: Sequence[str], timeout: float) -> None:
             words, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout
         )
     except subprocess.TimeoutExpired:
-        raise GuestTimeoutError(_told(work, f"no result after {timeout:g} s")) from None
+        raise GuestTimeoutError(_reported(work, f"no result after {timeout:g} s")) from None
     if done.returncode:
-        raise GuestError(_told(work, f"QEMU ended with {done.returncode}: {done.stderr.strip()}"))
+        raise GuestError(_reported(work, f"QEMU ended with {done.returncode}: {done.stderr.strip()}"))
 
 
 def _result(work: Path, report: bytes, out_dir: Path) -> GuestResult:
     if not report:
-        raise GuestError(_told(work, f"the guest died before its first process, {_ATTEMPTS} times"))
+        raise GuestError(_reported(work, f"the guest died before its first process, {_ATTEMPTS} times"))
     lines = re.match(rb"UP\n(EXIT \d+|FAIL .*)\n", report)
     if lines is None:
-        raise GuestError(_told(work, "the guest died after it had started"))
+        raise GuestError(_reported(work, "the guest died after it had started"))
     word, _, rest = lines[1].decode().partition(" ")
     if word == "FAIL":
-        raise GuestError(_told(work, rest))
+        raise GuestError(_reported(work, rest))
     _unpack(work, report[lines.end() :], out_dir)
     return GuestResult(int(rest), _text(work / "stdout"), _text(work / "stderr"), out_dir)
 
@@ -136,14 +136,14 @@ def _unpack(work: Path, archive: bytes, out_dir: Path) -> None:
     words = ["tar", "-xz", "--no-same-owner", "-C", str(out_dir)]
     done = subprocess.run(words, input=archive, check=False, capture_output=True)
     if done.returncode:
-        raise GuestError(_told(work, f"/out did not come back whole: {done.stderr.decode().strip()}"))
+        raise GuestError(_reported(work, f"/out did not come back whole: {done.stderr.decode().strip()}"))
 
 
 def _text(file: Path) -> str:
     return file.read_bytes().decode(errors="backslashreplace") if file.exists() else ""
 
 
-def _told(work: Path, reason: str) -> str:
+def _reported(work: Path, reason: str) -> str:
     """Add the last output of each of the guest's ports to *reason*."""
     parts = [reason]
     for port in _PORTS[:3]:

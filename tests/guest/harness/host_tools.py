@@ -27,8 +27,8 @@ def tool_output(words: Sequence[str | Path], *, cwd: Path | None = None, hint: s
         )
     except subprocess.CalledProcessError as error:
         begun = " ".join(map(str, words[:4]))
-        told = "\n".join((error.stderr or error.stdout).splitlines()[-10:])
+        reported = "\n".join((error.stderr or error.stdout).splitlines()[-10:])
         raise GuestError(
-            f"{begun} ... ended with {error.returncode} {hint and f'({hint})'}\n{told}"
+            f"{begun} ... ended with {error.returncode} {hint and f'({hint})'}\n{reported}"
         ) from None
     return done.stdout

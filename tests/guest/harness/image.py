@@ -118,10 +118,10 @@ def _add_libraries(root: Path) -> None:
     """Copy every shared library that a program or a compiled module in *root* is linked to."""
     programs = [*(root / "usr" / "bin").iterdir(), *root.rglob("*.so")]
     # ldd fails if one of the files is linked statically.
-    told = subprocess.run(["ldd", *programs], check=False, capture_output=True, text=True).stdout
+    reported = subprocess.run(["ldd", *programs], check=False, capture_output=True, text=True).stdout
     # The C library loads this one by name, to end a thread.
     unwinder = re.findall(r"/\S+/libgcc_s\.so\.1", tool_output(["/sbin/ldconfig", "-p"]))[:1]
-    for name in {*re.findall(r"(/\S+) \(0x", told), *unwinder}:
+    for name in {*re.findall(r"(/\S+) \(0x", reported), *unwinder}:
         target = _inside(root, Path(name))
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(name, target)

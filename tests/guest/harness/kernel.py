@@ -28,8 +28,8 @@ def guest_kernel(cache: Path) -> Path:
 
 
 def _download(folder: Path) -> Path:
-    told = tool_output(["apt-cache", "depends", _META_PACKAGE], hint=_HINT)
-    package = re.search(r"Depends: (linux-image-\S+)", told)
+    reported = tool_output(["apt-cache", "depends", _META_PACKAGE], hint=_HINT)
+    package = re.search(r"Depends: (linux-image-\S+)", reported)
     if package is None:
         raise GuestError(f"apt knows no kernel behind {_META_PACKAGE} ({_HINT})")
     # Without a sandbox: apt's own user may not write into the cache.

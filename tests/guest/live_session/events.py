@@ -89,8 +89,8 @@ class Came(NamedTuple):
     def cells(self) -> tuple[str, ...]:
         """Return the cells of a row of the table."""
         wanted = self.wanted
-        told = f"{self.delay:.1f}" if self.delay is not None else "too short" if self.short else "missed"
-        return wanted.moment, wanted.event, wanted.code, str(self.times), told, f"{wanted.stated:.1f}"
+        reported = f"{self.delay:.1f}" if self.delay is not None else "too short" if self.short else "missed"
+        return wanted.moment, wanted.event, wanted.code, str(self.times), reported, f"{wanted.stated:.1f}"
 
 
 HEADING = ("done", "reported", "", "times", "after s", "documented s")
@@ -134,10 +134,10 @@ class Watched(NamedTuple):
         if wanted.moment in UNDONE:
             return float(self.moments[UNDONE[wanted.moment]]["at"])
         done = [each for each in WANTED if UNDONE.get(each.moment) == wanted.moment]
-        told = any(
+        reported = any(
             is_of(event, each) and self._is_before(event, wanted) for each in done for event in self.events
         )
-        return self.rounds[-1].until if told else -math.inf
+        return self.rounds[-1].until if reported else -math.inf
 
     def _is_before(self, event: Event, wanted: Wanted) -> bool:
         return time_of(event) < float(self.moments[wanted.moment]["at"]) + self.audit
@@ -145,8 +145,8 @@ class Watched(NamedTuple):
     def _next(self, wanted: Wanted) -> float:
         """Return when the same action is repeated, which then has its own event."""
         mine = self.moments[wanted.moment]["at"]
-        alike = [each for each in WANTED if each[1:3] == wanted[1:3]]
-        later = [at for each in alike if (at := float(self.moments[each.moment]["at"])) > mine]
+        equivalent = [each for each in WANTED if each[1:3] == wanted[1:3]]
+        later = [at for each in equivalent if (at := float(self.moments[each.moment]["at"])) > mine]
         return min(later, default=math.inf)
 
     def wrong(self) -> list[str]:
@@ -198,7 +198,7 @@ class Watched(NamedTuple):
             return any(each.entries.get(event["pod"]["uid"], {}) == own for each in rounds)
         if finding is None:
             return False  # nothing was done to what it tells
-        so = [told(finding, each) for each in rounds if can_tell(finding["code"], each)]
+        so = [reported(finding, each) for each in rounds if can_tell(finding["code"], each)]
         if name == "Resolved":
             return bool(so) and not all(so)
         return any(so)
@@ -220,7 +220,7 @@ class Watched(NamedTuple):
                     del opened[key]
         for (code, _), event in opened.items():
             last = [each for each in self.rounds if can_tell(code, each)][-1]
-            if not told(event["finding"], last):
+            if not reported(event["finding"], last):
                 yield f"{event['message']} was not resolved"
 
 
@@ -246,7 +246,7 @@ def can_tell(code: str, found: Round) -> bool:
     return found.thorough
 
 
-def told(finding: Mapping[str, Any], found: Round) -> bool:
+def reported(finding: Mapping[str, Any], found: Round) -> bool:
     """Return whether a finding is true according to the kernel's files of one round."""
     code = finding["code"]
     if code == _KERNEL_THREADS:

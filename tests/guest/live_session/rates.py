@@ -63,13 +63,13 @@ class Compared(NamedTuple):
     key: str
     begin: float
     seconds: float
-    told: float
+    reported: float
     counted: float
 
     @property
     def difference(self) -> float:
         """The difference between the rates."""
-        return abs(self.told - self.counted)
+        return abs(self.reported - self.counted)
 
 
 class Row(NamedTuple):
@@ -81,21 +81,21 @@ class Row(NamedTuple):
     @property
     def sums(self) -> tuple[float, float]:
         """The sums of all windows according to top and the kernel."""
-        told = math.fsum(each.told * each.seconds for each in self.windows)
-        return told, math.fsum(each.counted * each.seconds for each in self.windows)
+        reported = math.fsum(each.reported * each.seconds for each in self.windows)
+        return reported, math.fsum(each.counted * each.seconds for each in self.windows)
 
     @property
     def wrong(self) -> list[str]:
         """List the differences that are too large."""
         found = [
-            f"{self.quantity.name} of {each.key}: top {each.told:.3f}, kernel {each.counted:.3f} "
+            f"{self.quantity.name} of {each.key}: top {each.reported:.3f}, kernel {each.counted:.3f} "
             f"in {each.seconds:.0f} s from {each.begin:.0f}"
             for each in self.windows
             if each.difference > max(self.quantity.most, 0.1 * each.counted)
         ]
-        told, counted = self.sums
-        if abs(told - counted) > max(self.quantity.drift * counted, self.quantity.most * WINDOW):
-            found.append(f"{self.quantity.name}: {told:.2f} in all, {counted:.2f} for the kernel")
+        reported, counted = self.sums
+        if abs(reported - counted) > max(self.quantity.drift * counted, self.quantity.most * WINDOW):
+            found.append(f"{self.quantity.name}: {reported:.2f} in all, {counted:.2f} for the kernel")
         # Of nothing, or of next to nothing, no difference would be too large.
         if all(each.counted <= self.quantity.most for each in self.windows):
             found.append(f"{self.quantity.name}: nothing could be compared")
@@ -104,7 +104,7 @@ class Row(NamedTuple):
     def cells(self) -> tuple[str, ...]:
         """Return the cells of the row."""
         differences = [each.difference for each in self.windows] or [0.0]
-        told, counted = self.sums
+        reported, counted = self.sums
         return (
             self.quantity.name,
             str(len({each.key for each in self.windows})),
@@ -113,7 +113,7 @@ class Row(NamedTuple):
             f"{statistics.median(differences):.4f}",
             f"{max(differences):.4f}",
             self.quantity.unit,
-            f"{told:.1f}",
+            f"{reported:.1f}",
             f"{counted:.1f}",
         )
 
@@ -219,15 +219,15 @@ def compare(quantity: Quantity, spells: Sequence[Spell], rounds: Sequence[Round]
             window = opened.setdefault(key, _Open(at, values))
             if at - window.begin < WINDOW:
                 continue
-            told = _told(key, (window.begin, at), spells, tables, bisect_left(ends, window.begin))
-            if told is not None:
+            reported = _reported(key, (window.begin, at), spells, tables, bisect_left(ends, window.begin))
+            if reported is not None:
                 seconds = at - window.begin
-                windows.append(Compared(key, window.begin, seconds, told, window.grown / seconds))
+                windows.append(Compared(key, window.begin, seconds, reported, window.grown / seconds))
             opened[key] = _Open(at, values)
     return Row(quantity, windows)
 
 
-def _told(
+def _reported(
     key: str,
     window: tuple[float, float],
     spells: Sequence[Spell],
@@ -258,10 +258,10 @@ def wrong_cpus(spells: Sequence[Spell], rounds: Sequence[Round]) -> list[str]:
         before, behind = bisect_left(starts, spell.begin) - 1, bisect_left(starts, spell.end)
         if before < 0 or behind == len(rounds) or counted[before] != counted[behind]:
             continue  # it begins and ends between rounds that tell nothing of it
-        told = {str(each["cpu"]) for each in spell.document["cpus"]}
-        if told != counted[before]:
+        reported = {str(each["cpu"]) for each in spell.document["cpus"]}
+        if reported != counted[before]:
             many = len(counted[before])
-            wrong.append(f"{spell.document['time']}: top has {len(told)} CPUs, the kernel {many}")
+            wrong.append(f"{spell.document['time']}: top has {len(reported)} CPUs, the kernel {many}")
     return wrong
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.guest.live_session.events import PER_PLACE, abouts, can_tell, told
+from tests.guest.live_session.events import PER_PLACE, abouts, can_tell, reported
 from tests.guest.live_session.kernel import Round, cpus_of
 
 _COMPARED = (*PER_PLACE, "cpus-offline", "interrupts-allowed", "interrupts-default", "kernel-work")
@@ -41,7 +41,7 @@ class Reported(NamedTuple):
             made[code] = any(_same_facts(code, mine, each) for each in rounds)
         for finding in findings:
             if finding["code"] not in _COMPARED:
-                made[f"{finding['code']} ({finding['subject']})"] = self.any(told, finding)
+                made[f"{finding['code']} ({finding['subject']})"] = self.any(reported, finding)
         return made
 
     def _holders(self) -> bool:

@@ -405,8 +405,8 @@ def test_the_first_releases_with_drop_ins_need_a_variable(tmp_path: Path) -> Non
 def test_a_drop_in_of_1_28_sets_what_it_does_not_name_back_to_its_default(tmp_path: Path) -> None:
     loaded = load(tmp_path, "maxPods: 50\ncpuManagerPolicy: static\n", minor=28, a="maxPods: 60\n")
     assert (loaded.config.max_pods, loaded.config.cpu_manager_policy) == (60, "none")
-    told = [warning for warning in loaded.warnings if warning.code == "drop-in-default"]
-    assert [warning.place.setting for warning in told] == ["cpuManagerPolicy"]
+    reported = [warning for warning in loaded.warnings if warning.code == "drop-in-default"]
+    assert [warning.place.setting for warning in reported] == ["cpuManagerPolicy"]
 
 
 def test_zero_and_false_in_a_drop_in_of_1_28_do_nothing(tmp_path: Path) -> None:
@@ -434,9 +434,13 @@ def test_drop_ins_up_to_1_31_are_laid_over_the_main_file(tmp_path: Path, minor: 
         "maxPods: null\nreservedMemory:\n- limits: {memory: 3Gi}\nenforceNodeAllocatable: [none]\n"
         "cpuManagerPolicy: ''\n"
     )
-    told = load(tmp_path, main, minor=minor, a=drop_in).config
-    assert (told.max_pods, told.enforce_node_allocatable, told.cpu_manager_policy) == (50, ("none",), "")
-    assert {name: str(amount) for name, amount in told.reserved_memory[0].limits.items()} == {
+    reported = load(tmp_path, main, minor=minor, a=drop_in).config
+    assert (reported.max_pods, reported.enforce_node_allocatable, reported.cpu_manager_policy) == (
+        50,
+        ("none",),
+        "",
+    )
+    assert {name: str(amount) for name, amount in reported.reserved_memory[0].limits.items()} == {
         "memory": "3Gi",
         "hugepages-1Gi": "2Gi",
     }

@@ -21,7 +21,7 @@ HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Reported:
     """What a kubelet is told: main file (None for no file), one drop-in, flags."""
 
     main: str | None = None
@@ -43,7 +43,7 @@ class Told:
 
 
 def test_a_kubelet_that_is_told_nothing_has_the_defaults(tmp_path: Path) -> None:
-    loaded = Told().load(tmp_path)
+    loaded = Reported().load(tmp_path)
     nothing = KubeletConfiguration(
         others=loaded.config.others, read_only_port=10255, memory_throttling_factor=0.9, fail_cgroup_v1=True
     )
@@ -57,91 +57,93 @@ class Case:
     """What comes of a field, and where it was set."""
 
     name: str
-    told: Told
+    reported: Reported
     field: str
     want: Any
     place: str
     path: tuple[str, ...]
 
 
-MAIN = Told(
+MAIN = Reported(
     main="maxPods: 50\nkubeReserved:\n  cpu: 500m\n  memory: 1Gi\nevictionHard: {pid.available: 5%}\n"
 )
 CASES = [
     Case("file", MAIN, "max_pods", 50, "main.yaml:3", ("maxPods",)),
     Case(
         "drop-in over file",
-        Told(main="maxPods: 50", drop_in="maxPods: 60"),
+        Reported(main="maxPods: 50", drop_in="maxPods: 60"),
         *("max_pods", 60, "{}/10.conf:3", ("maxPods",)),
     ),
     Case(
         "flag over file",
-        Told(main="maxPods: 50", flags="--max-pods=70"),
+        Reported(main="maxPods: 50", flags="--max-pods=70"),
         *("max_pods", 70, "--max-pods", ("maxPods",)),
     ),
     Case(
         "flag over drop-in",
-        Told(main="maxPods: 50", drop_in="maxPods: 60", flags="--max-pods=70"),
+        Reported(main="maxPods: 50", drop_in="maxPods: 60", flags="--max-pods=70"),
         *("max_pods", 70, "--max-pods", ("maxPods",)),
     ),
-    Case("a flag may set zero", Told(flags="--max-pods=0"), "max_pods", 0, "--max-pods", ("maxPods",)),
-    Case("a file may not", Told(main="maxPods: 0"), "max_pods", 110, "", ("maxPods",)),
+    Case("a flag may set zero", Reported(flags="--max-pods=0"), "max_pods", 0, "--max-pods", ("maxPods",)),
+    Case("a file may not", Reported(main="maxPods: 0"), "max_pods", 110, "", ("maxPods",)),
     Case(
         "maps of flags replace those of files",
-        Told(main="kubeReserved: {cpu: 500m, memory: 1Gi}", flags="--kube-reserved=cpu=1"),
+        Reported(main="kubeReserved: {cpu: 500m, memory: 1Gi}", flags="--kube-reserved=cpu=1"),
         *("kube_reserved", {"cpu": "1"}, "--kube-reserved", ("kubeReserved",)),
     ),
     Case(
         "maps of drop-ins merge",
-        Told(main="kubeReserved: {cpu: 500m, memory: 1Gi}", drop_in="kubeReserved: {cpu: '1'}"),
+        Reported(main="kubeReserved: {cpu: 500m, memory: 1Gi}", drop_in="kubeReserved: {cpu: '1'}"),
         *("kube_reserved", {"cpu": "1", "memory": "1Gi"}, "main.yaml:3", ("kubeReserved",)),
     ),
     Case(
         "and their members know who set them",
-        Told(main="kubeReserved: {cpu: 500m, memory: 1Gi}", drop_in="kubeReserved: {cpu: '1'}"),
+        Reported(main="kubeReserved: {cpu: 500m, memory: 1Gi}", drop_in="kubeReserved: {cpu: '1'}"),
         *("kube_reserved", {"cpu": "1", "memory": "1Gi"}, "{}/10.conf:3", ("kubeReserved", "cpu")),
     ),
     Case(
         "a member that is not there is where its mapping is",
-        Told(main="kubeReserved:\n  memory: 1Gi"),
+        Reported(main="kubeReserved:\n  memory: 1Gi"),
         *("kube_reserved", {"memory": "1Gi"}, "main.yaml:3", ("kubeReserved", "cpu")),
     ),
     Case(
         "thresholds of the main file replace the defaults",
-        Told(main="evictionHard: {pid.available: 5%}"),
+        Reported(main="evictionHard: {pid.available: 5%}"),
         *("eviction_hard", {"pid.available": "5%"}, "main.yaml:3", ("evictionHard",)),
     ),
     Case(
         "thresholds of a drop-in are added to them",
-        Told(main="", drop_in="evictionHard: {memory.available: 500Mi}"),
+        Reported(main="", drop_in="evictionHard: {memory.available: 500Mi}"),
         *("eviction_hard", {**DEFAULT_EVICTION_HARD, "memory.available": "500Mi"}),
         *("{}/10.conf:3", ("evictionHard", "memory.available")),
     ),
     Case(
         "without a file there are none to add to",
-        Told(drop_in="evictionHard: {memory.available: 500Mi}"),
+        Reported(drop_in="evictionHard: {memory.available: 500Mi}"),
         *("eviction_hard", {"memory.available": "500Mi"}, "{}/10.conf:3", ("evictionHard",)),
     ),
     Case(
         "thresholds of a flag replace them all",
-        Told(main="", flags="--eviction-hard=memory.available<1Gi"),
+        Reported(main="", flags="--eviction-hard=memory.available<1Gi"),
         *("eviction_hard", {"memory.available": "1Gi"}, "--eviction-hard", ("evictionHard",)),
     ),
-    Case("the read-only port of a file", Told(main=""), "read_only_port", 0, "", ("readOnlyPort",)),
-    Case("and of no file", Told(drop_in=""), "read_only_port", 10255, "", ("readOnlyPort",)),
-    Case("root directory", Told(main="", flags="--root-dir=/data"), "root_dir", "/data", "", ("rootDir",)),
+    Case("the read-only port of a file", Reported(main=""), "read_only_port", 0, "", ("readOnlyPort",)),
+    Case("and of no file", Reported(drop_in=""), "read_only_port", 10255, "", ("readOnlyPort",)),
+    Case(
+        "root directory", Reported(main="", flags="--root-dir=/data"), "root_dir", "/data", "", ("rootDir",)
+    ),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_wins(case: Case, tmp_path: Path) -> None:
-    loaded = case.told.load(tmp_path)
+    loaded = case.reported.load(tmp_path)
     assert getattr(loaded.config, case.field) == case.want
     assert loaded.origin(*case.path).place == case.place.format(tmp_path)
 
 
 def test_gates_merge_one_by_one(tmp_path: Path) -> None:
-    loaded = Told(
+    loaded = Reported(
         main="featureGates: {MemoryQoS: true, NodeSwap: true}",
         drop_in="featureGates: {MemoryQoS: false, QOSReserved: true}",
         flags="--feature-gates=QOSReserved=false",
@@ -159,13 +161,13 @@ def test_gates_merge_one_by_one(tmp_path: Path) -> None:
 def test_amounts_of_the_main_file_are_rewritten_where_there_is_a_drop_in_directory(tmp_path: Path) -> None:
     main = "reservedMemory: [{numaNode: 0, limits: {memory: 1.5Gi}}]"
 
-    def bytes_of(told: Told) -> int | None:
+    def bytes_of(reported: Reported) -> int | None:
         """What the memory manager reads: none where the amount has a fraction as it is written."""
-        return told.load(tmp_path).config.reserved_memory[0].limits["memory"].exact_int64
+        return reported.load(tmp_path).config.reserved_memory[0].limits["memory"].exact_int64
 
-    assert bytes_of(Told(main=main)) is None
-    assert bytes_of(Told(main=main, drop_in="")) == 1536 * 1024**2
-    assert bytes_of(Told(main="", drop_in=main)) is None
+    assert bytes_of(Reported(main=main)) is None
+    assert bytes_of(Reported(main=main, drop_in="")) == 1536 * 1024**2
+    assert bytes_of(Reported(main="", drop_in=main)) is None
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ class Failure:
     """What fails first where several things are wrong."""
 
     name: str
-    told: Told
+    reported: Reported
     stage: str
     error: str
     where: str
@@ -193,33 +195,35 @@ DECODE = (
 FAILURES = [
     Failure(
         "gates of the main file before drop-ins",
-        Told(main="featureGates: {Bogus: true}", drop_in="maxPods: many"),
+        Reported(main="featureGates: {Bogus: true}", drop_in="maxPods: many"),
         *("featureGates", f"{PANIC}{UNKNOWN}Bogus", "main.yaml:3"),
         crash=True,
     ),
     Failure(
         "gates of flags before the main file",
-        Told(main="maxPods: many", flags="--feature-gates=Bogus=true"),
+        Reported(main="maxPods: many", flags="--feature-gates=Bogus=true"),
         *("featureGates", f"{UNKNOWN}Bogus", "--feature-gates"),
     ),
     Failure(
         "gates of flags before those of the main file",
-        Told(main="featureGates: {Worse: true}", drop_in="maxPods: many", flags="--feature-gates=Bogus=true"),
+        Reported(
+            main="featureGates: {Worse: true}", drop_in="maxPods: many", flags="--feature-gates=Bogus=true"
+        ),
         *("featureGates", f"{UNKNOWN}Bogus", "--feature-gates"),
     ),
     Failure(
         "types of the main file before its gates",
-        Told(main="featureGates: {Bogus: true}\nmaxPods: many"),
+        Reported(main="featureGates: {Bogus: true}\nmaxPods: many"),
         *("configDecode", DECODE, "main.yaml:4: maxPods"),
     ),
     Failure(
         "drop-ins where nothing is wrong before",
-        Told(main="featureGates: {MemoryQoS: true}", drop_in="maxPods: many"),
+        Reported(main="featureGates: {MemoryQoS: true}", drop_in="maxPods: many"),
         *("configDecode", NOT_AN_INTEGER, "{}/10.conf:3: maxPods"),
     ),
     Failure(
         "a directory that the release does not know",
-        Told(main="maxPods: many", drop_in="", minor=27),
+        Reported(main="maxPods: many", drop_in="", minor=27),
         *("flags", "unknown flag: --config-dir", "{}"),
     ),
 ]
@@ -228,14 +232,14 @@ FAILURES = [
 @pytest.mark.parametrize("case", FAILURES, ids=lambda case: case.name)
 def test_what_fails_first(case: Failure, tmp_path: Path) -> None:
     with pytest.raises(ConfigRefusedError) as caught:
-        case.told.load(tmp_path)
+        case.reported.load(tmp_path)
     refusal = caught.value.refusal
     assert (refusal.stage, refusal.error, refusal.crash) == (case.stage, case.error, case.crash)
     assert caught.value.where == case.where.format(tmp_path)
 
 
 def test_what_is_passed_over_is_told_from_every_file(tmp_path: Path) -> None:
-    loaded = Told(main="maxPosd: 5\nmaxPods: 1\nmaxPods: 2", drop_in="bogus: 1").load(tmp_path)
+    loaded = Reported(main="maxPosd: 5\nmaxPods: 1\nmaxPods: 2", drop_in="bogus: 1").load(tmp_path)
     assert [(warning.code, warning.place.where, warning.place.setting) for warning in loaded.warnings] == [
         ("repeated-key", "main.yaml:5", ""),
         ("unknown-field", "main.yaml:3", "maxPosd"),
@@ -247,4 +251,4 @@ def test_what_is_passed_over_is_told_from_every_file(tmp_path: Path) -> None:
 def test_flags_beside_the_configuration_are_kept(tmp_path: Path) -> None:
     flags = KubeletFlags(ignores_eviction_thresholds=True)
     assert load_configuration(ConfigSources(flags=flags)).config.ignores_eviction_thresholds
-    assert not Told(main="").load(tmp_path).config.ignores_eviction_thresholds
+    assert not Reported(main="").load(tmp_path).config.ignores_eviction_thresholds

@@ -37,8 +37,8 @@ def test_empty_configuration_has_the_defaults_of_a_file() -> None:
 
 
 def test_every_field_is_read() -> None:
-    beside = {"root_dir", "ignores_eviction_thresholds", "others"}
-    assert {*ATTRIBUTES.values(), *beside} == {*KubeletConfiguration._fields}
+    alongside = {"root_dir", "ignores_eviction_thresholds", "others"}
+    assert {*ATTRIBUTES.values(), *alongside} == {*KubeletConfiguration._fields}
     assert ATTRIBUTES.keys() <= FIELD_TYPES.keys()
 
 
@@ -502,8 +502,8 @@ def test_shipped_configurations_are_clean(path: Path) -> None:
 
 def test_a_file_of_fields_that_are_none_is_not_told_in_full() -> None:
     fields = "".join(f"field{number}: 1\n" for number in range(1000))
-    told = list(map(str, read(fields).warnings))
-    assert told[99:] == [
+    reported = list(map(str, read(fields).warnings))
+    assert reported[99:] == [
         'config.yaml:102: field99: unknown field "field99" is ignored',
         "config.yaml:103: 900 more unknown fields are ignored",
     ]

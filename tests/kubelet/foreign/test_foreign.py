@@ -320,11 +320,11 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def test_no_value_that_is_not_in_the_file_goes_unnamed(text: str) -> None:
     found = read_foreign(text, "file")
     assert found is not None
-    said = " ".join(found.assumed)
+    stated = " ".join(found.assumed)
     unnamed = [
         f"{path}={value_text(value)}"
         for path, value in _leaves(found.fields)
-        if f"{path}={value_text(value)}" not in said and not _written(value, text)
+        if f"{path}={value_text(value)}" not in stated and not _written(value, text)
     ]
     assert unnamed == []
 
@@ -345,8 +345,8 @@ def _written(value: Any, text: str) -> bool:
 
 def test_every_reader_is_asked_for_what_it_adds() -> None:
     """A file with next to nothing in it: what comes of it is what the tool adds."""
-    asked = {found.what for text in _HEADS if (found := read_foreign(text, "file"))}
-    assert {case.what for case in CASES} <= asked
+    requested = {found.what for text in _HEADS if (found := read_foreign(text, "file"))}
+    assert {case.what for case in CASES} <= requested
 
 
 def test_what_the_file_says_is_not_called_added() -> None:

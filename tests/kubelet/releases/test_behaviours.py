@@ -66,7 +66,7 @@ def test_picker_rules_follow_from_the_release() -> None:
     )
     assert picker_rules(behaviours(33, 6)) == PickerRules(odd_requests_fit_caches=False)
     assert picker_rules(behaviours(33)) == PickerRules()
-    assert picker_rules(behaviours(28)) == PickerRules(odd_requests_fit_caches=False, tells_figures=False)
+    assert picker_rules(behaviours(28)) == PickerRules(odd_requests_fit_caches=False, reports_figures=False)
     assert picker_rules(behaviours(37), align_by_socket=True) == PickerRules(
         align_by_socket=True, limits_share=True
     )

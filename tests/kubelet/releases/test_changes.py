@@ -18,7 +18,7 @@ STATIC = {"cpu_manager_policy": "static"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Reported:
     """A configuration, as far as it is not the default, and the gates it sets."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -47,49 +47,49 @@ def noticed(changes: VersionChanges) -> set[str]:
 
 
 def test_a_release_compared_with_itself() -> None:
-    assert Told(config=STATIC).changes(36, 36) == VersionChanges(
+    assert Reported(config=STATIC).changes(36, 36) == VersionChanges(
         gates=(), options=(), behaviours=(), fields=()
     )
 
 
 def test_rules_that_come_go_and_are_worded_anew() -> None:
-    up = Told(set_fields=frozenset({"containerLogMaxFiles"})).changes(32, 33).rules
+    up = Reported(set_fields=frozenset({"containerLogMaxFiles"})).changes(32, 33).rules
     (came,) = (each for each in up if each.rule.stage == "configValidation" and each.concerns)
     (went,) = (each for each in up if each.rule.stage == "kubelet" and each.concerns)
     assert (came.rule.field, came.since, came.known) == ("containerLogMaxFiles", 33, True)
     assert (went.rule.field, went.since, went.known) == ("containerLogMaxFiles", 33, False)
     assert {each.rule.field for each in up if not each.concerns} >= {"userNamespaces.idsPerPod"}
-    down = Told().changes(33, 32).rules
+    down = Reported().changes(33, 32).rules
     assert {(each.rule.text, each.known) for each in down} == {(each.rule.text, each.known) for each in up}
     assert not any(each.concerns for each in down)
-    assert Told().changes(36, 38).rules == ()
+    assert Reported().changes(36, 38).rules == ()
 
 
 def test_gates() -> None:
-    changes = {change.gate: change for change in Told(gates={"CPUManager": True}).changes(32, 35).gates}
+    changes = {change.gate: change for change in Reported(gates={"CPUManager": True}).changes(32, 35).gates}
     gone = changes["CPUManager"]
     assert (gone.before and gone.before.stage, gone.after) == ("g", None)
     assert (gone.on_before, gone.on_after, gone.setting) == (True, True, True)
     assert gone.problem == "unrecognized feature gate: CPUManager"
     assert gone.concerns
-    later = {change.gate: change for change in Told().changes(34, 35).gates}
+    later = {change.gate: change for change in Reported().changes(34, 35).gates}
     locked = later["InPlacePodVerticalScaling"]
     assert locked.after is not None
     assert (locked.after.locked, locked.setting, locked.problem, locked.concerns) == (True, None, "", False)
 
 
 def test_a_gate_that_the_configuration_sets_does_not_change() -> None:
-    told = Told(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False})
+    reported = Reported(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False})
     change = next(
-        each for each in told.changes(34, 36).gates if each.gate == "DisableCPUQuotaWithExclusiveCPUs"
+        each for each in reported.changes(34, 36).gates if each.gate == "DisableCPUQuotaWithExclusiveCPUs"
     )
     assert (change.on_before, change.on_after, change.problem) == (False, False, "")
 
 
 def test_a_gate_that_gets_locked_is_on_whatever_is_set() -> None:
-    told = Told(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False})
+    reported = Reported(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False})
     change = next(
-        each for each in told.changes(34, 37).gates if each.gate == "DisableCPUQuotaWithExclusiveCPUs"
+        each for each in reported.changes(34, 37).gates if each.gate == "DisableCPUQuotaWithExclusiveCPUs"
     )
     assert (change.on_before, change.on_after) == (False, True)
     assert change.problem == (
@@ -98,16 +98,16 @@ def test_a_gate_that_gets_locked_is_on_whatever_is_set() -> None:
 
 
 def test_a_gate_that_a_release_does_not_have_brings_no_feature() -> None:
-    told = Told(gates={"PodLevelResourceManagers": True})
-    change = next(each for each in told.changes(35, 36).gates if each.gate == "PodLevelResourceManagers")
+    reported = Reported(gates={"PodLevelResourceManagers": True})
+    change = next(each for each in reported.changes(35, 36).gates if each.gate == "PodLevelResourceManagers")
     assert (change.on_before, change.on_after) == (False, True)
 
 
 def test_options_that_reach_another_stage() -> None:
-    told = Told(config={**STATIC, "cpu_manager_policy_options": {"strict-cpu-reservation": "true"}})
+    reported = Reported(config={**STATIC, "cpu_manager_policy_options": {"strict-cpu-reservation": "true"}})
     found = {
         change.option: (change.field, change.before, change.after, change.concerns)
-        for change in told.changes(31, 35).options
+        for change in reported.changes(31, 35).options
     }
     assert found["strict-cpu-reservation"] == ("cpuManagerPolicyOptions", "", "stable", True)
     assert found["max-allowable-numa-nodes"] == ("topologyManagerPolicyOptions", "beta", "stable", False)
@@ -115,7 +115,7 @@ def test_options_that_reach_another_stage() -> None:
 
 
 def test_fields_that_one_release_does_not_know() -> None:
-    fields = Told(set_fields=frozenset({"memoryReservationPolicy"})).changes(35, 36).fields
+    fields = Reported(set_fields=frozenset({"memoryReservationPolicy"})).changes(35, 36).fields
     assert [(change.field, change.since, change.concerns) for change in fields] == [
         ("memoryReservationPolicy", 36, True),
         ("tlsCurvePreferences", 36, False),
@@ -127,7 +127,7 @@ class Case:
     """What a configuration notices between two minors, and what it does not."""
 
     name: str
-    told: Told
+    reported: Reported
     step: tuple[int, int]
     noticed: set[str] = field(default_factory=set)
     unnoticed: set[str] = field(default_factory=set)
@@ -136,81 +136,81 @@ class Case:
 CASES = [
     Case(
         "gates in a file",
-        Told(set_fields=frozenset({"featureGates"})),
+        Reported(set_fields=frozenset({"featureGates"})),
         (30, 32),
         {"collects_locked_gates", "defaults_by_gates"},
     ),
     Case(
         "a node without managers",
-        Told(),
+        Reported(),
         (36, 37),
         {"defaults_pod_level_limits", "memory_throttling_is_opt_in", "PodLevelResourcesFixDefaulting"},
         {"writes_cpu_checkpoint_v4", "limits_shares_to_whole_groups", "DRANodeAllocatableResources"},
     ),
     Case(
         "static CPUs",
-        Told(config=STATIC),
+        Reported(config=STATIC),
         (36, 37),
         {"writes_cpu_checkpoint_v4", "refuses_cpu_checkpoint_v1"},
         {"tolerates_pod_level_cpu_state", "writes_memory_checkpoint_v3", "keeps_baselines"},
     ),
     Case(
         "static memory",
-        Told(config={"memory_manager_policy": "Static"}),
+        Reported(config={"memory_manager_policy": "Static"}),
         (36, 37),
         {"writes_memory_checkpoint_v3"},
         {"writes_cpu_checkpoint_v4"},
     ),
     Case(
         "the gate of a difference is on",
-        Told(config=STATIC, gates={"InPlacePodVerticalScalingExclusiveCPUs": True}),
+        Reported(config=STATIC, gates={"InPlacePodVerticalScalingExclusiveCPUs": True}),
         (36, 38),
         {"keeps_baselines", "resizes_exclusive_cpus"},
     ),
     Case(
         "distribution",
-        Told(config={**STATIC, "cpu_manager_policy_options": {"distribute-cpus-across-numa": "true"}}),
+        Reported(config={**STATIC, "cpu_manager_policy_options": {"distribute-cpus-across-numa": "true"}}),
         (36, 38),
         {"limits_shares_to_whole_groups", "floors_distribution_by_hint", "counts_whole_groups"},
         {"aligns_distribution_to_sockets", "spreads_over_real_cores"},
     ),
     Case(
         "distribution that is off",
-        Told(config={**STATIC, "cpu_manager_policy_options": {"distribute-cpus-across-numa": "no"}}),
+        Reported(config={**STATIC, "cpu_manager_policy_options": {"distribute-cpus-across-numa": "no"}}),
         (36, 38),
         unnoticed={"limits_shares_to_whole_groups"},
     ),
     Case(
         "quota of exclusive CPUs, down",
-        Told(config=STATIC),
+        Reported(config=STATIC),
         (33, 32),
         {"lifts_quota_of_exclusive_cpus", "DisableCPUQuotaWithExclusiveCPUs"},
         {"CPUManagerPolicyOptions"},
     ),
     Case(
         "a gate set against the default",
-        Told(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False}),
+        Reported(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False}),
         (32, 33),
         {"DisableCPUQuotaWithExclusiveCPUs"},
         {"lifts_quota_of_exclusive_cpus"},
     ),
     Case(
         "defaults that are set",
-        Told(set_fields=frozenset({"evictionHard", "failCgroupV1"})),
+        Reported(set_fields=frozenset({"evictionHard", "failCgroupV1"})),
         (29, 35),
         unnoticed={"default_inode_threshold_of_images", "refuses_cgroup_v1_by_default"},
     ),
     Case(
         "defaults that are not",
-        Told(),
+        Reported(),
         (29, 35),
         {"default_inode_threshold_of_images", "refuses_cgroup_v1_by_default"},
         {"drop_ins_without_variable", "NodeSwap", "takes_cfs_periods"},
     ),
-    Case("drop-ins", Told(drop_ins=True), (29, 30), {"drop_ins_without_variable"}),
+    Case("drop-ins", Reported(drop_ins=True), (29, 30), {"drop_ins_without_variable"}),
     Case(
         "memory hints in pod scope",
-        Told(
+        Reported(
             config={"memory_manager_policy": "Static", "topology_manager_scope": "pod"},
             gates={"PodLevelResourceManagers": True},
         ),
@@ -219,7 +219,7 @@ CASES = [
     ),
     Case(
         "memory hints in pod scope where pods are not divided",
-        Told(config={"memory_manager_policy": "Static", "topology_manager_scope": "pod"}),
+        Reported(config={"memory_manager_policy": "Static", "topology_manager_scope": "pod"}),
         (37, 38),
         unnoticed={"pod_scope_memory_hints_after_restart", "restores_pod_level_memory"},
     ),
@@ -228,14 +228,14 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_concerns_a_configuration(case: Case) -> None:
-    changes = case.told.changes(*case.step)
+    changes = case.reported.changes(*case.step)
     found = noticed(changes)
     assert case.noticed <= found
     assert not case.unnoticed & found
 
 
 def test_the_way_down_is_the_way_up_turned_round() -> None:
-    up, down = Told().changes(27, 38), Told().changes(38, 27)
+    up, down = Reported().changes(27, 38), Reported().changes(38, 27)
     assert {change.name for change in up.behaviours} == {change.name for change in down.behaviours}
     assert {change.name for change in up.behaviours} == set(DIFFERENCES)
     assert {change.begins for change in up.behaviours} == {True}

@@ -104,16 +104,16 @@ def test_whatever_names_the_newest_release_stays_true_of_the_next() -> None:
     """What does not is derived from ``NEWEST``, or renewed now."""
     lines = [*lines_naming(READ_AGAIN_FOR)]
     assert READ_AGAIN_FOR == NEWEST, "\n".join([str(__doc__), *(f"{name}: {line}" for name, line in lines)])
-    told = [(name, line) for name, line in lines if not re.search(STAYS.get(name, "$^"), line)]
-    assert not told, __doc__
+    reported = [(name, line) for name, line in lines if not re.search(STAYS.get(name, "$^"), line)]
+    assert not reported, __doc__
     assert STAYS.keys() == {name for name, _ in lines}
 
 
 def test_the_readme_tells_the_newest_release() -> None:
-    told = set(
+    reported = set(
         re.findall(r"1\.([0-9]{2}) to 1\.([0-9]{2})", (ROOT / "README.md").read_text(encoding="utf-8"))
     )
-    assert told == {(str(OLDEST), str(NEWEST))}
+    assert reported == {(str(OLDEST), str(NEWEST))}
 
 
 def test_a_backport_that_is_recorded_names_a_case_of_its_minor() -> None:

@@ -48,10 +48,10 @@ def test_1_36_is_verified_in_all_things() -> None:
 
 
 def test_what_is_not_verified_names_its_ground() -> None:
-    asked: list[Topic] = ["admission", "in-place resizes"]
-    assert unrecorded(29, asked) == ["in-place resizes"]
+    requested: list[Topic] = ["admission", "in-place resizes"]
+    assert unrecorded(29, requested) == ["in-place resizes"]
     assert not_verified(29, ["in-place resizes"]) == "on 1.29: in-place resizes (from its source code)"
-    assert not_verified(38, asked) == (
+    assert not_verified(38, requested) == (
         "on 1.38: admission, in-place resizes (assumed to be as in 1.36, except for known differences)"
     )
 

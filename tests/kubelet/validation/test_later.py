@@ -9,7 +9,7 @@ import pytest
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.validation.later import CONTAINER_MANAGER, KUBELET, LATER, NOT_LOOKED_AT
+from cpuctl.kubelet.validation.later import CONTAINER_MANAGER, KUBELET, LATER, NOT_CHECKED
 from cpuctl.kubelet.validation.rule import Subject
 from cpuctl.kubelet.validation.rules import refused_later
 
@@ -17,8 +17,8 @@ SOFT = {"memory.available": "1Gi"}
 
 
 def refused(config: dict[str, Any], *, stage: str = KUBELET, minor: int = 36, cgroup_version: int = 2) -> str:
-    told = KubeletConfiguration(**config)
-    subject = Subject(config=told, gates=FeatureGates(minor), cgroup_version=cgroup_version)
+    reported = KubeletConfiguration(**config)
+    subject = Subject(config=reported, gates=FeatureGates(minor), cgroup_version=cgroup_version)
     return str(refused_later(subject, stage) or "")
 
 
@@ -91,12 +91,12 @@ def test_one_log_file_is_refused_late_until_validation_does_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("minor", "version", "told"), [(29, 1, False), (30, 1, True), (36, 1, True), (36, 2, False)]
+    ("minor", "version", "reported"), [(29, 1, False), (30, 1, True), (36, 1, True), (36, 2, False)]
 )
-def test_limited_swap_needs_cgroup_v2(minor: int, version: int, *, told: bool) -> None:
+def test_limited_swap_needs_cgroup_v2(minor: int, version: int, *, reported: bool) -> None:
     config = {"swap_behavior": "LimitedSwap"}
     found = refused(config, stage=CONTAINER_MANAGER, minor=minor, cgroup_version=version)
-    assert bool(found) is told
+    assert bool(found) is reported
 
 
 @pytest.mark.parametrize(
@@ -113,5 +113,5 @@ def test_who_may_talk_to_a_kubelet(others: dict[str, Any], text: str) -> None:
 
 
 def test_rows_are_about_fields_that_there_are() -> None:
-    names = {rule.path[0] for rule in LATER} | {name for each in NOT_LOOKED_AT for name in each.fields}
+    names = {rule.path[0] for rule in LATER} | {name for each in NOT_CHECKED for name in each.fields}
     assert names <= FIELD_TYPES.keys()

@@ -32,7 +32,7 @@ def tool_output(recording: str, name: str) -> bytes:
 def test_the_table_names_every_fact() -> None:
     forms = [each for each in vars(told_of).values() if isinstance(each, MachineFormat)]
     assert set(FACTS) == set(MachineFact)
-    assert all(form.tells < set(MachineFact) for form in forms)
+    assert all(form.recorded < set(MachineFact) for form in forms)
     assert len({form.name for form in forms}) == len(forms) > 5
 
 

@@ -29,10 +29,10 @@ UNEVEN = '<distances2 type="NUMANode"><indexes>0 1</indexes><u64values>1</u64val
 @pytest.mark.parametrize("text", [WRITTEN, THIRD], ids=["2", "3"])
 def test_hwloc_tells_the_same_machine_as_the_kernel(text: str) -> None:
     kernels = read_machine(str(MACHINES / "2s-2numa-32cpu.tar.xz"))
-    machine, info, told = read_printed(text.encode(), "hwloc.xml")
-    assert differences(kernels.machine, machine, told) == {}
-    assert (MachineFact.HUGE_PAGES in told.facts) == (text is WRITTEN)
-    assert told.facts >= told.form.tells - {MachineFact.CORE_KINDS, MachineFact.HUGE_PAGES}
+    machine, info, reported = read_printed(text.encode(), "hwloc.xml")
+    assert differences(kernels.machine, machine, reported) == {}
+    assert (MachineFact.HUGE_PAGES in reported.facts) == (text is WRITTEN)
+    assert reported.facts >= reported.form.recorded - {MachineFact.CORE_KINDS, MachineFact.HUGE_PAGES}
     assert machine.hugepages_known == (text is WRITTEN)
     assert [(node.id, node.cores) for node in info.nodes] == [
         (node.id, node.cores) for node in kernels.info.nodes
@@ -40,11 +40,11 @@ def test_hwloc_tells_the_same_machine_as_the_kernel(text: str) -> None:
 
 
 def test_levels_that_are_missing_are_unknown_and_the_first_of_near_nodes_has_the_cpus() -> None:
-    machine, _, told = read_printed(SMALL.encode(), "x")
+    machine, _, reported = read_printed(SMALL.encode(), "x")
     assert [(node.id, str(node.cpus)) for node in machine.numa_nodes] == [(0, "0-1"), (1, "")]
     assert (str(machine.offline), machine.cores_known, machine.sockets) == ("2", False, {})
     assert machine.caches_known is False
-    assert len(told.remarks) == 2
+    assert len(reported.notes) == 2
 
 
 def test_a_kernel_without_nodes_has_none_though_hwloc_makes_one_up() -> None:

@@ -38,8 +38,8 @@ ONE = CPU(0, CPUSet.parse("0"), numa_node=0, package_id=0, core_id=0)
 
 def read_back(machine: Machine) -> tuple[Machine, frozenset[MachineFact]]:
     """Write a machine, leaving nothing out, and read it; check that it is the same."""
-    text, remarks = as_hwloc_xml(machine)
-    assert remarks == ()
+    text, notes = as_hwloc_xml(machine)
+    assert notes == ()
     printed = read_printed(text.encode(), "hwloc")
     assert differences(machine, printed.machine, printed.content) == {}
     assert printed.machine.online == machine.online
@@ -50,7 +50,7 @@ def read_back(machine: Machine) -> tuple[Machine, frozenset[MachineFact]]:
 def test_shipped_machines_come_back_with_all_that_the_form_tells(recording: str) -> None:
     machine = read_machine(str(MACHINES / recording)).machine
     again, facts = read_back(machine)
-    assert facts >= HWLOC_2.tells - {MachineFact.CORE_KINDS}
+    assert facts >= HWLOC_2.recorded - {MachineFact.CORE_KINDS}
     for cpu, before in zip(again.cpus, machine.cpus, strict=True):
         assert cpu._replace(min_khz=before.min_khz) == before
 
@@ -83,7 +83,7 @@ def test_a_node_without_cpus_may_come_before_the_one_that_has_all() -> None:
 @given(drawn())
 @settings(max_examples=60)
 def test_of_machines_that_contradict_themselves_the_first_things_come_back(machine: Machine) -> None:
-    text, remarks = as_hwloc_xml(machine)
+    text, notes = as_hwloc_xml(machine)
     printed = read_printed(text.encode(), "hwloc")
     surely = {
         MachineFact.OFFLINE,
@@ -94,10 +94,10 @@ def test_of_machines_that_contradict_themselves_the_first_things_come_back(machi
         MachineFact.DISTANCES,
     }
     assert surely <= printed.content.facts
-    content = printed.content if not remarks else printed.content._replace(facts=frozenset(surely))
+    content = printed.content if not notes else printed.content._replace(facts=frozenset(surely))
     assert differences(machine, printed.machine, content) == {}
     lost = set(machine.sockets.values()) - set(printed.machine.sockets.values())
-    assert bool(lost) == any("package of CPUs" in remark for remark in remarks)
+    assert bool(lost) == any("package of CPUs" in note for note in notes)
 
 
 def test_frequencies_capacities_clusters_dies_books_and_drawers_come_back() -> None:
@@ -137,7 +137,7 @@ def test_a_package_without_a_number_gets_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("caches", "remark"),
+    ("caches", "note"),
     [
         (
             (Cache(2, "Unified", CPUSet.parse("0-1")), Cache(2, "Unified", CPUSet.parse("1-2"))),
@@ -157,19 +157,19 @@ def test_a_package_without_a_number_gets_none() -> None:
         ),
     ],
 )
-def test_caches_that_hwloc_has_no_place_for_are_named(caches: tuple[Cache, ...], remark: str) -> None:
-    text, remarks = as_hwloc_xml(replace(parse_synthetic("1s1n4c"), caches=caches))
-    assert remarks == (remark,)
+def test_caches_that_hwloc_has_no_place_for_are_named(caches: tuple[Cache, ...], note: str) -> None:
+    text, notes = as_hwloc_xml(replace(parse_synthetic("1s1n4c"), caches=caches))
+    assert notes == (note,)
     kept = len(read_printed(text.encode(), "x").machine.caches)
-    assert kept == (1 if "nested" in remark else 0)
+    assert kept == (1 if "nested" in note else 0)
 
 
 def test_what_is_taken_for_true_is_said() -> None:
     machine = replace(parse_synthetic("1n1c,hugepages-2Mi=1"), architecture="aarch64")
     assert as_hwloc_xml(machine)[1] == ("normal pages are assumed to be 4 KiB",)
     unknown = Machine(cpus=(ONE,), numa_known=False)
-    text, remarks = as_hwloc_xml(unknown)
-    assert remarks == (
+    text, notes = as_hwloc_xml(unknown)
+    assert notes == (
         "NUMA nodes are not recorded: one is added, as hwloc does on kernels without NUMA support",
     )
     assert "discovery.numa" not in text

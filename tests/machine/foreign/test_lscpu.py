@@ -38,7 +38,7 @@ JSON = """{"cpus": [
 
 @pytest.mark.parametrize("text", [PARSABLE, EXTENDED, JSON])
 def test_all_forms_tell_the_same(text: str) -> None:
-    machine, info, told = read(text)
+    machine, info, reported = read(text)
     assert (str(machine.online), str(machine.offline)) == ("0,2-3", "1")
     assert machine.present == CPUSet.parse("0-3")
     assert [str(core) for core in machine.cores] == ["0", "2-3"]
@@ -50,7 +50,7 @@ def test_all_forms_tell_the_same(text: str) -> None:
         (0, (0,)),
         (1, (2, 3)),
     ]
-    assert MachineFact.OFFLINE in told.facts
+    assert MachineFact.OFFLINE in reported.facts
 
 
 def test_frequencies_tell_kinds_of_cores() -> None:
@@ -60,9 +60,9 @@ def test_frequencies_tell_kinds_of_cores() -> None:
 
 
 def test_cpus_without_any_place_run_where_no_cpu_has_one() -> None:
-    machine, _, told = read("# CPU,Core,Socket,Node\n0,,,\n1,,,\n")
+    machine, _, reported = read("# CPU,Core,Socket,Node\n0,,,\n1,,,\n")
     assert (str(machine.online), machine.cores_known, machine.numa_known) == ("0-1", False, True)
-    assert told.facts == {MachineFact.NUMA}
+    assert reported.facts == {MachineFact.NUMA}
 
 
 def test_a_cpu_without_a_core_does_not_run_where_others_have_one() -> None:
@@ -72,8 +72,8 @@ def test_a_cpu_without_a_core_does_not_run_where_others_have_one() -> None:
 
 
 def test_columns_that_were_not_asked_for_are_unknown() -> None:
-    machine, _, told = read("# CPU,Node\n0,0\n1,1\n")
-    assert told.facts == {MachineFact.NUMA}
+    machine, _, reported = read("# CPU,Node\n0,0\n1,1\n")
+    assert reported.facts == {MachineFact.NUMA}
     assert (machine.cores_known, machine.caches_known, machine.sockets) == (False, False, {})
 
 
@@ -86,17 +86,17 @@ def test_columns_that_were_not_asked_for_are_unknown() -> None:
     ],
 )
 def test_rows_that_leave_out_a_cache_do_not_say_which(text: str) -> None:
-    machine, _, told = read(text)
+    machine, _, reported = read(text)
     assert (str(machine.online), machine.caches) == ("0-1", ())
-    assert MachineFact.CACHES not in told.facts
+    assert MachineFact.CACHES not in reported.facts
 
 
 def test_numbers_of_cores_repeat_on_arm_processors_with_clusters() -> None:
     """Version 2.38 counts cores in each cluster: what shares no L2 is no core."""
-    machine, info, told = read("# CPU,Core,Socket,Node,,L1d,L1i,L2\n0,0,0,0,,0,0,0\n1,0,0,0,,1,1,1\n")
+    machine, info, reported = read("# CPU,Core,Socket,Node,,L1d,L1i,L2\n0,0,0,0,,0,0,0\n1,0,0,0,,1,1,1\n")
     assert [str(core) for core in machine.cores] == ["0", "1"]
     assert [core.threads for core in info.nodes[0].cores] == [(0,), (1,)]
-    assert "core numbers repeat" in told.remarks[0]
+    assert "core numbers repeat" in reported.notes[0]
 
 
 def test_physical_numbers_of_cores_repeat_in_sockets() -> None:

@@ -23,21 +23,21 @@ node   0   2
 
 
 def test_nodes_without_cpus_and_sizes_that_are_not_known() -> None:
-    machine, info, told = read_printed(GOOD.encode(), "n")
+    machine, info, reported = read_printed(GOOD.encode(), "n")
     assert [(node.id, str(node.cpus), node.memory_bytes, node.free_bytes) for node in machine.numa_nodes] == [
         (0, "0-1", 13402 << 20, 12 << 20),
         (2, "", None, None),
     ]
     assert [node.distances for node in machine.numa_nodes] == [(10, 21), (21, 10)]
     assert info.nodes_without_memory == (2,)
-    assert told.remarks == ()
+    assert reported.notes == ()
 
 
 def test_firmware_without_distances_leaves_them_unknown() -> None:
     text = GOOD.partition("node distances:")[0] + "No distance information available.\n"
-    machine, _, told = read_printed(text.encode(), "n")
+    machine, _, reported = read_printed(text.encode(), "n")
     assert [node.distances for node in machine.numa_nodes] == [(), ()]
-    assert MachineFact.DISTANCES not in told.facts
+    assert MachineFact.DISTANCES not in reported.facts
 
 
 @pytest.mark.parametrize(

@@ -52,19 +52,19 @@ def test_both_answers(tmp_path: Path) -> None:
 
 
 def test_pods_that_are_not_listed_are_asked_for_alone(tmp_path: Path) -> None:
-    asked = []
+    requested = []
 
     def get(message: bytes, context: Any) -> bytes:
         import grpc
 
-        asked.append(message)
+        requested.append(message)
         if b"gone" in message:
             context.abort(grpc.StatusCode.UNKNOWN, "pod gone in namespace ai not found")
         return pods(pod("ai", "late", container("main", cpus=(7, 8))))
 
     with serving(tmp_path / "s", List=lambda *_: LISTED, Get=get) as path:
         answer = ask_kubelet(path, ["ai/gone", "ai/late", "ai/train"])
-    assert asked == [b"\n\x04gone\x12\x02ai", b"\n\x04late\x12\x02ai"]
+    assert requested == [b"\n\x04gone\x12\x02ai", b"\n\x04late\x12\x02ai"]
     assert answer.alone == {
         "ai/gone": "rejected (gRPC status 2): pod gone in namespace ai not found",
         "ai/late": PodAllocation("ai", "late", (ContainerAllocation("main", CPUSet.parse("7-8")),)),

@@ -57,7 +57,7 @@ def answering(path: Path, *frames: bytes) -> Iterator[str]:
             thread.join()
 
 
-def asked(path: Path, *frames: bytes) -> bytes:
+def requested(path: Path, *frames: bytes) -> bytes:
     with answering(path / "kubelet.sock", *frames) as where:
         return call(where, "/v1.PodResourcesLister/List", seconds=5)
 
@@ -67,7 +67,7 @@ def test_an_answer_with_all_that_servers_may_send(tmp_path: Path) -> None:
     padded = bytes([3]) + content[4:] + bytes(3)
     trailers = status("0")
     assert (
-        asked(
+        requested(
             tmp_path,
             frame(SETTINGS, payload=bytes(6), stream=0),
             frame(SETTINGS, ACK, stream=0),
@@ -107,23 +107,23 @@ def test_an_answer_with_all_that_servers_may_send(tmp_path: Path) -> None:
 )
 def test_what_is_no_answer(tmp_path: Path, frames: list[bytes], why: str) -> None:
     with pytest.raises(InputError, match=why) as caught:
-        asked(tmp_path, *frames)
+        requested(tmp_path, *frames)
     assert str(caught.value).startswith(f"{tmp_path}/kubelet.sock: ")
 
 
 def test_nobody_to_ask(tmp_path: Path) -> None:
-    def said(path: Path) -> str:
+    def stated(path: Path) -> str:
         with pytest.raises(CpuctlError) as caught:
             call(str(path), "/v1.PodResourcesLister/List")
         assert caught.value.hint
         return caught.value.message
 
-    assert said(tmp_path / "none") == "cannot connect: no such file or directory"
-    assert said(tmp_path / ("long" * 30)).startswith("cannot connect: ")
+    assert stated(tmp_path / "none") == "cannot connect: no such file or directory"
+    assert stated(tmp_path / ("long" * 30)).startswith("cannot connect: ")
     left = tmp_path / "left"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(left))
-    assert said(left) == "cannot connect: nothing is listening"
+    assert stated(left) == "cannot connect: nothing is listening"
 
 
 def test_a_socket_that_only_root_may_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -46,18 +46,18 @@ def lscpu_table(machine: Machine) -> str:
 def sosreport_files(machine: Mapping[str, str] | None = None, /, **more: str) -> dict[str, str]:
     """Return the files of a sosreport of a node, which by default has eight CPUs; *more* by other names."""
     names = {"ps": "sos_commands/process/ps_auxwwwm", "lscpu": "sos_commands/processor/lscpu_-ae"}
-    told = {
+    reported = {
         "ps": processes(),
         "kubelet_conf": STATIC,
         "rpms": "kernel-5.14\nopenshift-kubelet-4.20.0-2026.x86_64\n",
     }
-    told |= more
+    reported |= more
     places = {"kubelet_conf": "etc/kubernetes/kubelet.conf", "rpms": "installed-rpms"} | names
     return {
         **(machine or small_machine()),
         "version.txt": "sosreport: 4.10.2\n",
         "sos_commands/host/uptime": "08:09:10 up 3 days\n",
-        **{places.get(name, name): text for name, text in told.items()},
+        **{places.get(name, name): text for name, text in reported.items()},
     }
 
 

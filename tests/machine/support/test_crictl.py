@@ -59,9 +59,9 @@ def test_output_that_is_none_is_told_and_costs_nothing_else(text: str, problem: 
     files = crictl_output("u1", "db-0", "app") | {f"{CONTAINERS}/crictl_inspect_c": text}
     names = runtime_names(MemoryTree(files))
     assert (len(names.pods), len(names.containers)) == (1, 1)
-    (told,) = names.problems
-    assert told.startswith(f"{CONTAINERS}/crictl_inspect_c")
-    assert problem in told
+    (reported,) = names.problems
+    assert reported.startswith(f"{CONTAINERS}/crictl_inspect_c")
+    assert problem in reported
 
 
 def test_logs_and_images_are_left_in_the_archive() -> None:

@@ -76,12 +76,12 @@ def test_packages_tell_the_release(packages: dict[str, str], version: str, tmp_p
     assert gathered.version == version
 
 
-@pytest.mark.parametrize("lacking", ["32-63", "1,3,9-14,40", "8-15"])
-def test_lscpu_tells_of_cpus_whose_directories_are_left_out(lacking: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("missing", ["32-63", "1,3,9-14,40", "8-15"])
+def test_lscpu_tells_of_cpus_whose_directories_are_left_out(missing: str, tmp_path: Path) -> None:
     """The kubelet's view is the same but for numbers that nobody knows, which only tell cores apart."""
     files = recorded_files()
     whole = read_machine(str(RECORDED))
-    cpus = CPUSet.parse(lacking)
+    cpus = CPUSet.parse(missing)
     files = without_directories(sosreport_files(files, lscpu=lscpu_table(whole.machine)), cpus)
     source = read_machine(str(write_tree(files, tmp_path)))
     assert source.machine.cores == whole.machine.cores
@@ -90,7 +90,7 @@ def test_lscpu_tells_of_cpus_whose_directories_are_left_out(lacking: str, tmp_pa
     assert source.machine.numa_nodes == whole.machine.numa_nodes
     seen = [[core.threads for core in node.cores] for node in source.info.nodes]
     assert seen == [[core.threads for core in node.cores] for node in whole.info.nodes]
-    assert codes(source)["cpus-from-lscpu"].startswith(f"CPUs {lacking} are known only from lscpu")
+    assert codes(source)["cpus-from-lscpu"].startswith(f"CPUs {missing} are known only from lscpu")
 
 
 def test_lscpu_tells_of_nodes_where_sos_copied_none(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_lscpu_tells_of_nodes_where_sos_copied_none(tmp_path: Path) -> None:
     assert [node.cpus for node in source.machine.numa_nodes] == [
         node.cpus for node in whole.machine.numa_nodes
     ]
-    lacks = codes(source)["not-collected"]
-    assert "NUMA distances, NUMA node memory, huge pages" in lacks
+    missing = codes(source)["not-collected"]
+    assert "NUMA distances, NUMA node memory, huge pages" in missing
 
 
 def test_cpus_that_nothing_tells_of_are_an_error(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_variables_and_files() -> None:
             projected=True,
         ),
     )
-    assert [each.whose for each in refs(SPEC)] == ["app", "app", "first"]
+    assert [each.owner for each in refs(SPEC)] == ["app", "app", "first"]
     assert [each.in_file for each in refs(SPEC)] == [False, True, True]
 
 

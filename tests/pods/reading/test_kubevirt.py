@@ -473,8 +473,8 @@ def test_overcommit_of_an_instancetype_is_counted_in_single_precision() -> None:
     """15 % less than 8Gi is 7301444608 in 32-bit floating point, not 7301444403."""
     typed = {"cpu": {"guest": 1}, "memory": {"guest": "8Gi", "overcommitPercent": 15}}
     pod = pod_of(vm(REFERS), named("VirtualMachineClusterInstancetype", typed))
-    asked = compute(pod).resources.requests["memory"].value - 268 * MI
-    assert asked == 7_301_444_608 + 7_301_445 * 1000 // 512
+    requested = compute(pod).resources.requests["memory"].value - 268 * MI
+    assert requested == 7_301_444_608 + 7_301_445 * 1000 // 512
 
 
 SPREAD = {

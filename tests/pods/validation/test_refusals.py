@@ -39,7 +39,7 @@ SUM = (
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "stated"),
     [
         (manifest(app("cpu=2", "cpu=3")), ()),
         (manifest(app(f"cpu=1 {PAGES}", PAGES)), ()),
@@ -59,9 +59,9 @@ SUM = (
     ],
     ids=["fine", "huge pages", "limit below request", "sums above the total", "both at once", "windows"],
 )
-def test_validation(given: Pod, said: tuple[str, ...]) -> None:
-    assert refused(given) == said
-    assert plainly_valid(given) is (not said)
+def test_validation(given: Pod, stated: tuple[str, ...]) -> None:
+    assert refused(given) == stated
+    assert plainly_valid(given) is (not stated)
 
 
 def test_limit_ranges_come_behind_validation_each_by_itself() -> None:
@@ -116,7 +116,7 @@ NEVER = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
 
 
 @pytest.mark.parametrize(
-    ("kind", "minor", "said"),
+    ("kind", "minor", "stated"),
     [
         (
             "initContainers",
@@ -136,19 +136,21 @@ NEVER = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
         ("containers", 34, ""),
     ],
 )
-def test_restart_policies_of_containers_are_those_of_the_release(kind: str, minor: int, said: str) -> None:
+def test_restart_policies_of_containers_are_those_of_the_release(kind: str, minor: int, stated: str) -> None:
     odd = replace(app("cpu=1"), restart_policy="Sometimes")
     given = manifest(app("cpu=1", name="other"))
     if kind == "containers":
         given = given._replace(containers=(odd,))
     else:
         given = given._replace(init_containers=(replace(odd, kind=ContainerKind.INIT),))
-    assert refused(given, ServerRules(minor=minor)) == ((f'Pod "pod" is invalid: {said}',) if said else ())
+    assert refused(given, ServerRules(minor=minor)) == (
+        (f'Pod "pod" is invalid: {stated}',) if stated else ()
+    )
     assert not plainly_valid(given)
 
 
 @pytest.mark.parametrize(
-    ("restarts", "policy", "said"),
+    ("restarts", "policy", "stated"),
     [
         (
             {"cpu", "memory"},
@@ -165,10 +167,10 @@ def test_restart_policies_of_containers_are_those_of_the_release(kind: str, mino
     ],
     ids=["restarts never", "other resource", "restarts", "nothing said"],
 )
-def test_resize_policies_must_suit_the_pod(restarts: set[str], policy: str, said: str) -> None:
+def test_resize_policies_must_suit_the_pod(restarts: set[str], policy: str, stated: str) -> None:
     given = manifest(replace(app("cpu=1"), restarts=frozenset(restarts)))._replace(restart_policy=policy)
-    assert refused(given) == ((f'Pod "pod" is invalid: {said}',) if said else ())
-    assert not (said and plainly_valid(given))
+    assert refused(given) == ((f'Pod "pod" is invalid: {stated}',) if stated else ())
+    assert not (stated and plainly_valid(given))
 
 
 def read(text: str) -> Pod:
@@ -229,13 +231,15 @@ OF_MANIFESTS = [
 
 
 @pytest.mark.parametrize(
-    ("metadata", "spec", "said"), [each[1:] for each in OF_MANIFESTS], ids=[each[0] for each in OF_MANIFESTS]
+    ("metadata", "spec", "stated"),
+    [each[1:] for each in OF_MANIFESTS],
+    ids=[each[0] for each in OF_MANIFESTS],
 )
-def test_what_only_the_manifest_tells_is_validated(metadata: str, spec: str, said: str) -> None:
+def test_what_only_the_manifest_tells_is_validated(metadata: str, spec: str, stated: str) -> None:
     given = read(POD.format(metadata=metadata, spec=spec))
     assert not plainly_valid(given)
     (found,) = refused(given)
-    assert said in found
+    assert stated in found
 
 
 def test_amounts_that_nobody_plans_with_must_be_some() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
     from cpuctl.answers.topology import HeldCPU, HeldMap
 
-_SHARED, _NOBODY = ".", "?"
+_SHARED, _NO_OWNER = ".", "?"
 _SHOWN = 3
 
 
@@ -88,7 +88,7 @@ def _picture(picture: HeldMap) -> Iterator[Block]:
     rows = picture["cpus"]
     yield from machine_boxes(rows, {row["cpu"]: _cell(row) for row in rows})
     used = {_mark(row) for row in rows if row["online"]}
-    legend = {_SHARED: "in the shared pool", _NOBODY: "neither shared nor exclusive"}
+    legend = {_SHARED: "in the shared pool", _NO_OWNER: "neither shared nor exclusive"}
     notes = [f"{mark}: {meaning}" for mark, meaning in legend.items() if mark in used]
     if any("+" in mark for mark in used):
         notes.append("+: exclusive to several owners, or exclusive and shared")
@@ -100,14 +100,14 @@ def _picture(picture: HeldMap) -> Iterator[Block]:
 
 def _cell(row: HeldCPU) -> Cell:
     mark = _mark(row)
-    style = {_SHARED: "green", _NOBODY: "red"}.get(mark, "red" if "+" in mark else "cyan")
+    style = {_SHARED: "green", _NO_OWNER: "red"}.get(mark, "red" if "+" in mark else "cyan")
     return Cell(f"{row['cpu']}{mark}", style if row["online"] else "dim")
 
 
 def _mark(row: HeldCPU) -> str:
     marks = row["marks"]
     if not marks:
-        return _SHARED if row["shared"] else _NOBODY if row["online"] else ""
+        return _SHARED if row["shared"] else _NO_OWNER if row["online"] else ""
     return f"{marks[0]}+" if len(marks) > 1 or row["shared"] else str(marks[0])
 
 

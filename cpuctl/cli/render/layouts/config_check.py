@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
     """Lay out a check; wide adds columns with what was expected and how to fix it."""
-    said = [] if wide else [each for each in document["findings"] if _repeats_start(each, document["start"])]
-    fixes = (Cell(f"  fix: {each['fix']}") for each in said if each["fix"])
+    stated = (
+        [] if wide else [each for each in document["findings"] if _repeats_start(each, document["start"])]
+    )
+    fixes = (Cell(f"  fix: {each['fix']}") for each in stated if each["fix"])
     yield Lines((*_verdict(document, wide=wide), *fixes))
-    if findings := [each for each in document["findings"] if each not in said]:
+    if findings := [each for each in document["findings"] if each not in stated]:
         yield findings_block(findings, CONFIGURATION, wide=wide)
     yield Lines.of(start_counts_text(document["summary"], document["start"]), _unchecked(document, wide=wide))
 

@@ -40,8 +40,8 @@ def blocks(document: ConfigReserve, *, wide: bool) -> Iterator[Block]:  # noqa: 
         yield _nodes(proposal["memory"]["numaNodes"])
     yield Lines.of("In the KubeletConfiguration:", *proposal["snippet"].splitlines()[_HEAD_LINES:])
     yield Lines.of("Or as flags:", *(shlex.quote(flag) for flag in proposal["flags"]))
-    if remarks := (*_replaced(proposal["replaces"]), *finding_lines(proposal["findings"], CONFIGURATION)):
-        yield Lines(remarks)
+    if notes := (*_replaced(proposal["replaces"]), *finding_lines(proposal["findings"], CONFIGURATION)):
+        yield Lines(notes)
 
 
 def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:

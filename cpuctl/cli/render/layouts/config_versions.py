@@ -75,11 +75,11 @@ def _behaviours(document: answers.ComparedVersions, *, wide: bool) -> Iterator[C
     for change in document["behaviours"]:
         on = f" on {', '.join(change['recordedOn'])}" if change["recordedOn"] else ""
         known = f" [{change['standing']}{on}; {change['source']}]" if wide else ""
-        doubt = "" if wide else _DOUBTS[change["standing"]]
+        uncertain = "" if wide else _DOUBTS[change["standing"]]
         begin = ", ".join((change["since"], *change["backports"]))
         shown = " (affects these pods)" if change.get("shownByPods") else ""
         shown = " (affects these state files)" if change.get("shownByState") else shown
-        heading = f"{begin}, {change['area']}{doubt}{shown}{known}"
+        heading = f"{begin}, {change['area']}{uncertain}{shown}{known}"
         if heading != above:
             yield Cell(heading)
         above = heading
@@ -124,10 +124,10 @@ def _options(document: answers.ComparedVersions) -> Table:
 
 def _pods(document: answers.ComparedVersions, pods: Sequence[answers.PodChange]) -> Iterator[str]:
     if not pods:
-        comes_up = any(document["start"][side]["outcome"] == "Started" for side in _SIDES)
+        starts = any(document["start"][side]["outcome"] == "Started" for side in _SIDES)
         yield (
             "The result for these pods is the same."
-            if comes_up
+            if starts
             else "The result for these pods is unknown: neither kubelet is known to start."
         )
     for pod in pods:

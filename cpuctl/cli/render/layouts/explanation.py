@@ -117,7 +117,7 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     restart = " when the kubelet restarts" if document["asked"]["restarted"] else ""
     yield "ANSWER", Cell(f"{_outcome(pod)}{restart}{_message(pod)}", PODS[pod["outcome"]].style)
     yield from _rejection(document)
-    yield from _said(document)
+    yield from _stated(document)
     for unmet in document["unaligned"]:
         yield "UNALIGNED", Cell(_ruled(unmet), "yellow")
     yield from (("FAR", Cell(text, "yellow")) for text in _far_devices(document))
@@ -167,16 +167,16 @@ def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
         yield "NEXT", Cell(replacement["text"], "yellow" if replacement["loops"] else "")
 
 
-def _said(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
+def _stated(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     """Yield the kubelet's own words and, if the answer differs, the facts in which they differ."""
     if "said" not in document:
         return
-    said = document["said"]
-    often = f" {said['times']} times," if said["times"] > 1 else ""
-    when = f" last {said['last']}" if said["last"] else ""
-    where = f" on {said['node']}" if said["node"] else ""
-    text = f"by the kubelet{where}{often}{when}: {said['reason']}: {said['message']}"
-    if said["agrees"]:
+    stated = document["said"]
+    often = f" {stated['times']} times," if stated["times"] > 1 else ""
+    when = f" last {stated['last']}" if stated["last"] else ""
+    where = f" on {stated['node']}" if stated["node"] else ""
+    text = f"by the kubelet{where}{often}{when}: {stated['reason']}: {stated['message']}"
+    if stated["agrees"]:
         yield "SAID", Cell(text)
     else:
         differs = "the answer differs: other pods, state files or settings were in effect then"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.decisions import Refusal
     from cpuctl.answers.fleet import DaemonShare, FleetDaemonSet, FleetPlan, FleetPod
 
-_LOOKS = {**PODS, "Pending": StyledWord("pending", "yellow"), "Scheduled": StyledWord("scheduled", "green")}
+_STYLES = {**PODS, "Pending": StyledWord("pending", "yellow"), "Scheduled": StyledWord("scheduled", "green")}
 _COUNTED: Mapping[Literal["wouldNotStart", "startUndetermined", "unreadable"], str] = {
     "wouldNotStart": "would not start",
     "startUndetermined": "start undetermined",
@@ -31,7 +31,7 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
     pods = document["pods"]
     if "policy" in document:
         yield Lines.of(what_if_sentence(document["policy"]))
-    if lines := [line for group in _alike(pods) for line in _trouble(group)]:
+    if lines := [line for group in _equivalent(pods) for line in _trouble(group)]:
         yield Lines(tuple(lines))
     if daemons := [line for each in document["daemonSets"] for line in _daemon_set(each)]:
         yield Lines(tuple(daemons))
@@ -58,7 +58,7 @@ def _next(document: FleetPlan) -> Iterator[Cell]:
         yield record_again("on each node, to ask its kubelet as well")
 
 
-def _alike(pods: Sequence[FleetPod]) -> Iterator[list[FleetPod]]:
+def _equivalent(pods: Sequence[FleetPod]) -> Iterator[list[FleetPod]]:
     """Group pods that are not admitted for the same reason."""
     groups: dict[str, list[FleetPod]] = {}
     for pod in pods:
@@ -78,7 +78,7 @@ def _reason(pod: FleetPod | DaemonShare) -> str:
     if pod["outcome"] == "Pending":
         return f"stays Pending: {pod['message']}"
     if pod["outcome"] in _UNREFUSED:
-        return _LOOKS[pod["outcome"]].word
+        return _STYLES[pod["outcome"]].word
     return f"{PODS[pod['outcome']].word}: {rejection_text(_refusal(pod))}"
 
 
@@ -106,7 +106,7 @@ def _differs(pod: FleetPod) -> str:
 
 def _trouble(pods: Sequence[FleetPod]) -> Iterator[Cell]:
     first = pods[0]
-    look = _LOOKS[first["outcome"]]
+    look = _STYLES[first["outcome"]]
     yield Cell(f"{few([full_name(pod) for pod in pods])}: {_why(first)}", look.style)
     if differs := _differs(first):
         yield Cell(f"  {differs}")
@@ -119,11 +119,11 @@ def _trouble(pods: Sequence[FleetPod]) -> Iterator[Cell]:
 
 def _daemon_set(daemon_set: FleetDaemonSet) -> Iterator[Cell]:
     """Report in one line on how many nodes it runs, and below which nodes reject its pod, and why."""
-    counts = dict.fromkeys(("Admitted", *_LOOKS), 0)
+    counts = dict.fromkeys(("Admitted", *_STYLES), 0)
     for share in daemon_set["shares"]:
         counts[share["outcome"]] += share["count"]
     parts = [
-        f"{count} {_LOOKS[outcome].word}"
+        f"{count} {_STYLES[outcome].word}"
         for outcome, count in counts.items()
         if count or outcome == "Admitted"
     ]
@@ -135,7 +135,7 @@ def _daemon_set(daemon_set: FleetDaemonSet) -> Iterator[Cell]:
     )
     for share in daemon_set["shares"]:
         if share["outcome"] != "Admitted":
-            yield Cell(f"  {few(share['nodes'])}: {_reason(share)}", _LOOKS[share["outcome"]].style)
+            yield Cell(f"  {few(share['nodes'])}: {_reason(share)}", _STYLES[share["outcome"]].style)
 
 
 def _table(pods: Sequence[FleetPod]) -> Table:
@@ -145,14 +145,14 @@ def _table(pods: Sequence[FleetPod]) -> Table:
 
 
 def _row(pod: FleetPod) -> tuple[Cell, ...]:
-    look = _LOOKS[pod["outcome"]]
+    look = _STYLES[pod["outcome"]]
     named = pod["outcome"] in (*_UNREFUSED, "Pending")
     word = look.word if named else brief_rejection(_refusal(pod))
     cpus = ", ".join(f"{name} {cpus}" if len(pod["cpus"]) > 1 else cpus for name, cpus in pod["cpus"].items())
     claims = (f"claim {name}: {cpus or 'unknown'}" for name, cpus in pod.get("claims", {}).items())
     cpus = ", ".join(filter(None, (cpus, *claims)))
     if "claimProblem" in pod:
-        word, look = "does not start", _LOOKS["Rejected"]
+        word, look = "does not start", _STYLES["Rejected"]
     cells = Cell(full_name(pod)), Cell(pod["node"] or "-"), Cell(word, look.style), Cell(cpus or "-")
     return (*cells, _plugin_cell(pod))
 

@@ -49,8 +49,8 @@ def _closing(document: Messages) -> Iterator[str]:
 def _facts(each: FoundMessage, release: str | None, *, wide: bool) -> Iterator[tuple[str, Cell]]:
     yield "FROM", Cell(f"{each['speaker']}{_where(each)}")
     if each["releases"] is not None:
-        remark = "" if each["printed"] is not False else f": not printed by kubelet {release}"
-        yield "RELEASES", Cell(f"{each['releases']}{remark}", "yellow" if remark else "")
+        note = "" if each["printed"] is not False else f": not printed by kubelet {release}"
+        yield "RELEASES", Cell(f"{each['releases']}{note}", "yellow" if note else "")
     yield "MEANS", Cell(each["meaning"])
     if wide and each["values"]:
         yield "VALUES", Cell(", ".join(f"{name} {value}" for name, value in each["values"].items()))

@@ -62,8 +62,8 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     if document["pods"]:
         yield from pods_tables(document["pods"], wide=wide, masks=True)
     yield from claims_blocks(document["pods"], wide=wide)
-    remarks = notes(document["warnings"], document["pods"])
-    if lines := (*remarks, *_policy_fix(document)):
+    about_pods = notes(document["warnings"], document["pods"])
+    if lines := (*about_pods, *_policy_fix(document)):
         yield Lines(lines)
     if wide and (items := tuple(_downward_items(document["pods"]))):
         yield pods_downward_table(items)

@@ -39,7 +39,7 @@ _ALIGNED: Mapping[Literal["core", "uncoreCache", "numaNode", "socket"], str] = {
 }
 _ALWAYS: Final = 4
 """The first columns, which are shown even if they are empty."""
-_OF_NOBODY = "0 of 0"
+_NONE_SHARED = "0 of 0"
 _SCATTERED: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
     "numaNode": "NUMA nodes",
     "uncoreCache": "L3",
@@ -142,9 +142,9 @@ def _refusals(document: PlanComparison) -> Iterator[Cell]:
 
 
 def _difference(difference: ReleaseDifference) -> str:
-    doubt = "" if difference["standing"] == "verified" else ", not verified"
+    uncertain = "" if difference["standing"] == "verified" else ", not verified"
     source = difference["source"]
-    known = f"since {difference['begin']}; {'kubernetes/kubernetes#' * source.isdecimal()}{source}{doubt}"
+    known = f"since {difference['begin']}; {'kubernetes/kubernetes#' * source.isdecimal()}{source}{uncertain}"
     return f"Seen in these pods ({known}): A: {difference['a']}; B: {difference['b']}"
 
 
@@ -156,8 +156,8 @@ def _totals(document: PlanComparison) -> Iterator[tuple[Cell, ...]]:
     one, other = (_figures(document[side]) for side in _SIDES)
     for name in one | other:
         texts = one.get(name, "-"), other.get(name, "-")
-        if not set(texts) <= {"-", _OF_NOBODY} or _OF_NOBODY not in texts:
-            yield Cell(name), *(Cell("-" if text == _OF_NOBODY else text) for text in texts)
+        if not set(texts) <= {"-", _NONE_SHARED} or _NONE_SHARED not in texts:
+            yield Cell(name), *(Cell("-" if text == _NONE_SHARED else text) for text in texts)
 
 
 def _figures(side: Side) -> dict[str, str]:

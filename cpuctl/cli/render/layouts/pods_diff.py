@@ -21,7 +21,7 @@ _ONLY_WIDE = "readers"
 def blocks(document: PodsDiff, *, wide: bool) -> Iterator[Block]:
     """Lay out what differs; *wide* adds what autoscalers and the downward API read."""
     yield Lines.of(_side("before", document["before"]), _side("after", document["after"]))
-    for pods in _alike(document["pods"]):
+    for pods in _equivalent(document["pods"]):
         if pods[0]["status"] != "same":
             yield from _pod(pods, wide=wide)
     summary = document["summary"]
@@ -35,7 +35,7 @@ def _side(word: str, side: ComparedSide) -> str:
     return f"{word + ':':<8}{side['pods']}, {releases}" + (f", {gates}" if gates else "")
 
 
-def _alike(pods: Sequence[ComparedPod]) -> list[list[ComparedPod]]:
+def _equivalent(pods: Sequence[ComparedPod]) -> list[list[ComparedPod]]:
     groups: dict[tuple[str, str, str], list[ComparedPod]] = {}
     for pod in pods:
         key = (pod["namespace"], pod["status"], json.dumps(pod["changes"]))

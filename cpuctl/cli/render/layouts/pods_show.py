@@ -34,8 +34,8 @@ _HOW_STYLE = {"written": "", "defaulted": "cyan", "derived": "dim", "dropped": "
 def blocks(document: PodsShow, *, wide: bool) -> Iterator[Block]:
     """Lay out every pod, then quotas and the order of eviction."""
     yield Lines.of(_releases(document), *(_differences(document) if wide else ()))
-    for alike in _alike(document["pods"]):
-        yield from _pod(alike, wide=wide)
+    for equivalent in _equivalent(document["pods"]):
+        yield from _pod(equivalent, wide=wide)
     if problems := tuple(_limit_range_problems(document["limitRanges"])):
         yield Lines(problems)
     if document["quotas"]:
@@ -56,19 +56,19 @@ def _differences(document: PodsShow) -> Iterator[str]:
         yield f"since {each['since']}: {each['behaviour']} ({each['standing']}: {each['source']})"
 
 
-def _alike(pods: Sequence[Pod]) -> list[list[Pod]]:
+def _equivalent(pods: Sequence[Pod]) -> list[list[Pod]]:
     """Group pods of one origin that have the same quantities, also after quotas."""
     groups: dict[tuple[object, ...], list[Pod]] = {}
     for pod in pods:
         refused = tuple(bool(charge["refusals"]) for charge in pod["quotas"])
-        whose = (pod["namespace"], pod["owner"], pod["origin"], refused, str(pod["amounts"]))
-        groups.setdefault(whose, []).append(pod)
+        owner = (pod["namespace"], pod["owner"], pod["origin"], refused, str(pod["amounts"]))
+        groups.setdefault(owner, []).append(pod)
     return list(groups.values())
 
 
-def _pod(alike: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
-    pod = alike[0]
-    yield Lines(tuple(_title(alike)))
+def _pod(equivalent: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
+    pod = equivalent[0]
+    yield Lines(tuple(_title(equivalent)))
     if rows := tuple(_amount_rows(pod)):
         names = ("CONTAINER", "RESOURCE", "QUANTITY", "ORIGIN", "RULE")
         yield Table(tuple(Column(name, "right" if name == "QUANTITY" else "left") for name in names), rows)
@@ -80,9 +80,9 @@ def _pod(alike: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
         yield _readers(pod["readers"])
 
 
-def _title(alike: Sequence[Pod]) -> Iterator[Cell]:
-    pod = alike[0]
-    more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+def _title(equivalent: Sequence[Pod]) -> Iterator[Cell]:
+    pod = equivalent[0]
+    more = f" and {len(equivalent) - 1} more" if len(equivalent) > 1 else ""
     of = f" of {pod['owner']}" if pod["owner"] else ""
     yield Cell(f"{full_name(pod)}{more}{of}", "bold")
     yield Cell(f"QoS class {pod['qosClass']}: {pod['qosReason']}")

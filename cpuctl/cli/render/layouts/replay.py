@@ -131,9 +131,9 @@ def _first_difference(document: Replay) -> Iterator[Block]:
     failures = document["expectations"]["failures"]
     if failures:
         first = failures[0]
-        said, engine = _value(first["expected"]), _value(first["found"])
+        stated, engine = _value(first["expected"]), _value(first["found"])
         text = (
-            f"first difference at {first['at']}: {first['what']}: the kubelet has {said}, "
+            f"first difference at {first['at']}: {first['what']}: the kubelet has {stated}, "
             f"cpuctl computes {engine}"
         )
         yield Lines((Cell(text, "bold"),))

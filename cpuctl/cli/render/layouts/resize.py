@@ -337,8 +337,8 @@ def _marks(cpus: ResizedCPUs) -> dict[int, str]:
     marks: dict[int, str] = {}
     for mark, text in (("=", cpus["kept"]), ("+", cpus["gained"]), ("-", cpus["lost"])):
         marks |= dict.fromkeys(CPUSet.parse(text), mark)
-    promised = CPUSet.parse(cpus["promised"] or "")
-    return marks | {cpu: "*" for cpu in promised if marks.get(cpu) == "="}
+    guaranteed = CPUSet.parse(cpus["promised"] or "")
+    return marks | {cpu: "*" for cpu in guaranteed if marks.get(cpu) == "="}
 
 
 def _flow(cores: Iterable[Core], marks: Mapping[int, str]) -> Flow:

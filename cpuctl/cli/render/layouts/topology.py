@@ -231,7 +231,7 @@ _COLUMNS: Mapping[_Amount, str] = {
 
 def memory_blocks(memory: Memory, *, wide: bool) -> Iterator[Block]:
     """Show what a kubelet would reserve and offer on every NUMA node, and what the kernel reports as free."""
-    yield Lines(tuple(_remarks(memory)))
+    yield Lines(tuple(_notes(memory)))
     rows = tuple(
         (
             Cell(str(line["numaNode"])),
@@ -256,7 +256,7 @@ def _amount(line: Amounts, name: _Amount) -> Cell:
     return Cell("-" if amount is None else byte_text(amount))
 
 
-def _remarks(memory: Memory) -> Iterator[Cell]:
+def _notes(memory: Memory) -> Iterator[Cell]:
     if memory["policy"] == "None":
         yield Cell("Memory as the Memory Manager's Static policy would count it; the policy is None.")
     else:

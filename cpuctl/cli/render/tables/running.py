@@ -90,10 +90,12 @@ def top_heading(document: Top) -> str:
     )
 
 
-_WHOSE = {"pods": "all pods", "bestEffort": "BestEffort", "burstable": "Burstable"}
+_MANAGERS = {"pods": "all pods", "bestEffort": "BestEffort", "burstable": "Burstable"}
 
 
 def pressure_text(document: Top) -> str:
     """Return the share of time in which some thread waited for a CPU."""
-    parts = (f"{_WHOSE.get(each['of'], each['of'])} {share(each['some'])}" for each in document["pressure"])
+    parts = (
+        f"{_MANAGERS.get(each['of'], each['of'])} {share(each['some'])}" for each in document["pressure"]
+    )
     return f"CPU pressure (PSI, some): {', '.join(parts)}"

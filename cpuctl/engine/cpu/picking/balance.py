@@ -366,13 +366,13 @@ class RepeatedSearch(Search):
         share = 0 if self.rules.align_by_socket else self._even_share(width)
         times = Counter(self.listed)
         able = [
-            (position, self._alike(position) if times[node] == 1 else ("node", node))
+            (position, self._equivalent(position) if times[node] == 1 else ("node", node))
             for position, node in enumerate(self.listed)
             if self.free[position] >= share
         ]
         return self._counted(distinct(able, width))
 
-    def _alike(self, position: int) -> Hashable:
+    def _equivalent(self, position: int) -> Hashable:
         return self.free[position], self.sockets[position] if self.sockets else ()
 
     def _counted(self, combinations: Iterator[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
@@ -414,9 +414,9 @@ class RepeatedSearch(Search):
         best: Deal | None = None
         best_score = 0
         unit = self.group if self.rules.counts_whole_groups else 1
-        alike = list(enumerate(nodes))
+        equivalent = list(enumerate(nodes))
         for size in range(len(nodes), 0, -1):
-            for subset in self._counted(distinct(alike, size)):
+            for subset in self._counted(distinct(equivalent, size)):
                 among = [nodes[index] for index in subset]
                 if sum(left[node] // unit * unit for node in among) < remainder:
                     continue

@@ -30,7 +30,7 @@ class PickerRules(Record):
     ``counts_whole_groups``: a remainder set must hold whole groups enough (140730, from 1.38);
     ``copies_combinations``: the best combination is not overwritten by later ones (141238, from 1.38);
     ``odd_requests_fit_caches``: half a core more is looked at for an odd number of CPUs (131850, from 1.34);
-    ``tells_figures``: the error about too few CPUs says how many (from 1.29).
+    ``reports_figures``: the error about too few CPUs says how many (from 1.29).
     """
 
     align_by_socket: bool = False
@@ -40,7 +40,7 @@ class PickerRules(Record):
     counts_whole_groups: bool = False
     copies_combinations: bool = False
     odd_requests_fit_caches: bool = True
-    tells_figures: bool = True
+    reports_figures: bool = True
 
 
 V1_36 = PickerRules()
@@ -56,7 +56,7 @@ def picker_rules(release: Behaviours, *, align_by_socket: bool = False) -> Picke
         counts_whole_groups=release.counts_whole_groups,
         copies_combinations=release.copies_combinations,
         odd_requests_fit_caches=release.odd_requests_fit_caches,
-        tells_figures=release.tells_how_many_cpus_are_missing,
+        reports_figures=release.reports_missing_cpu_count,
     )
 
 
@@ -176,7 +176,7 @@ def take_packed(
 
 def not_enough(count: int, offered: CPUMask, rules: PickerRules = V1_36) -> AllocationError:
     """Say that fewer CPUs are on offer than requested; unknown CPUs count as offered."""
-    figures = f": requested={count}, available={offered.bit_count()}" if rules.tells_figures else ""
+    figures = f": requested={count}, available={offered.bit_count()}" if rules.reports_figures else ""
     return AllocationError(f"not enough cpus available to satisfy request{figures}")
 
 

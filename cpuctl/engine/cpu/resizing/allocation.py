@@ -63,10 +63,10 @@ def allocate_resized(
 
 def too_few(count: int, container_cpus: ContainerCPUs) -> AllocationError | None:
     """Refuse to leave a container fewer CPUs than it was promised."""
-    promised = container_cpus.baseline.bit_count()
-    if count >= promised:
+    guaranteed = container_cpus.baseline.bit_count()
+    if count >= guaranteed:
         return None
-    why = f"requested number of CPUs ( {count} ) are less than number of retained CPUs ( {promised} )"
+    why = f"requested number of CPUs ( {count} ) are less than number of retained CPUs ( {guaranteed} )"
     return AllocationError(why)
 
 

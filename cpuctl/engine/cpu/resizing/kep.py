@@ -175,8 +175,8 @@ class KEPResize:
         if scope == "pod":
             merged = self.round.judge(None, self._pod_hints())
         for container in self.round.request.pod.all_containers:
-            if lacking := self._outside(container):
-                return lacking
+            if missing := self._outside(container):
+                return missing
             candidates = self._candidates(container)
             if candidates is None:
                 self._leave(container)

@@ -78,17 +78,17 @@ def status_while_waiting(pod: StoredPod, state: CPUManagerState) -> Status | Non
     }
 
 
-def below_baseline(requested: Quantity, allocated: Quantity, promised: int, container: str) -> Rejected:
+def below_baseline(requested: Quantity, allocated: Quantity, guaranteed: int, container: str) -> Rejected:
     """Refuse to take CPUs that were guaranteed at admission."""
     return Rejected(
         reason=ResizeReason.PROHIBITED,
         message=(
             "prohibitedCPUAllocation Error: Skip resize, Not allowed to reduce container exclusively "
             f"allocated pool below promised, (requested CPUs = {requested}, allocated CPUs = {allocated}, "
-            f"promised CPUs = {promised}, guaranteed CPUs = {requested.value})"
+            f"promised CPUs = {guaranteed}, guaranteed CPUs = {requested.value})"
         ),
         container=container,
-        details={"requested": requested.value, "promised": promised},
+        details={"requested": requested.value, "promised": guaranteed},
     )
 
 
@@ -114,12 +114,12 @@ def _inconsistent(why: str, amounts: tuple[Quantity, Quantity], container: str) 
     requested, allocated = map(str, amounts)
     if requested == allocated:
         same = f"(requested CPUs = {requested} equal to allocated CPUs = {allocated})"
-        said = f"Skip resize, nothing to be done, {same}"
+        stated = f"Skip resize, nothing to be done, {same}"
     else:
-        said = f"{why}(requested CPUs = {requested}, allocated CPUs = {allocated})"
+        stated = f"{why}(requested CPUs = {requested}, allocated CPUs = {allocated})"
     return Rejected(
         reason=ResizeReason.INCONSISTENT,
-        message=f"inconsistentCPUAllocation Error: {said}",
+        message=f"inconsistentCPUAllocation Error: {stated}",
         container=container,
     )
 
@@ -178,9 +178,9 @@ def infeasible(request: ResizeRequest, container: Container, baseline: int | Non
         return to_shared(requested, allocated, container.name)
     if baseline is None:
         return no_baseline(request.pod.uid, container.name)
-    promised = baseline.bit_count()
-    if requested.value < promised:
-        return below_baseline(requested, allocated, promised, container.name)
+    guaranteed = baseline.bit_count()
+    if requested.value < guaranteed:
+        return below_baseline(requested, allocated, guaranteed, container.name)
     return None
 
 

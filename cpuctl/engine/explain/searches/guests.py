@@ -150,15 +150,15 @@ def _less_memory(machine: VirtualMachine, replay: Replay, decision: Decision) ->
     """Take off the guest's memory what is too much, down to what some set of NUMA nodes has."""
     guest, pod = machine.guest, replay.scenario.pod
     resource = f"hugepages-{guest.page_size}" if guest.page_size else MEMORY
-    asked = next(each for each in pod.containers if each.name == COMPUTE).resources.requests.get(
+    requested = next(each for each in pod.containers if each.name == COMPUTE).resources.requests.get(
         resource, _NOTHING
     )
-    for less in _surplus(replay, decision, resource, asked.value):
+    for less in _surplus(replay, decision, resource, requested.value):
         if variant := _with_less(machine, less):
             yield variant
 
 
-def _surplus(replay: Replay, decision: Decision, resource: str, asked: int) -> Iterator[int]:
+def _surplus(replay: Replay, decision: Decision, resource: str, requested: int) -> Iterator[int]:
     """Yield how much less might do, the least first."""
     verdict = replay.admission.verdict
     if isinstance(verdict, Rejected) and verdict.reason == f"{OUT_OF}{resource}":
@@ -167,9 +167,9 @@ def _surplus(replay: Replay, decision: Decision, resource: str, asked: int) -> I
         return
     total = memory_requested(replay.before, replay.scenario.pod, None) or {}
     # Hints for the pod as a whole are requested with what its containers need at once.
-    beside = 0 if decision.container else total.get(resource, asked) - asked
-    for amount in amounts_below(replay.after.memory.state.tables, resource, asked + beside):
-        yield asked + beside - amount
+    of_others = 0 if decision.container else total.get(resource, requested) - requested
+    for amount in amounts_below(replay.after.memory.state.tables, resource, requested + of_others):
+        yield requested + of_others - amount
 
 
 def _with_less(machine: VirtualMachine, less: int) -> _Variant | None:

@@ -32,13 +32,13 @@ def more_huge_pages(
     scenario = replay.scenario
     if isinstance(replay.admission.verdict, Admitted):
         return
-    asked = {
+    requested = {
         name: amount.value
         for container in scenario.pod.all_containers
         for name, amount in container.resources.requests.items()
         if is_memory(name) and name != MEMORY and amount.sign > 0
     }
-    for name, amount in sorted(asked.items()):
+    for name, amount in sorted(requested.items()):
         size = page_bytes(name)
         most = min(-(-amount // size), _MOST_RUNS) if size > 0 and not size % 1024 else 0
         for node in info.nodes:

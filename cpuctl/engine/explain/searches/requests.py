@@ -125,11 +125,11 @@ def _other_amounts(
     tables, amount = replay.after.memory.state.tables, asker.requests[resource].value
     total = memory_requested(replay.before, replay.scenario.pod, None) or {}
     # Hints for the pod as a whole are requested with what its containers need at once.
-    beside = 0 if decision.container else total.get(resource, amount) - amount
-    below = amounts_below(tables, resource, amount + beside)
-    above = amounts_above(tables, resource, amount + beside) if resource == MEMORY else []
+    of_others = 0 if decision.container else total.get(resource, amount) - amount
+    below = amounts_below(tables, resource, amount + of_others)
+    above = amounts_above(tables, resource, amount + of_others) if resource == MEMORY else []
     for amounts in (below, above):
-        others = (other - beside for other in amounts if other > beside)
+        others = (other - of_others for other in amounts if other > of_others)
         choices = ({(asker.name, resource): in_bytes(other)} for other in others)
         yield from first_admitted(replay, choices, runs)
 

@@ -208,7 +208,7 @@ def test_too_few_cpus(case: Refused) -> None:
 
 
 @dataclass(frozen=True)
-class Told:
+class Reported:
     """A request for CPUs of a machine that is free but for some, and the rules that took them."""
 
     topology: CPUTopology
@@ -222,22 +222,22 @@ class Told:
 @pytest.mark.parametrize(
     "case",
     [
-        Told(
+        Reported(
             TWO_SOCKETS,
             "6-7,14-15",
             11,
             [("whole NUMA nodes", "0-3,8-11"), ("whole cores", "4,12"), ("single CPUs, packed", "5")],
         ),
-        Told(FOUR_NODES, "", 9, [("whole sockets", "0-3,8-11"), ("single CPUs, packed", "4")]),
-        Told(TWO_CACHES, "0,8", 10, [("uncore caches", "1,4-7,9,12-15")], prefer_uncore=True),
-        Told(ADJACENT, "", 5, [("single CPUs, by number in each socket", "0-4")], Spread.BY_NUMBER),
-        Told(
+        Reported(FOUR_NODES, "", 9, [("whole sockets", "0-3,8-11"), ("single CPUs, packed", "4")]),
+        Reported(TWO_CACHES, "0,8", 10, [("uncore caches", "1,4-7,9,12-15")], prefer_uncore=True),
+        Reported(ADJACENT, "", 5, [("single CPUs, by number in each socket", "0-4")], Spread.BY_NUMBER),
+        Reported(
             ADJACENT, "", 5, [("single CPUs, round the cores of each socket", "0-2,4,6")], Spread.OVER_CORES
         ),
     ],
     ids=lambda case: case.want[0][0],
 )
-def test_the_steps_tell_which_rule_took_which_cpus(case: Told) -> None:
+def test_the_steps_tell_which_rule_took_which_cpus(case: Reported) -> None:
     free = case.topology.cpus & ~mask(case.taken)
     result = take_packed(
         case.topology, free, case.count, spread=case.spread, prefer_uncore=case.prefer_uncore

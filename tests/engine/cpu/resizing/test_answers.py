@@ -52,7 +52,7 @@ class Case:
     name: str
     reading: Reading
     to: Mapping[str, str]
-    asked: Sequence[str] = ()
+    requested: Sequence[str] = ()
     placed: Mapping[str, str] = field(default_factory=dict)
     departures: tuple[Departure, ...] = ()
     grown: Mapping[str, str] = field(default_factory=dict)
@@ -65,17 +65,17 @@ GROWN = {"a": "cpu=8"}
 KEPT_INNER = {"i": f"1-3 / {KEPT}", "s": f"2-3 / {KEPT}", "a": f"4-5 / {KEPT}"}
 CASES = [
     Case(name="the reference implementation asks for every container", reading=resize_by_reference,
-         to={"a": "cpu=5"}, asked="ab",
+         to={"a": "cpu=5"}, requested="ab",
          placed={"a": f"0-3,5 / {KEPT} / {PACKED}", "b": f"4 / {KEPT}"}),
-    Case(name="the KEP is content with that", reading=resize_by_kep, to={"a": "cpu=5"}, asked="ab",
+    Case(name="the KEP is content with that", reading=resize_by_kep, to={"a": "cpu=5"}, requested="ab",
          placed={"a": f"0-3,5 / {KEPT} / {PACKED}", "b": f"4 / {KEPT}"}),
-    Case(name="a mistake", reading=resize_by_reference, grown=GROWN, to={"a": "cpu=6"}, asked="a"),
-    Case(name="a mistake mended", reading=resize_by_kep, grown=GROWN, to={"a": "cpu=6"}, asked="a",
+    Case(name="a mistake", reading=resize_by_reference, grown=GROWN, to={"a": "cpu=6"}, requested="a"),
+    Case(name="a mistake mended", reading=resize_by_kep, grown=GROWN, to={"a": "cpu=6"}, requested="a",
          placed={"a": f"0-3,6-7 / {KEPT} / whole cores", "b": "4"}, departures=(Departure.POSSIBLE,)),
     Case(name="another one is refused then", reading=resize_by_kep, grown=GROWN,
-         to={"a": "cpu=6", "b": "cpu=9"}, asked="ab", placed={"a": f"0-3,6-7 / {KEPT} / whole cores"},
+         to={"a": "cpu=6", "b": "cpu=9"}, requested="ab", placed={"a": f"0-3,6-7 / {KEPT} / whole cores"},
          departures=(Departure.POSSIBLE,)),
-    Case(name="a forbidden move", reading=resize_by_kep, to={"a": "cpu=5", "b": "cpu=500m"}, asked="ab",
+    Case(name="a forbidden move", reading=resize_by_kep, to={"a": "cpu=5", "b": "cpu=500m"}, requested="ab",
          placed={"a": f"0-3,5 / {KEPT} / {PACKED}"}, departures=(Departure.NOTHING_KEPT,)),
     Case(name="a forbidden move that the reference implementation does not see", reading=resize_by_kep,
          pod=INNER, policy="none", to={"i": "cpu=2500m"}, placed={**KEPT_INNER, "i": "shared"},
@@ -100,7 +100,7 @@ def test_an_answer_tells_what_it_rests_on(case: Case) -> None:
     node.remove_container("p", case.ended)
     wanted = changed(running, **case.to)
     resized = node.resize(wanted, case.reading)
-    assert [each.container and each.container.name for each in resized.hint_rounds] == list(case.asked)
+    assert [each.container and each.container.name for each in resized.hint_rounds] == list(case.requested)
     assert {each.container.name: placed(each) for each in resized.placements} == case.placed
     assert len(resized.placements) == len(case.placed)
     assert resized.departures == case.departures
@@ -125,18 +125,18 @@ class Busy:
     """A resource manager that tells whom it was asked for, and never answers about one."""
 
     hangs_for: str = ""
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     name: str = "busy"
     fault = KubeletFault(kind=FaultKind.ENDLESS_LOOP, where="a resource manager", why="it is busy")
 
     def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
         who = candidate.pod.name if container is None else container.name
-        self.asked.append(who)
+        self.requested.append(who)
         return self.fault if who == self.hangs_for else None
 
 
 def with_busy(node: Node, wanted: StoredPod, reading: Reading, busy: Any) -> Resized:
-    return node.resize(wanted, lambda asked: reading(replace(asked, others=(busy,))))
+    return node.resize(wanted, lambda requested: reading(replace(requested, others=(busy,))))
 
 
 def two(scope: str) -> tuple[Node, StoredPod]:
@@ -151,7 +151,7 @@ def test_all_managers_are_asked_for_the_same(reading: Reading, scope: str, who: 
     node, running = two(scope)
     busy = Busy()
     resized = with_busy(node, changed(running, a="cpu=5"), reading, busy)
-    assert (resized.verdict, busy.asked) == (Admitted(), who)
+    assert (resized.verdict, busy.requested) == (Admitted(), who)
     assert [list(each.answers) for each in resized.hint_rounds] == [["cpu", "busy"]] * len(who)
 
 

@@ -24,9 +24,9 @@ NO_CPUS = {("c", 0): None, ("fresh", 0): None}
 
 
 @pytest.mark.parametrize("align", ["false", "true"])
-@pytest.mark.parametrize("asked", [*UP_OR_FRESH, *DOWN_OR_SAME, *NO_CPUS])
-def test_hints_of_a_container(asked: tuple[str, int], align: str) -> None:
-    name, count = asked
+@pytest.mark.parametrize("requested", [*UP_OR_FRESH, *DOWN_OR_SAME, *NO_CPUS])
+def test_hints_of_a_container(requested: tuple[str, int], align: str) -> None:
+    name, count = requested
     gates = {"CPUManagerPolicyAlphaOptions": True}
     config = {"cpu_manager_policy_options": {"align-by-socket": align}}
     node = Setting(gates=gates, config=config).node()
@@ -37,7 +37,7 @@ def test_hints_of_a_container(asked: tuple[str, int], align: str) -> None:
     node.state.reusable_by, node.state.reusable = "p", mask("4")
     container = guaranteed("1", name)
     hints = resize_hints(node.policy, node.state, pod_of(container), container, count)
-    want = {**UP_OR_FRESH, **DOWN_OR_SAME, **NO_CPUS}[asked]
+    want = {**UP_OR_FRESH, **DOWN_OR_SAME, **NO_CPUS}[requested]
     assert hints == (
         want
         and {

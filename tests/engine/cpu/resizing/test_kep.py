@@ -48,7 +48,7 @@ class Case:
     departures: tuple[Departure, ...] = ()
 
 
-def told(
+def reported(
     node: Node, pod: StoredPod, semantics: Callable[[Resizing], Resized] = resize_by_kep
 ) -> tuple[str, str]:
     verdict = node.resize(pod, semantics).verdict
@@ -83,7 +83,7 @@ def test_the_table_holds_for_init_containers_and_sidecars_too(case: Case) -> Non
         node.remove_container("p", "i")
     before = node.copy()
     departures = before.copy().resize(changed(running, **case.to)).departures
-    assert told(node, changed(running, **case.to)) == case.refused
+    assert reported(node, changed(running, **case.to)) == case.refused
     assert departures == case.departures
     if case.ended or any(case.refused):
         assert node.state.assignments == before.state.assignments
@@ -167,11 +167,11 @@ def test_the_first_container_that_cannot_be_resized_decides(case: Several) -> No
     running = admitted(node, pod_of(guaranteed(first, "a"), guaranteed(second, "b")))
     if case.grown:
         running = changed(running, **case.grown)
-        assert told(node, running) == ("", "")
+        assert reported(node, running) == ("", "")
     wanted = changed(running, **case.to)
-    assert told(node.copy(), wanted, resize_by_reference) == case.reference
+    assert reported(node.copy(), wanted, resize_by_reference) == case.reference
     before = node.copy()
-    assert told(node, wanted) == case.kep
+    assert reported(node, wanted) == case.kep
     if any(case.kep):
         assert (node.state, node.active) == (before.state, before.active)
 
@@ -181,6 +181,6 @@ def test_a_pod_whose_init_container_ended_resizes_the_others() -> None:
     running = admitted(node, inner_and_app())
     (ended,) = (each for each in running.init_containers if each.kind is ContainerKind.INIT)
     node.remove_container("p", ended.name)
-    assert told(node, changed(running, a="cpu=4")) == ("", "")
+    assert reported(node, changed(running, a="cpu=4")) == ("", "")
     held = node.state.assignments["p"]
     assert {name: cpus.bit_count() for name, cpus in held.items()} == {"s": 2, "a": 4}

@@ -174,8 +174,8 @@ def test_want_of_cpus_refuses() -> None:
     node = on().node()
     running = admitted(node, pod_of(*three()))
     want = "not enough cpus available to satisfy request: requested=10, available=9"
-    told = "a", "ResizeAllocateCPUsError", CANNOT.format("a", want)
-    assert refused(node, changed(running, a="cpu=10")) == told
+    reported = "a", "ResizeAllocateCPUsError", CANNOT.format("a", want)
+    assert refused(node, changed(running, a="cpu=10")) == reported
     assert node.resize(changed(running, a="cpu=9"), by_kep_text).verdict == Admitted()
 
 
@@ -183,8 +183,8 @@ def test_fewer_than_promised_are_refused() -> None:
     node = on().node()
     running = admitted(node, pod_of(*three()))
     want = "requested number of CPUs ( 1 ) are less than number of retained CPUs ( 2 )"
-    told = "b", "ResizeAllocateCPUsError", CANNOT.format("b", want)
-    assert refused(node, changed(running, a="cpu=4", b="cpu=1")) == told
+    reported = "b", "ResizeAllocateCPUsError", CANNOT.format("b", want)
+    assert refused(node, changed(running, a="cpu=4", b="cpu=1")) == reported
 
 
 @pytest.mark.parametrize("to", ["2", "3"])
@@ -194,8 +194,8 @@ def test_a_container_that_lacks_promised_cpus_is_refused(to: str) -> None:
     running = admitted(node, pod_of(*three()))
     node.state.baselines["p"]["a"] = mask("2,9")
     want = "requested CPUs to be retained 2,9 are not a subset of reusable CPUs 2-3"
-    told = "a", "ResizeAllocateCPUsError", CANNOT.format("a", want)
-    assert refused(node, changed(running, a=f"cpu={to}", b="cpu=4")) == told
+    reported = "a", "ResizeAllocateCPUsError", CANNOT.format("a", want)
+    assert refused(node, changed(running, a=f"cpu={to}", b="cpu=4")) == reported
 
 
 def test_full_cores_count_those_that_the_container_has() -> None:
@@ -203,8 +203,8 @@ def test_full_cores_count_those_that_the_container_has() -> None:
     admitted(node, pod_of(guaranteed("4"), name="other"))
     running = admitted(node, pod_of(guaranteed("2")))
     want = "not enough free physical CPUs: available physical CPUs = 6, requested CPUs = 8, CPUs per core = 2"
-    told = "c", "SMTAlignmentError", f"SMT Alignment Error: {want}"
-    assert refused(node, changed(running, c="cpu=8")) == told
+    reported = "c", "SMTAlignmentError", f"SMT Alignment Error: {want}"
+    assert refused(node, changed(running, c="cpu=8")) == reported
     assert node.resize(changed(running, c="cpu=6"), by_kep_text).verdict == Admitted()
 
 

@@ -157,7 +157,7 @@ def test_a_kubelet_that_would_hang_has_not_got_further_than_one_that_refuses() -
     running = admitted(node, pod_of(guaranteed("2", "a")))
     wanted = changed(running, a="cpu=4")
     other: Any = HangsLater(rounds=1)
-    resized = node.copy().resize(wanted, lambda asked: resize_by_kep(replace(asked, others=(other,))))
+    resized = node.copy().resize(wanted, lambda requested: resize_by_kep(replace(requested, others=(other,))))
     assert isinstance(resized.verdict, Rejected)
     assert (resized.verdict.container, str(resized.verdict.reason)) == ("", "TopologyAffinityError")
     assert node.resize(wanted).departures == POSSIBLE

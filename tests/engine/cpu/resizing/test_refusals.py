@@ -86,9 +86,9 @@ MOVES = {
 
 @pytest.mark.parametrize("move", MOVES)
 def test_which_moves_are_forbidden(move: tuple[str, str, str | None]) -> None:
-    allocated, requested, promised = move
+    allocated, requested, guaranteed = move
     request = request_for(allocated, requested)
-    baseline = None if promised is None else mask(promised)
+    baseline = None if guaranteed is None else mask(guaranteed)
     assert infeasible(request, request.pod.containers[0], baseline) == MOVES[move]
 
 

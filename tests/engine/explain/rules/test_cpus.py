@@ -120,8 +120,8 @@ def test_why_no_hint_is_taken(case: Case) -> None:
 def test_whole_sockets_are_preferred_sizes_too_where_the_policy_aligns_by_them() -> None:
     of_node = {node: frozenset({node // 2}) for node in range(4)}
     socket_rule = SocketRule(wanted=1, of_node=of_node)
-    asked = changed(hints(3, 3, 3, 3, request=7, width=2), socket_rule=socket_rule)
-    found = blocked_by_cpus(asked, "restricted")
+    requested = changed(hints(3, 3, 3, 3, request=7, width=2), socket_rule=socket_rule)
+    found = blocked_by_cpus(requested, "restricted")
     assert found[0] is Rule.WIDTH_FROM_CAPACITY
     assert "so only sets of that size, or of as few whole sockets, are preferred; now" in found[1]
 

@@ -38,8 +38,8 @@ from tests.engine.explain.scenarios import (
     explained,
     memory_config,
     named,
+    reported,
     scenario,
-    told,
     whole,
     with_memory,
 )
@@ -75,7 +75,7 @@ def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> N
         node.server = _Refusing(ServerRules())
         return node
 
-    replay = told(replace(one, start=start, position=1))
+    replay = reported(replace(one, start=start, position=1))
     explanation = explain(replay)
     assert explanation.decision == Decision(
         Rule.API_SERVER,
@@ -101,7 +101,7 @@ def test_the_pod_as_a_whole_is_refused_in_pod_scope() -> None:
     config = SINGLE | {"topology_manager_scope": "pod"}
     explanation = explained(TWO_NODES, named("a", whole(5, "one"), whole(5, "two")), **config)
     assert (explanation.decision.rule, explanation.decision.container) == (Rule.LARGER_THAN_A_NODE, "")
-    assert [told.name for told in explanation.rounds] == [""]
+    assert [reported.name for reported in explanation.rounds] == [""]
 
 
 def test_an_admitted_pod_that_is_not_aligned_says_why() -> None:
@@ -118,12 +118,12 @@ def test_an_admitted_pod_that_is_not_aligned_says_why() -> None:
 def grown(config: dict[str, Any]) -> Explanation:
     """Ask for more CPUs than the kubelet's state file has for the pod."""
     before = scenario(TWO_NODES, named("a", whole(2)), **config)
-    node = told(before).after
+    node = reported(before).after
 
     def found_by_the_kubelet(_kubelet: Kubelet) -> Node:
         return node.copy()
 
-    return explain(told(replace(before, start=found_by_the_kubelet, pods=(named("a", whole(4)),))))
+    return explain(reported(replace(before, start=found_by_the_kubelet, pods=(named("a", whole(4)),))))
 
 
 def test_an_assignment_of_another_size_makes_hints_impossible() -> None:
@@ -134,7 +134,7 @@ def test_an_assignment_of_another_size_makes_hints_impossible() -> None:
 
 
 def decision(info: MachineInfo, *pods: StoredPod, **config: Any) -> Decision:
-    return decided(told(scenario(info, *pods, **config)))
+    return decided(reported(scenario(info, *pods, **config)))
 
 
 def test_a_refused_container_is_told_of_its_own_memory() -> None:
@@ -192,7 +192,7 @@ def test_shortages_are_told_in_what_a_resource_is_counted_in(resource: str, amou
     """More may be in use than there is: pods that came before the reservations grew."""
     details = {"requested": 6 << 30, "used": 9 << 30, "capacity": 8 << 30}
     refused = Rejected(reason=f"OutOf{resource}", message="", details=details)
-    replay = told(scenario(EIGHT, named("a", whole(1))))
+    replay = reported(scenario(EIGHT, named("a", whole(1))))
     assert refused_otherwise(replay, refused).why == (f"the pod requests {amounts} are free")
 
 
@@ -218,10 +218,12 @@ def test_refusals_that_nobody_knows_are_told_as_they_are(reason: str) -> None:
     """A topology error without a round that explains it is one of them."""
     refused = Rejected(reason=reason, message="something new", container="main")
     unknown = Decision(rule=Rule.UNKNOWN, why="something new", container="main", provider="cpu")
-    plain = told(scenario(TWO_NODES, named("a", whole(2)), **RESTRICTED))
+    plain = reported(scenario(TWO_NODES, named("a", whole(2)), **RESTRICTED))
     assert refused_otherwise(plain, refused) == unknown
     if reason != RejectionReason.UNEXPECTED_ADMISSION:
-        own = told(scenario(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2)), **RESTRICTED, **DIVIDING))
+        own = reported(
+            scenario(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2)), **RESTRICTED, **DIVIDING)
+        )
         assert refused_otherwise(own, refused) == unknown
 
 
@@ -231,11 +233,11 @@ def test_a_hint_against_groups_is_told_only_where_there_was_one() -> None:
     )
     refused = Rejected(reason=RejectionReason.UNEXPECTED_ADMISSION, message=message, container="main")
     pod = named("a", whole(2))
-    asked, unasked = (
-        refused_otherwise(told(scenario(WITH_MEMORY, pod, **config, **MEMORY)), refused).why
+    requested, unasked = (
+        refused_otherwise(reported(scenario(WITH_MEMORY, pod, **config, **MEMORY)), refused).why
         for config in (RESTRICTED, {})
     )
-    assert asked.startswith("the hint NUMA node 0 has nodes that are used")
+    assert requested.startswith("the hint NUMA node 0 has nodes that are used")
     assert unasked.startswith("the hint has nodes that are used")
 
 

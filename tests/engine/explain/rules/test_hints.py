@@ -16,7 +16,7 @@ from cpuctl.engine.masks import NODE_0, CPUMask, NodeMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.pods.model import Container
-from tests.engine.explain.scenarios import FOUR_NODES, divided, named, scenario, told, whole
+from tests.engine.explain.scenarios import FOUR_NODES, divided, named, reported, scenario, whole
 from tests.support.pods import app
 
 POD = named("a", whole(2))
@@ -26,7 +26,7 @@ SINGLE = "single-numa-node"
 
 
 def seen(policy: str = "restricted", **more: Any) -> Node:
-    return told(scenario(FOUR_NODES, named("b", whole(1)), topology_manager_policy=policy, **more)).before
+    return reported(scenario(FOUR_NODES, named("b", whole(1)), topology_manager_policy=policy, **more)).before
 
 
 def offer(

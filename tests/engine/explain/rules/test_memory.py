@@ -20,8 +20,8 @@ from tests.engine.explain.scenarios import (
     GIB,
     memory_config,
     named,
+    reported,
     scenario,
-    told,
     whole,
     with_memory,
 )
@@ -104,7 +104,7 @@ HINTS = [
 
 def seen(policy: str, state: Tables) -> Node:
     config: dict[str, Any] = {"topology_manager_policy": policy, **memory_config(4)}
-    node = told(scenario(INFO, named("b", whole(1)), **config)).before
+    node = reported(scenario(INFO, named("b", whole(1)), **config)).before
     node.memory.state.tables = state
     return node
 

@@ -15,8 +15,8 @@ from tests.engine.explain.scenarios import (
     explained,
     found,
     named,
+    reported,
     scenario,
-    told,
     whole,
 )
 from tests.support.pods import app
@@ -26,12 +26,12 @@ from tests.support.pods import app
 def restarted() -> Explanation:
     """A kubelet that restarts with sixty pods refuses the last one, as no whole core is free any more."""
     pods = *(named(f"p{number}", app("cpu=1m")) for number in range(59)), named("asked", whole(4))
-    first = told(scenario(EIGHT, *pods, **CORES))
+    first = reported(scenario(EIGHT, *pods, **CORES))
 
     def start(_kubelet: Any) -> Any:
         return first.after.copy()
 
-    return explain(told(replace(first.scenario, start=start, restarted=True)))
+    return explain(reported(replace(first.scenario, start=start, restarted=True)))
 
 
 def test_every_kind_of_change_has_its_bound(restarted: Explanation) -> None:

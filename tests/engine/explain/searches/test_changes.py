@@ -54,8 +54,8 @@ def test_the_same_amount_in_another_form_is_a_change() -> None:
 
 
 def test_who_comes_after_the_pod_stays_behind_it() -> None:
-    asked = replace(scenario(EIGHT, *FOUR), position=2)
-    moved = EarlierPosition(0, (FOUR[0], FOUR[1])).applied(asked)
+    requested = replace(scenario(EIGHT, *FOUR), position=2)
+    moved = EarlierPosition(0, (FOUR[0], FOUR[1])).applied(requested)
     assert [pod.name for pod in moved.pods] == ["c", "a", "b", "d"]
     assert moved.position == 0
 

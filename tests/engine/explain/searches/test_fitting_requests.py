@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cpuctl.records import replace
-from tests.engine.explain.scenarios import CORES, EIGHT, cards, named, scenario, told, whole, with_memory
+from tests.engine.explain.scenarios import CORES, EIGHT, cards, named, reported, scenario, whole, with_memory
 from tests.engine.explain.searches.nearest import Case, nearest
 from tests.support.pods import app
 
@@ -44,7 +44,7 @@ FITTING = [
 
 @pytest.mark.parametrize("case", FITTING, ids=lambda case: case.name)
 def test_what_a_node_has_left(case: Case) -> None:
-    replay = told(scenario(case.info, *case.pods, fit=True, **case.config))
+    replay = reported(scenario(case.info, *case.pods, fit=True, **case.config))
     assert nearest(replay) == (case.found, case.runs)
 
 
@@ -57,4 +57,4 @@ def test_devices_that_others_have_requested() -> None:
         node.resume([named("a", whole(1, more="example.com/card=2"))])  # type: ignore[union-attr]
         return node
 
-    assert nearest(told(replace(one, start=start))) == ([{"main card": "2"}], 1)
+    assert nearest(reported(replace(one, start=start))) == ([{"main card": "2"}], 1)

@@ -10,7 +10,7 @@ from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.searches import PAIRED, removals
 from cpuctl.pods.model import StoredPod
 from cpuctl.records import replace
-from tests.engine.explain.scenarios import EIGHT, FOUR_NODES, named, scenario, told, whole
+from tests.engine.explain.scenarios import EIGHT, FOUR_NODES, named, reported, scenario, whole
 from tests.support.pods import app
 
 
@@ -21,26 +21,26 @@ def names(replay: Replay, runs: SearchBudget | None = None) -> list[str]:
 
 def restarted(*pods: StoredPod, ran: tuple[StoredPod, ...]) -> Replay:
     """Let a kubelet restart that has admitted pods which ask for something else by now."""
-    first = told(scenario(EIGHT, *ran))
+    first = reported(scenario(EIGHT, *ran))
 
     def start(_kubelet: Any) -> Any:
         node = first.after.copy()
         node.resume(pods)
         return node
 
-    return told(replace(first.scenario, start=start, pods=pods, position=0, restarted=True))
+    return reported(replace(first.scenario, start=start, pods=pods, position=0, restarted=True))
 
 
 def test_only_pods_that_run_can_go() -> None:
     runs = SearchBudget()
     pods = named("a", whole(2)), named("refused", whole(9)), named("asked", whole(6))
-    assert names(told(scenario(EIGHT, *pods)), runs) == ["a"]
+    assert names(reported(scenario(EIGHT, *pods)), runs) == ["a"]
     assert runs.made == 1
 
 
 def test_pairs_that_hold_least_together_come_first() -> None:
     pods = [named(name, whole(1)) for name in "abcde"]
-    pairs = names(told(scenario(EIGHT, *pods, named("asked", whole(4)))))
+    pairs = names(reported(scenario(EIGHT, *pods, named("asked", whole(4)))))
     assert pairs == ["a+b", "a+c", "a+d", "b+c", "a+e", "b+d", "b+e", "c+d", "c+e", "d+e"]
 
 
@@ -48,13 +48,13 @@ def test_pairs_that_hold_least_together_come_first() -> None:
 def test_more_pods_than_are_paired(count: int, left_out: bool) -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(count)]
     runs = SearchBudget(bound=count)
-    assert names(told(scenario(FOUR_NODES, *pods, named("asked", whole(60)))), runs) == []
+    assert names(reported(scenario(FOUR_NODES, *pods, named("asked", whole(60)))), runs) == []
     assert bool(runs.left_out) == left_out
 
 
 def test_pods_go_by_what_they_hold_or_request_whichever_is_more() -> None:
     """After a restart all that ran are offered, to be tried in full; memory and names tell equals apart."""
-    asked = named("asked", app("cpu=1"))
+    requested = named("asked", app("cpu=1"))
     others = (
         named("most", app("cpu=4001m")),
         named("shrunk", whole(1)),
@@ -64,5 +64,5 @@ def test_pods_go_by_what_they_hold_or_request_whichever_is_more() -> None:
         named("less", app("cpu=2999m memory=8Gi")),
         named("none", app("memory=9Gi")),
     )
-    replay = restarted(asked, *others, ran=(named("shrunk", whole(4)),))
+    replay = restarted(requested, *others, ran=(named("shrunk", whole(4)),))
     assert names(replay) == ["none", "less", "alike", "other", "memory", "shrunk", "most"]

@@ -12,7 +12,7 @@ from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.requests import Choice, containers_to_change, first_admitted
 from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
-from tests.engine.explain.scenarios import EIGHT, TWO_NODES, divided, named, scenario, told, whole
+from tests.engine.explain.scenarios import EIGHT, TWO_NODES, divided, named, reported, scenario, whole
 from tests.support.pods import app, init
 
 DIVIDING: dict[str, Any] = {
@@ -51,7 +51,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_whose_request_is_changed(case: Case) -> None:
-    replay = told(scenario(TWO_NODES, case.pod, **(DIVIDING if case.divides else {})))
+    replay = reported(scenario(TWO_NODES, case.pod, **(DIVIDING if case.divides else {})))
     decision = Decision(rule=Rule.UNKNOWN, why="", container=case.container)
     askers = containers_to_change(replay, decision, case.resource)
     assert [asker.name for asker in askers] == case.askers
@@ -67,7 +67,7 @@ def tried(replay: Replay, choices: list[Choice], runs: SearchBudget | None = Non
 
 
 def test_the_first_that_is_admitted_ends_the_trials() -> None:
-    replay = told(scenario(EIGHT, named("a", whole(9))))
+    replay = reported(scenario(EIGHT, named("a", whole(9))))
     runs = SearchBudget()
     assert tried(replay, cpus(8, 7, 6), runs) == [{"main": "9->7"}]
     assert runs.made == 2
@@ -75,37 +75,37 @@ def test_the_first_that_is_admitted_ends_the_trials() -> None:
 
 def test_trials_end_at_the_bound() -> None:
     runs = SearchBudget(bound=2)
-    assert tried(told(scenario(EIGHT, named("a", whole(20)))), cpus(10, 9, 8, 7), runs) == []
+    assert tried(reported(scenario(EIGHT, named("a", whole(20)))), cpus(10, 9, 8, 7), runs) == []
     assert (runs.made, runs.cut) == (2, True)
 
 
 def test_what_does_not_change_is_no_part_of_a_change() -> None:
-    replay = told(scenario(EIGHT, named("a", whole(9), whole(1, "other"))))
+    replay = reported(scenario(EIGHT, named("a", whole(9), whole(1, "other"))))
     same: Choice = {("main", "cpu"): Quantity.from_value(5), ("other", "cpu"): Quantity.from_value(1)}
     assert tried(replay, [same]) == [{"main": "9->5"}]
 
 
 def test_no_change_at_all_is_none_that_helps() -> None:
     """A pod that is admitted as it is asks for as much as before."""
-    replay = told(scenario(EIGHT, named("a", whole(7))))
+    replay = reported(scenario(EIGHT, named("a", whole(7))))
     assert tried(replay, cpus(7)) == []
     assert tried(replay, cpus(7, 6)) == [{"main": "7->6"}]
 
 
 def test_a_change_that_costs_the_pod_its_class_is_none_that_helps() -> None:
     nothing: Choice = {("main", "memory"): Quantity()}
-    replay = told(scenario(EIGHT, named("a", whole(9))))
+    replay = reported(scenario(EIGHT, named("a", whole(9))))
     assert tried(replay, [nothing, *cpus(6)]) == [{"main": "9->6"}]
 
 
 def test_the_pod_itself_is_asked_for_by_an_empty_name() -> None:
     pod = divided("a", "cpu=4 memory=8Gi", whole(2, "one"), whole(3, "two"))
-    replay = told(scenario(TWO_NODES, pod, **DIVIDING))
+    replay = reported(scenario(TWO_NODES, pod, **DIVIDING))
     assert tried(replay, cpus(5, container="")) == [{"": "4->5"}]
 
 
 def test_trials_leave_the_node_as_it_was() -> None:
-    replay = told(scenario(EIGHT, named("a", whole(2)), named("b", whole(9))))
+    replay = reported(scenario(EIGHT, named("a", whole(2)), named("b", whole(9))))
     before = replay.before.state_file()
     assert tried(replay, cpus(5)) == [{"main": "9->5"}]
     assert replay.before.state_file() == before

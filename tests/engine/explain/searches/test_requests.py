@@ -21,8 +21,8 @@ from tests.engine.explain.scenarios import (
     divided,
     memory_config,
     named,
+    reported,
     scenario,
-    told,
     whole,
     with_memory,
 )
@@ -243,18 +243,18 @@ OTHERS = [
 
 @pytest.mark.parametrize("case", [*CPUS, *OTHERS], ids=lambda case: case.name)
 def test_what_is_tried_after_a_refusal(case: Case) -> None:
-    replay = told(scenario(case.info, *case.pods, devices=case.devices, **case.config))
+    replay = reported(scenario(case.info, *case.pods, devices=case.devices, **case.config))
     assert nearest(replay) == (case.found, case.runs)
 
 
 def test_a_part_of_a_cpu_is_passed_over_for_what_the_pod_has() -> None:
     shared = app("cpu=500m memory=1Gi", name="shared")
-    replay = told(scenario(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2), shared), **DIVIDING))
+    replay = reported(scenario(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2), shared), **DIVIDING))
     decision = Decision(rule=Rule.EMPTY_POOL, why="", container="shared", provider="cpu")
     found, _ = nearest(replay, decision)
     assert found == [{"": "3"}]
 
 
 def test_the_running_cannot_ask_for_anything_else() -> None:
-    replay = told(scenario(EIGHT, named("a", whole(9))))
+    replay = reported(scenario(EIGHT, named("a", whole(9))))
     assert nearest(replace(replay, scenario=replace(replay.scenario, restarted=True))) == ([], 0)

@@ -25,8 +25,8 @@ from tests.engine.explain.scenarios import (
     found,
     memory_config,
     named,
+    reported,
     scenario,
-    told,
     whole,
     with_memory,
 )
@@ -71,16 +71,16 @@ def test_the_largest_request_that_is_admitted_now() -> None:
 def test_a_larger_request_can_be_admitted_where_a_smaller_one_is_not() -> None:
     """What takes two nodes even when they are empty may have two."""
     sizes = {"a": 3, "b": 4, "c": 5, "d": 3}
-    before = told(
+    before = reported(
         scenario(TWO_NODES, *(named(name, whole(cpus)) for name, cpus in sizes.items()), **RESTRICTED)
     )
     node = before.after
     node.remove("b")
     node.remove("c")
-    asked = replace(
+    requested = replace(
         before.scenario, start=lambda _kubelet: node.copy(), pods=(named("e", whole(6)),), position=0
     )
-    explanation = explain(told(asked))
+    explanation = explain(reported(requested))
     assert explanation.decision.rule == "widthFromCapacity"
     assert requests(found(explanation, "request")) == [{"main": "5"}, {"main": "9"}]
 
@@ -220,11 +220,11 @@ def test_the_place_that_costs_nobody_anything_is_preferred() -> None:
 def test_very_early_places_are_not_tried() -> None:
     """A copy of the node is kept for every place, so not for all of them."""
     pods = [named(f"p{number}", app("cpu=1m")) for number in range(300)]
-    asked = named("asked", whole(9))
+    requested = named("asked", whole(9))
     runs, fewer = SearchBudget(), SearchBudget()
-    assert list(earlier_positions(told(scenario(EIGHT, *pods, asked)), runs)) == []
+    assert list(earlier_positions(reported(scenario(EIGHT, *pods, requested)), runs)) == []
     assert (runs.made, runs.left_out) == (255, "positions more than 255 pods earlier")
-    assert list(earlier_positions(told(scenario(EIGHT, *pods[:255], asked)), fewer)) == []
+    assert list(earlier_positions(reported(scenario(EIGHT, *pods[:255], requested)), fewer)) == []
     assert (fewer.made, fewer.left_out) == (255, "")
 
 
@@ -234,11 +234,13 @@ def test_every_suggestion_is_a_full_run_that_admits() -> None:
     suggestions = [suggestion for search in explanation.searches for suggestion in search.found]
     assert {suggestion.change.kind for suggestion in suggestions} >= {"request", "setting", "removal"}
     for suggestion in suggestions:
-        assert isinstance(told(suggestion.replayed.scenario).admission.verdict, Admitted)
+        assert isinstance(reported(suggestion.replayed.scenario).admission.verdict, Admitted)
 
 
 def test_a_bound_ends_the_search_and_says_so() -> None:
-    replay = told(scenario(EIGHT, *(named(name, whole(1)) for name in "abcdef"), named("asked", whole(7))))
+    replay = reported(
+        scenario(EIGHT, *(named(name, whole(1)) for name in "abcdef"), named("asked", whole(7)))
+    )
     runs = SearchBudget(bound=3)
     assert list(removals(replay, runs)) == []
     assert (runs.made, runs.cut) == (3, True)
@@ -247,20 +249,20 @@ def test_a_bound_ends_the_search_and_says_so() -> None:
 def test_of_very_many_pods_only_the_largest_are_paired() -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(50)]
     runs = SearchBudget()
-    assert list(removals(told(scenario(FOUR_NODES, *pods, named("asked", whole(40)))), runs)) == []
+    assert list(removals(reported(scenario(FOUR_NODES, *pods, named("asked", whole(40)))), runs)) == []
     assert (runs.cut, runs.left_out) == (False, "pairs with pods other than the 40 largest")
     assert runs.made == 50 + 40 * 39 // 2
 
 
 def test_every_run_of_the_engine_is_told() -> None:
     ticks: list[None] = []
-    replay = told(scenario(EIGHT, named("a", whole(3)), named("b", whole(6))))
+    replay = reported(scenario(EIGHT, named("a", whole(3)), named("b", whole(6))))
     explanation = explain(replay, lambda: ticks.append(None))
     assert len(ticks) == sum(search.runs for search in explanation.searches)
 
 
 def test_trying_changes_nothing_of_what_was_told() -> None:
-    replay = told(scenario(EIGHT, named("a", whole(3)), named("b", whole(6))))
+    replay = reported(scenario(EIGHT, named("a", whole(3)), named("b", whole(6))))
     before = [str(CPUSet(node.cpu.state.default)) for node in (*replay.befores, replay.after)]
     explain(replay)
     assert [str(CPUSet(node.cpu.state.default)) for node in (*replay.befores, replay.after)] == before
@@ -268,7 +270,7 @@ def test_trying_changes_nothing_of_what_was_told() -> None:
 
 def running(*pods: StoredPod, **config: Any) -> Any:
     """Let a kubelet restart that has admitted pods; its state stays what it was."""
-    first = told(scenario(EIGHT, *pods, **config))
+    first = reported(scenario(EIGHT, *pods, **config))
 
     def restarted(_kubelet: Any) -> Any:
         node = first.after.copy()
@@ -280,7 +282,7 @@ def running(*pods: StoredPod, **config: Any) -> Any:
 
 def test_a_restart_can_refuse_what_runs() -> None:
     """Whole cores are counted before anybody looks at what the container has."""
-    explanation = explain(told(running(named("a", whole(2)), named("b", whole(4)), **CORES)))
+    explanation = explain(reported(running(named("a", whole(2)), named("b", whole(4)), **CORES)))
     assert explanation.decision.rule == "freeCores"
     assert "kubernetes/kubernetes#129078" in {defect.reference for defect in explanation.defects}
     assert removed(found(explanation, "removal")) == []
@@ -291,7 +293,7 @@ def test_a_restart_can_refuse_what_runs() -> None:
 def test_who_is_removed_before_a_restart_does_not_come_back(restarted: bool) -> None:
     pods = named("a", whole(2)), named("b", whole(2))
     again = running(*pods) if restarted else scenario(EIGHT, *pods)
-    replayed = told(replace(again, removed=frozenset({"a"})))
+    replayed = reported(replace(again, removed=frozenset({"a"})))
     assert replayed.admission.pod.name == "b"
     assert "a" not in replayed.after.cpu.state.assignments
 
@@ -306,13 +308,13 @@ def remembering(one: Scenario, back: int) -> Replay:
 
 
 def test_every_place_is_tried_on_the_node_as_it_was_there() -> None:
-    places = list(earlier_positions(told(scenario(EIGHT, *PODS)), SearchBudget()))
+    places = list(earlier_positions(reported(scenario(EIGHT, *PODS)), SearchBudget()))
     assert places == [EarlierPosition(1, PODS[1:2]), EarlierPosition(0, PODS[:2])]
 
 
 def test_nothing_is_tried_beyond_the_bound() -> None:
     runs = SearchBudget(bound=1)
-    assert list(earlier_positions(told(scenario(EIGHT, *PODS)), runs)) == [EarlierPosition(1, PODS[1:2])]
+    assert list(earlier_positions(reported(scenario(EIGHT, *PODS)), runs)) == [EarlierPosition(1, PODS[1:2])]
     assert (runs.made, runs.cut) == (1, True)
 
 
@@ -324,7 +326,9 @@ def test_places_that_are_not_remembered_are_left_out(back: int, all_of_them: boo
 
 
 def test_a_restart_has_no_order_to_choose() -> None:
-    again = replace(told(scenario(EIGHT, *PODS)), scenario=replace(scenario(EIGHT, *PODS), restarted=True))
+    again = replace(
+        reported(scenario(EIGHT, *PODS)), scenario=replace(scenario(EIGHT, *PODS), restarted=True)
+    )
     runs = SearchBudget()
     assert list(earlier_positions(again, runs)) == []
     assert (runs.made, runs.left_out) == (0, "")

@@ -12,7 +12,7 @@ from cpuctl.engine.explain.searches.searches import setting_candidates
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.records import replace
-from tests.engine.explain.scenarios import EIGHT, found, named, scenario, told, whole
+from tests.engine.explain.scenarios import EIGHT, found, named, reported, scenario, whole
 
 OF_THE_CPU_MANAGER = [
     "full-pcpus-only",
@@ -103,7 +103,7 @@ def test_how_long_a_resize_waits_is_no_switch() -> None:
         cpu_manager_policy_options={"scale-delay-time": "5s"},
         feature_gates={"InPlacePodVerticalScalingExclusiveCPUs": True, "CPUManagerPolicyAlphaOptions": True},
     )
-    replay = told(replace(one, kubelet=replace(one.kubelet, version=KubeletVersion(37))))
+    replay = reported(replace(one, kubelet=replace(one.kubelet, version=KubeletVersion(37))))
     assert found(explain(replay), "setting").complete
     assert {each.option for each in candidates(37, cpu_manager_policy="static")[:-3]} == {*OF_THE_CPU_MANAGER}
 

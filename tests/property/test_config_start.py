@@ -125,7 +125,7 @@ def test_a_start_that_fails_is_an_error_with_words(
         cgroup_version=cgroup_version,
     )
     outcome = check_start(MACHINE.info, kubelet)
-    setup = KubeletSetup(version=version, main=None, alongside="", drop_ins=None, arguments=Arguments())
+    setup = KubeletSetup(version=version, main=None, base_directory="", drop_ins=None, arguments=Arguments())
     document = check_document(LoadedKubelet(kubelet, loaded, setup), outcome, [], {})
     assert bool(document["summary"]["error"]) is not isinstance(outcome, Started)
     assert bool(start_text(outcome)) is not isinstance(outcome, Started)

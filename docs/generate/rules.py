@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cpuctl.kubelet.releases.recorded import LAST_WITH_ALL
-from cpuctl.kubelet.validation.later import LATER, NOT_LOOKED_AT, NotLookedAt
+from cpuctl.kubelet.validation.later import LATER, NOT_CHECKED, NotChecked
 from cpuctl.kubelet.validation.rule import Rule
 from cpuctl.kubelet.validation.rules import RULES
 from cpuctl.kubelet.version import NEWEST, OLDEST
@@ -26,11 +26,11 @@ def rules_page() -> str:
     later = list(dict.fromkeys(rule.stage for rule in LATER))
     tables = [_table("configValidation", RULES)]
     tables += [_table(stage, [rule for rule in LATER if rule.stage == stage]) for stage in later]
-    unseen = "\n".join(map(_unseen, NOT_LOOKED_AT))
+    unseen = "\n".join(map(_unseen, NOT_CHECKED))
     return "\n\n".join([f"<!-- {NOTICE} -->", _INTRODUCTION, *tables, _UNSEEN, unseen]) + "\n"
 
 
-def _unseen(row: NotLookedAt) -> str:
+def _unseen(row: NotChecked) -> str:
     fields = f": `{'`, `'.join(row.fields)}`" if row.fields else ""
     return f"- {row.what}{fields}" + (f" (1.{row.since} and later)" if row.since else "")
 

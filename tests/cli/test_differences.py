@@ -282,7 +282,7 @@ SHOWN: Mapping[str, Shown] = {
     "managers_refuse_resizes": resize(
         "a:cpu=2", "accepted, without effect", "CPU Manager static policy", *RESIZES, "--kubelet-args", STATIC
     ),
-    "tells_resizes_in_conditions": resize("a:cpu=20", "status.resize:", "Condition PodResize", *RESIZES),
+    "reports_resizes_in_conditions": resize("a:cpu=20", "status.resize:", "Condition PodResize", *RESIZES),
     "resizes_sidecars": resize(
         "p/s:cpu=2", FORBIDDEN, DONE, *RESIZES, text=pod(SIDECAR, f", resources: {EXACT}")
     ),
@@ -310,7 +310,7 @@ SHOWN: Mapping[str, Shown] = {
     "has_gate_of_exclusive_memory": resize(
         "a:memory=2Gi", DONE, INFEASIBLE, *EXCLUSIVE, "--kubelet-args", STATIC_MEMORY
     ),
-    "refuses_memory_resizes_beside_static_manager": resize(
+    "refuses_memory_resizes_with_static_manager": resize(
         "a:memory=2Gi", DONE, INFEASIBLE, *RESIZES, "--kubelet-args", STATIC_MEMORY
     ),
     "compares_resizes_with_absolute_allocatable": resize(

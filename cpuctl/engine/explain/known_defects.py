@@ -192,9 +192,7 @@ def _uneven(node: Node) -> bool:
 MOST_PODS = 64
 """With more pods before the one in question a scenario takes too long to be replayed for every difference."""
 
-_OF_WORDS = frozenset(
-    {"lowers_oom_scores_of_sidecars", "tells_how_many_cpus_are_missing", "tells_no_free_cores"}
-)
+_OF_WORDS = frozenset({"lowers_oom_scores_of_sidecars", "reports_missing_cpu_count", "reports_no_free_cores"})
 """Differences in what is said about a refusal, or reported for an admitted pod."""
 _OF_INIT_CONTAINERS = frozenset({"drops_what_inits_lack", "keeps_sidecars_apart", "knows_sidecars"})
 _OF_POD_LEVEL = frozenset({"passes_over_pod_level_pods"})

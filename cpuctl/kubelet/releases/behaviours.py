@@ -63,6 +63,10 @@ class Behaviours(Record):
     refuses_references_of_static_pods: bool
     refuses_resizes_with_swap: bool
     rejects_pod_level_resources_switched_off: bool
+    reports_expected_capacity: bool
+    reports_missing_cpu_count: bool
+    reports_no_free_cores: bool
+    reports_resizes_in_conditions: bool
     resizes_exclusive_cpus: bool
     resizes_pods_with_counted_claims: bool
     resizes_sidecars: bool
@@ -71,10 +75,6 @@ class Behaviours(Record):
     restores_pod_level_memory: bool
     returns_actuated_error: bool
     spreads_over_real_cores: bool
-    reports_missing_cpu_count: bool
-    reports_no_free_cores: bool
-    reports_resizes_in_conditions: bool
-    reports_expected_capacity: bool
     walks_only_nodes_with_devices: bool
     writes_topology_options_small: bool
 

@@ -128,9 +128,9 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "refuses_claims_of_static_pods": lambda use: use.claims,
     "refuses_references_of_static_pods": lambda use: bool(_STATIC_PODS & use.set_fields),
     "refuses_resizes_with_swap": lambda use: use.swap,
-    "refuses_memory_resizes_beside_static_manager": lambda use: use.static_memory,
-    "tells_how_many_cpus_are_missing": lambda use: use.static_cpus,
-    "tells_no_free_cores": lambda use: FULL_PCPUS_ONLY in use.options,
+    "refuses_memory_resizes_with_static_manager": lambda use: use.static_memory,
+    "reports_missing_cpu_count": lambda use: use.static_cpus,
+    "reports_no_free_cores": lambda use: FULL_PCPUS_ONLY in use.options,
     "walks_only_nodes_with_devices": lambda use: use.topology and use.many_nodes,
     "writes_topology_options_small": lambda use: use.topology_options,
     "pod_scope_memory_hints_after_restart": lambda use: (

@@ -131,7 +131,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         evidence="documented",
         gate="SidecarContainers",
     ),
-    "tells_how_many_cpus_are_missing": Difference(
+    "reports_missing_cpu_count": Difference(
         since=29,
         area="admission",
         before="the rejection only says that there are not enough CPUs",
@@ -140,7 +140,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         evidence="verified",
         cases=("1.28/assignment take-p-561", "1.29/assignment take-p-2622"),
     ),
-    "tells_what_capacity_is_expected": Difference(
+    "reports_expected_capacity": Difference(
         since=30,
         area="configuration",
         before="if reservations exceed capacity, the error shows the negative value that would be left",
@@ -149,7 +149,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         evidence="verified",
         cases=("1.29/config config-68", "1.30/config config-68"),
     ),
-    "tells_no_free_cores": Difference(
+    "reports_no_free_cores": Difference(
         since=32,
         area="exclusive CPUs",
         before="with full-pcpus-only and no free core, the rejection says that the number of CPUs is wrong",
@@ -185,7 +185,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="128029",
         evidence="documented",
     ),
-    "refuses_memory_resizes_beside_static_manager": Difference(
+    "refuses_memory_resizes_with_static_manager": Difference(
         since=33,
         area="in-place resize",
         before="the static Memory Manager does not prevent resizing Guaranteed pods",
@@ -212,7 +212,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="kubelet.go, 1.32",
         evidence="documented",
     ),
-    "tells_resizes_in_conditions": Difference(
+    "reports_resizes_in_conditions": Difference(
         since=33,
         area="in-place resize",
         before="status.resize shows the state of a resize",

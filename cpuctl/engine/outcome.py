@@ -45,7 +45,7 @@ class Undetermined(Record):
         return f"{self.why}: {', or '.join(self.variants)}" if self.variants else self.why
 
 
-_SAY_IT = "set --memory AMOUNT (plan, advise, explain, resize, config, checkpoint)"
+_SAY_IT = "set --memory QUANTITY (plan, advise, explain, resize, config, checkpoint)"
 
 MEMORY_UNKNOWN = f"the machine information does not include the amount of memory: {_SAY_IT}"
 """Why it is not determined what hangs on the memory of a machine that was recorded without it."""

@@ -124,7 +124,7 @@ def test_memory_that_nobody_recorded_is_unknown_and_not_none(
     unknown = cpuctl(*words, "-o", "json")
     assert unknown.code == 3
     start = json.loads(unknown.out)["start"]
-    assert (start["outcome"], ": set --memory AMOUNT" in start["why"]) == ("Undetermined", True)
+    assert (start["outcome"], ": set --memory QUANTITY" in start["why"]) == ("Undetermined", True)
     known = cpuctl(*words, "--memory", "16Gi", "-o", "json")
     found = json.loads(known.out)
     assert found["start"]["outcome"] == "Started", known

@@ -6,6 +6,7 @@ import errno
 import gzip
 import json
 import os
+import re
 import shlex
 import tarfile
 from pathlib import Path
@@ -480,6 +481,20 @@ def test_flags_that_are_not_known_are_named_by_a_kubelet_that_would_start(
     reported = f"Not checked: the kubelet's flags, which are unknown and assumed to be none, because {why}"
     for words in (("config", "check"), ("config", "versions")):
         assert reported in " ".join(cpuctl(*words, "-m", node).out.split())
+
+
+def test_a_start_that_depends_on_unknown_flags_names_the_command_to_specify_them(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    config = f"{HEAD}cpuManagerPolicy: static\n"
+    node = str(written(small_machine() | {"var/lib/kubelet/config.yaml": config}, tmp_path / "node"))
+    unknown = cpuctl("config", "check", "-m", node)
+    assert (unknown.code, "is unknown: its flags" in unknown.out) == (3, True), unknown.out
+    pattern = r"^  fix: cpuctl (.*) --kubelet-args FLAGS\nFLAGS: the kubelet's flags in quotes, unknown here"
+    found = re.search(pattern, unknown.out, re.MULTILINE)
+    assert found, unknown.out
+    known = cpuctl(*shlex.split(found[1]), "--kubelet-args=--reserved-cpus=0")
+    assert (known.code, "would start" in known.out) == (0, True), known.out
 
 
 K3S = {

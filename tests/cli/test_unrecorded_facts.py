@@ -166,7 +166,7 @@ def test_memory_that_was_not_recorded_can_be_said(cpuctl: Cpuctl, tmp_path: Path
     words = ("plan", "-q", "-m", machine, "--kubelet-args", STATIC, "-T", "a=2/2,1Gi", "-o", "json")
     open_ = json.loads(cpuctl(*words).out)
     assert open_["start"]["outcome"] == "Undetermined"
-    stated = "set --memory AMOUNT (plan, advise, explain, resize, config, checkpoint)"
+    stated = "set --memory QUANTITY (plan, advise, explain, resize, config, checkpoint)"
     assert stated in open_["start"]["why"]
     reported = json.loads(cpuctl(*words, "--memory", "16Gi").out)
     whole = recorded(tmp_path / "whole", WHOLE)

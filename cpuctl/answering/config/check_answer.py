@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from cpuctl import option_names
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.parts import pools_answer, unread_inputs
 from cpuctl.answering.config.starts import (
@@ -22,7 +23,7 @@ from cpuctl.answering.kubelet_view import topology_counts
 from cpuctl.answering.parts import found, graded
 from cpuctl.diagnostics import Severity, counts, worst_first
 from cpuctl.engine.config_lints.lint import Lint
-from cpuctl.engine.outcome import KubeletFault, StartRefused
+from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
@@ -32,6 +33,7 @@ from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 from cpuctl.kubelet.validation.later import not_checked
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.kernel_text import parse_given_mask
+from cpuctl.operations.command_lines import CONFIG_CHECK
 from cpuctl.records import replace
 
 if TYPE_CHECKING:
@@ -193,6 +195,12 @@ _SURELY_MASK = 8
 _GROUPS = ("kubeReservedCgroup", "systemReservedCgroup")
 _KEPT = (*_GROUPS, "failCgroupV1")
 """Settings that a kubelet also rejects if they are omitted: as required ones, or by their default."""
+_TO_SPECIFY = {
+    option_names.KUBELET_VERSION: "VERSION",
+    option_names.KUBELET_ARGS: "FLAGS",
+    option_names.MEMORY: "QUANTITY",
+}
+"""What decides an undetermined start if the reason names the option, and what stands for its value."""
 _NO_CPU = "unable to determine reserved CPU resources for static policy"
 _MANY_NODES = "unsupported on machines with more than"
 
@@ -210,6 +218,9 @@ UNSET: Mapping[str, str] = {
 def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     """Say what to change; nothing if the outcome does not tell."""
     text = start_text(outcome)
+    if isinstance(outcome, Undetermined):
+        options = (option for option in _TO_SPECIFY if option in text)
+        return next((f"{CONFIG_CHECK} {option} {_TO_SPECIFY[option]}" for option in options), "")
     if _NO_CPU in text:
         return (
             'reserve CPUs: set reservedSystemCPUs (a list such as 0), kubeReserved: {cpu: "1"} or'

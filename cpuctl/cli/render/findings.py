@@ -116,12 +116,11 @@ def findings_block(findings: Sequence[FindingT], form: Form[FindingT], *, wide: 
     return _table(findings, form) if wide else Lines(tuple(finding_lines(findings, form)))
 
 
-def finding_lines(findings: Iterable[FindingT], form: Form[FindingT]) -> Iterator[Cell]:
+def finding_lines(findings: Sequence[FindingT], form: Form[FindingT]) -> Iterator[Cell]:
     """Write a line for every finding, and one for the fix if it is known.
 
-    The last line explains the placeholders.
+    The last lines explain the placeholders.
     """
-    asks = False
     for each in findings:
         text = ": ".join(filter(None, (*form.prefix(each), each["message"])))
         yield Cell(text + form.detail(each), STYLES[each["severity"]])
@@ -129,9 +128,23 @@ def finding_lines(findings: Iterable[FindingT], form: Form[FindingT]) -> Iterato
             yield Cell(f"  note: {note}")
         if each["fix"]:
             yield Cell(f"  fix: {each['fix']}")
-            asks = asks or f"{option_names.KUBELET_VERSION} VERSION" in each["fix"]
-    if asks:
-        yield Cell("VERSION: the kubelet's version, unknown here (kubelet --version prints it)")
+    yield from placeholder_cells([each["fix"] or "" for each in findings])
+
+
+_PLACEHOLDERS = {
+    f"{option_names.KUBELET_VERSION} VERSION": "the kubelet's version, unknown here "
+    "(kubelet --version prints it)",
+    f"{option_names.KUBELET_ARGS} FLAGS": "the kubelet's flags in quotes, unknown here "
+    "(ps -ww -o args= -C kubelet prints them)",
+    f"{option_names.MEMORY} QUANTITY": "the machine's memory, unknown here (free -b prints it)",
+}
+
+
+def placeholder_cells(fixes: Sequence[str]) -> Iterator[Cell]:
+    """Explain the placeholders of commands, each once."""
+    for option, meaning in _PLACEHOLDERS.items():
+        if any(option in fix for fix in fixes):
+            yield Cell(f"{option.split()[1]}: {meaning}")
 
 
 def _table(findings: Iterable[FindingT], form: Form[FindingT]) -> Table:

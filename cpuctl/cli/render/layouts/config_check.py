@@ -6,7 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
-from cpuctl.cli.render.findings import CONFIGURATION, findings_block, start_counts_text
+from cpuctl.cli.render.findings import (
+    CONFIGURATION,
+    findings_block,
+    placeholder_cells,
+    start_counts_text,
+)
 from cpuctl.cli.render.tables.start import kubelet_name, setting_cells, verdict_cell
 from cpuctl.exports.answer_text import shared_sentence
 from cpuctl.phrases import counted
@@ -22,7 +27,8 @@ def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
         [] if wide else [each for each in document["findings"] if _repeats_start(each, document["start"])]
     )
     fixes = (Cell(f"  fix: {each['fix']}") for each in stated if each["fix"])
-    yield Lines((*_verdict(document, wide=wide), *fixes))
+    meanings = placeholder_cells([each["fix"] or "" for each in stated])
+    yield Lines((*_verdict(document, wide=wide), *fixes, *meanings))
     if findings := [each for each in document["findings"] if each not in stated]:
         yield findings_block(findings, CONFIGURATION, wide=wide)
     yield Lines.of(start_counts_text(document["summary"], document["start"]), _unchecked(document, wide=wide))

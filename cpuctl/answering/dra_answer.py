@@ -173,7 +173,7 @@ def claim_warnings(claims: NodeClaims, pods: Iterable[PodClaims]) -> Iterator[tu
                 yield name, f"which CPUs {named} gets is unknown: {claim.prepared.text}"
             if isinstance(claim.prepared, Prepared) and claim.prepared.strays:
                 text = f"{named} gets CPUs {claim.prepared.strays}, which are not among its devices"
-                yield name, f"{text}: core ids repeat across sockets ({_FIXED})"
+                yield name, f"{text}: core IDs repeat across sockets ({_FIXED})"
             if claim.cpus and not claim.containers:
                 yield name, f"{named} is used by no container, but its CPUs are unavailable to others"
 

@@ -63,8 +63,8 @@ def migrate_cpu_state(
     unknown = sorted(set(container_ids or {}) - set(to.initial_containers))
     if unknown:
         return NotMigrated(
-            f"it is unknown which containers these ids belong to: {_some(unknown)}",
-            f"pass the pods with their container ids (--pods), or {DRAIN}",
+            f"it is unknown which containers these IDs belong to: {_some(unknown)}",
+            f"pass the pods with their container IDs (--pods), or {DRAIN}",
         )
     state = _named(state, container_ids or {}, to)
     if not to.keeps_pods and (leftover := _held_by_pods_only(state)):

@@ -182,7 +182,7 @@ class Cursor(NamedTuple):
             return Quantity.parse(text)
         except ValueError as error:
             message = f"expected a quantity, found {describe(self.value)}: {error}"
-            raise self.error(message, hint="write an amount such as 4, 500m or 2Gi") from None
+            raise self.error(message, hint="write a quantity such as 4, 500m or 2Gi") from None
 
     def quantities(self) -> dict[str, Quantity]:
         """Read quantities by resource."""

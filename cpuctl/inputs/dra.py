@@ -266,6 +266,6 @@ def _repeats(driver: DriverMachine) -> Iterator[str]:
     if ids and len(driver.sockets) > 1:
         named = ", ".join(map(str, ids[:_FEW_IDS])) + (", ..." if len(ids) > _FEW_IDS else "")
         yield (
-            f"core ids repeat across sockets ({named}), and the driver treats these cores as one: a claim "
+            f"core IDs repeat across sockets ({named}), and the driver treats these cores as one: a claim "
             "may get CPUs of another socket than that of its device"
         )

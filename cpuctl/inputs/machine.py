@@ -163,10 +163,10 @@ def _amount(text: str, option: str, example: str, *, least: int = 0) -> int:
     try:
         amount = Quantity.parse(text)
     except ValueError as error:
-        problem = f"expected an amount, found {text!r}: {error}"
-        raise UsageError(problem, where=option, hint=f"write an amount such as {example}") from None
+        problem = f"expected a quantity, found {text!r}: {error}"
+        raise UsageError(problem, where=option, hint=f"write a quantity such as {example}") from None
     if not least * 10**9 <= amount.nano < 10**9 << 63:
-        raise UsageError(f"expected an amount from {least} to 8Ei, found {text!r}", where=option)
+        raise UsageError(f"expected a quantity from {least} to 8Ei, found {text!r}", where=option)
     return amount.value
 
 

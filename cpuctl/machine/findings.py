@@ -105,9 +105,9 @@ def _unnamed_ids(machine: Machine) -> Iterator[MachineFinding]:
     without_core = _where(machine, lambda cpu: cpu.core_id is None)
     without_package = _where(machine, lambda cpu: cpu.package_id is None)
     for cpus, file, ids in (
-        (without_core & without_package, "topology", "neither core id nor package id"),
-        (without_core - without_package, "topology/core_id", "no core id"),
-        (without_package - without_core, "topology/physical_package_id", "no package id"),
+        (without_core & without_package, "topology", "neither core ID nor package ID"),
+        (without_core - without_package, "topology/core_id", "no core ID"),
+        (without_package - without_core, "topology/physical_package_id", "no package ID"),
     ):
         if cpus:
             so = "the kubelet does not see such CPUs"
@@ -116,7 +116,7 @@ def _unnamed_ids(machine: Machine) -> Iterator[MachineFinding]:
             message = f"{have(cpus)} {ids}: {so}"
             yield warning("cpus-without-ids", cpu_files(cpus, file), message)
     if cpus := _where(machine, lambda cpu: cpu.package_id is not None and cpu.package_id < 0):
-        message = f"{have(cpus)} package id -1 (unknown): the kubelet treats -1 as a socket"
+        message = f"{have(cpus)} package ID -1 (unknown): the kubelet treats -1 as a socket"
         yield warning("unknown-packages", cpu_files(cpus, "topology/physical_package_id"), message)
 
 
@@ -132,7 +132,7 @@ def _repeated_core_ids(machine: Machine) -> Iterator[MachineFinding]:
         first = " and ".join(str(cpus) for cpus in merged[0][:2])
         verb = "are" if len(merged) > 1 else "is"
         message = (
-            f"{counted(len(merged), 'core id')} {verb} repeated within a socket and NUMA node, for example "
+            f"{counted(len(merged), 'core ID')} {verb} repeated within a socket and NUMA node, for example "
             f"CPUs {first}: the kubelet treats such cores as one core"
         )
         yield warning("repeated-core-ids", cpu_files(machine.online, "topology/core_id"), message)
@@ -169,8 +169,8 @@ def _packages_by_id_and_by_list(machine: Machine) -> Iterator[MachineFinding]:
         return
     if not len(by_id) == len(by_list) == len(pairs):
         message = (
-            f"package ids make {counted(len(by_id), 'socket')}, package CPU lists {len(by_list)}: "
-            "the sockets shown and the kubelet's labels use the ids"
+            f"package IDs make {counted(len(by_id), 'socket')}, package CPU lists {len(by_list)}: "
+            "the sockets shown and the kubelet's labels use the IDs"
         )
         yield warning("packages-disagree", cpu_files(machine.online, "topology/physical_package_id"), message)
 
@@ -202,7 +202,7 @@ def _no_numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[MachineFindi
     if machine.numa_nodes:
         return
     packages = [node.id for node in info.nodes if node.cores]
-    ids = f"id{'s' * (len(packages) > 1)} {', '.join(map(str, packages))}"
+    ids = f"ID{'s' * (len(packages) > 1)} {', '.join(map(str, packages))}"
     by_packages = (
         f"the kubelet treats packages as NUMA nodes and counts {counted(len(packages), 'NUMA node')} ({ids})"
     )
@@ -321,7 +321,7 @@ def _last_level_caches(machine: Machine, info: MachineInfo) -> Iterator[MachineF
         return
     if any(cache.id is None for cache in machine.caches):
         instead_text = " and uses sockets instead of uncore caches" if instead else ""
-        message = f"caches have no ids: the kubelet does not see them{instead_text}"
+        message = f"caches have no IDs: the kubelet does not see them{instead_text}"
         yield warning("caches-without-ids", f"{every_cache}/index*/id", message)
     if machine.online != CPUSet.of(cpu for group in machine.l3_groups for cpu in group):
         yield note("l3-for-some", every_cache, "not every CPU has a level-3 cache")

@@ -161,7 +161,7 @@ def _with_siblings_by_ids(files: KernelFiles, cpus: Sequence[CPU]) -> tuple[CPU,
 
 def _about_siblings(numbers: CPUSet) -> MachineFinding:
     message = (
-        f"the kernel reports no thread siblings for {named(numbers)}: CPUs with equal core ids "
+        f"the kernel reports no thread siblings for {named(numbers)}: CPUs with equal core IDs "
         "count as one core"
     )
     return note("no-siblings", cpu_files(numbers, "topology/thread_siblings_list"), message)

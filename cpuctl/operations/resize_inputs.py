@@ -121,7 +121,7 @@ def _once(pods: Sequence[StoredPod]) -> Sequence[StoredPod]:
     for pod in pods:
         other = seen.setdefault(pod.uid, pod)
         if other is not pod:
-            message = f"{other.full_name} and {pod.full_name} have the same uid {pod.uid}"
+            message = f"{other.full_name} and {pod.full_name} have the same UID {pod.uid}"
             raise InputError(message, hint="list every running pod only once: in --pods or in -f")
     return pods
 
@@ -303,7 +303,7 @@ def parse_set(text: str) -> NewAmounts:
             both.add(resource)
         amounts[resource] = (_quantity(request), _quantity(limit if slash else request))
         if amounts[resource] == (None, None):
-            raise UsageError(f"expected an amount after {part!r}", where=option_names.SET, hint=HINT)
+            raise UsageError(f"expected a quantity after {part!r}", where=option_names.SET, hint=HINT)
     return NewAmounts(name, amounts, frozenset(both))
 
 
@@ -317,10 +317,10 @@ def _quantity(text: str) -> Quantity | None:
     except ValueError as error:
         message = f'expected a quantity, found "{text}": {error}'
         raise UsageError(
-            message, where=option_names.SET, hint="write an amount such as 4, 500m or 2Gi"
+            message, where=option_names.SET, hint="write a quantity such as 4, 500m or 2Gi"
         ) from None
     if amount.sign < 0:
-        raise UsageError(f"expected an amount of at least 0, found {text}", where=option_names.SET)
+        raise UsageError(f"expected a quantity of at least 0, found {text}", where=option_names.SET)
     return amount
 
 

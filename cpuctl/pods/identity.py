@@ -64,7 +64,7 @@ def _given_uids(pods: Iterable[Pod]) -> set[str]:
     owners: dict[str, Pod] = {}
     for pod in pods:
         if pod.uid and (other := owners.setdefault(pod.uid, pod)) is not pod:
-            raise ValueError(f"pods {_named(other)} and {_named(pod)} have the same uid {pod.uid}")
+            raise ValueError(f"pods {_named(other)} and {_named(pod)} have the same UID {pod.uid}")
     return set(owners)
 
 

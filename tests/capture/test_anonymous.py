@@ -88,7 +88,7 @@ def replaced(value: Any) -> Any:
 V2 = {"policyName": "static", "entries": {UID: {"app": "1-2"}}}
 
 STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "CPU, by container id": (
+    "CPU, by container ID": (
         {"entries": {CONTAINER_ID: "1-2"}},
         {"entries": {"0" * 63 + "1": "1-2"}},
     ),

@@ -39,7 +39,7 @@ class Within:
 WITHIN = [
     Within("a UID", f"pods/{UID}/volumes", f"pods/{UID_1}/volumes"),
     Within("behind pod", f"pod{UID}.slice", f"pod{UID_1}.slice"),
-    Within("a container id", f"crio-{CONTAINER_ID}.scope", f"crio-{ID_1}.scope"),
+    Within("a container ID", f"crio-{CONTAINER_ID}.scope", f"crio-{ID_1}.scope"),
     Within("a static pod", STATIC_UID, HASH_1),
     Within("twice", f"{UID} {UID}", f"{UID_1} {UID_1}"),
     Within("two", f"{UID} {UID[:-1]}7", f"{UID_1} {UID_2}"),

@@ -152,10 +152,10 @@ def test_container_ids_become_pods_and_names() -> None:
     )
     refused = migrate_cpu_state(oldest, NEW, ids)
     assert isinstance(refused, NotMigrated)
-    assert refused.reason == "it is unknown which containers these ids belong to: cid1, cid2"
+    assert refused.reason == "it is unknown which containers these IDs belong to: cid1, cid2"
     assert (
         refused.advice
-        == "pass the pods with their container ids (--pods), or drain the node and delete the file"
+        == "pass the pods with their container IDs (--pods), or drain the node and delete the file"
     )
 
 

@@ -121,7 +121,7 @@ CASES = [
     Case("migrate down", ("migrate", "covered", "--to", "1.36", *PODS)),
     Case("migrate down to the same gates", ("migrate", "newest", "--to", "1.36", *GATE)),
     Case("migrate what pods alone hold", ("migrate", "newest", "--to", "1.36", *PODS), 3),
-    Case("migrate container ids", ("migrate", "v1", "--to", "1.37", *PODS), 3),
+    Case("migrate container IDs", ("migrate", "v1", "--to", "1.37", *PODS), 3),
     Case("migrate a wrong checksum", ("migrate", "wrong", "--to", "1.37"), 3),
     Case("migrate, proven", ("migrate", "fine", "--to", "1.37", *NODE)),
     Case("migrate what does not start", ("migrate", "drift", "--to", "1.37", *NODE), 3),
@@ -140,7 +140,7 @@ CASES = [
     Case("repair for no policy", ("repair", "fine", *ON_36, "--kubelet-args", "--max-pods=9", *PODS)),
     Case("repair for a policy", ("repair", "none", *ON_36)),
     Case("repair without the gate", ("repair", "newest", *NODE, "--kubelet-version", "1.37", *PODS)),
-    Case("repair container ids", ("repair", "v1", *ON_36, *PODS)),
+    Case("repair container IDs", ("repair", "v1", *ON_36, *PODS)),
     Case("repair ids of nobody", ("repair", "v1", *ON_36), 3),
     Case("repair a newer file", ("repair", "newest", *ON_36)),
     Case(

@@ -295,9 +295,11 @@ MISUSES = [
     Misuse(("check", *MACHINE, "--kubelet-args", "'open"), 2, "--kubelet-args: cannot be split into words"),
     Misuse(("check", *MACHINE, "--config-dir", ""), 2, "--config-dir: missing directory name"),
     Misuse(("versions", *MACHINE, "--to=9"), 2, "--to:"),
-    Misuse(("show", *MACHINE, "--ephemeral-storage=-1"), 2, "--ephemeral-storage: expected an amount from 0"),
     Misuse(
-        ("show", *MACHINE, "--ephemeral-storage=1G1"), 2, "--ephemeral-storage: expected an amount, found"
+        ("show", *MACHINE, "--ephemeral-storage=-1"), 2, "--ephemeral-storage: expected a quantity from 0"
+    ),
+    Misuse(
+        ("show", *MACHINE, "--ephemeral-storage=1G1"), 2, "--ephemeral-storage: expected a quantity, found"
     ),
     Misuse(("versions", *MACHINE, "--from=1.26"), 2, "--from: kubelet 1.26"),
     Misuse(("show", *reported("missing.yaml")), 4, "missing.yaml"),

@@ -79,7 +79,7 @@ def test_cpus_of_another_socket_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None
     manifest.write_text(claim("four", cpus(4)) + pod("a", "four"))
     words = ("dra", "allocate", str(manifest), "-m", str(tmp_path / "node7"), "--reserved-cpus", "0,11", "-q")
     reported = cpuctl(*words).out
-    assert "gets CPUs 5,13, which are not among its devices: core ids repeat across sockets" in reported
+    assert "gets CPUs 5,13, which are not among its devices: core IDs repeat across sockets" in reported
     assert "(cpuctl dra allocate --fixed shows what it should get)" in reported
     assert "outside" not in cpuctl(*words, "--fixed").out
     as_it_is, as_it_should_be = (

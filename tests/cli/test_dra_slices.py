@@ -44,7 +44,7 @@ def test_what_the_driver_does_otherwise_than_expected_is_said(cpuctl: Cpuctl) ->
     reported = cpuctl(
         "dra", "slices", "synthetic:2s2n2c2t", "--expose-pcie-roots", "--reserved-cpus", "9"
     ).err
-    assert "core ids repeat across sockets (0, 1)" in reported
+    assert "core IDs repeat across sockets (0, 1)" in reported
     assert "no PCIe roots are recorded" in reported
     assert "--reserved-cpus names CPUs that are not online: 9" in reported
     assert "skips CPUs 0-1: they have no NUMA node" in cpuctl("dra", "slices", "synthetic:0n2c").err

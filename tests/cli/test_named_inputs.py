@@ -144,7 +144,7 @@ def test_memory_is_given_to_machines_that_have_none(cpuctl: Cpuctl, tmp_path: Pa
     has = cpuctl("plan", "-m", "synthetic:1s1n4c1t,mem=8Gi", "-T", "a=1/1", "--memory", "16Gi")
     assert (has.code, "the machine description already includes memory" in has.err) == (2, True)
     wrong = cpuctl("plan", "-m", dump, "-T", "a=1/1", "--memory", "much")
-    assert (wrong.code, "--memory: expected an amount" in wrong.err) == (2, True)
+    assert (wrong.code, "--memory: expected a quantity" in wrong.err) == (2, True)
     evenly = cpuctl("plan", "-m", dump, "-T", "a=1/1", "--memory", "16Gi")
     assert "16Gi is assumed to be spread evenly over 2 NUMA nodes" in evenly.err
 

@@ -293,11 +293,11 @@ def test_control_characters_do_not_reach_the_terminal(pods: Pods) -> None:
 
 MISUSE = [
     (("show",), 2, "error: no pods to show\n"),
-    (("show", "-T", "a=1", "--memory", "much"), 2, "error: --memory: expected an amount, found 'much'"),
+    (("show", "-T", "a=1", "--memory", "much"), 2, "error: --memory: expected a quantity, found 'much'"),
     (
         ("show", "-T", "a=1", "--memory", "0"),
         2,
-        "error: --memory: expected an amount from 1 to 8Ei, found '0'",
+        "error: --memory: expected a quantity from 1 to 8Ei, found '0'",
     ),
     (
         ("show", "-T", "a=1", "--memory", "1Gi", "-m", "synthetic:2c"),

@@ -80,7 +80,7 @@ FALSE_WORDS = {
     "sockets": (r"Sockets: +0\b", r"\b0 sockets", r"sockets: kernel 0,"),
     "topology": (
         r"would not start", r"\b0 cores", r"Cores: +\d", r"cores: kernel \d+",
-        r"does not see such", r"equal core ids", r"could not detect", r"\bcpu +0\b",
+        r"does not see such", r"equal core IDs", r"could not detect", r"\bcpu +0\b",
     ),
 }  # fmt: skip
 """Sentences that only they may say who know the fact."""

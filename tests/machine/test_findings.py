@@ -53,7 +53,7 @@ CASES = [
     Case(
         "no ids",
         with_cpus(BASE, lambda cpu: cpu._replace(core_id=None, package_id=None)),
-        "CPUs 0-7 have neither core id nor package id: the kubelet needs both, so its view is unknown",
+        "CPUs 0-7 have neither core ID nor package ID: the kubelet needs both, so its view is unknown",
     ),
     Case(
         "one id without the other",
@@ -61,18 +61,18 @@ CASES = [
             BASE,
             lambda cpu: cpu._replace(core_id=None) if cpu.number < 2 else cpu._replace(package_id=None),
         ),
-        "CPUs 0-1 have no core id: the kubelet does not see such CPUs\n"
-        "CPUs 2-7 have no package id: the kubelet does not see such CPUs",
+        "CPUs 0-1 have no core ID: the kubelet does not see such CPUs\n"
+        "CPUs 2-7 have no package ID: the kubelet does not see such CPUs",
     ),
     Case(
-        "package id -1",
+        "package ID -1",
         with_cpus(BASE, lambda cpu: cpu._replace(package_id=-1) if cpu.number == 2 else cpu),
-        "CPU 2 has package id -1 (unknown): the kubelet treats -1 as a socket",
+        "CPU 2 has package ID -1 (unknown): the kubelet treats -1 as a socket",
     ),
     Case(
-        "core ids per cluster",
+        "core IDs per cluster",
         with_cpus(BASE, lambda cpu: cpu._replace(core_id=0)),
-        "2 core ids are repeated within a socket and NUMA node, for example CPUs 0,4 and 1,5: the kubelet "
+        "2 core IDs are repeated within a socket and NUMA node, for example CPUs 0,4 and 1,5: the kubelet "
         "treats such cores as one core",
     ),
     Case(
@@ -96,8 +96,8 @@ CASES = [
     Case(
         "packages that disagree",
         with_cpus(BASE, lambda cpu: cpu._replace(package_cpus=cpus("0-7"))),
-        "package ids make 2 sockets, package CPU lists 1: "
-        "the sockets shown and the kubelet's labels use the ids",
+        "package IDs make 2 sockets, package CPU lists 1: "
+        "the sockets shown and the kubelet's labels use the IDs",
     ),
     Case(
         "core types",
@@ -113,29 +113,29 @@ CASES = [
         "no NUMA nodes",
         parse_synthetic("0n4c"),
         "the kernel shows no NUMA nodes: the kubelet treats packages as NUMA nodes and counts 1 NUMA node "
-        "(id 0), without memory for its Memory Manager",
+        "(ID 0), without memory for its Memory Manager",
     ),
     Case(
         "no NUMA nodes, several sockets",
         parse_synthetic("2s0n4c"),
         "the kernel shows no NUMA nodes: the kubelet treats packages as NUMA nodes and counts "
-        "2 NUMA nodes (ids 0, 1), without memory for its Memory Manager",
+        "2 NUMA nodes (IDs 0, 1), without memory for its Memory Manager",
     ),
     Case(
         "no NUMA nodes, sockets of unknown number",
         with_cpus(parse_synthetic("2s0n4c"), lambda cpu: cpu._replace(package_id=-1)),
-        "CPUs 0-7 have package id -1 (unknown): the kubelet treats -1 as a socket\n"
-        "4 core ids are repeated within a socket and NUMA node, for example CPUs 0 and 4: "
+        "CPUs 0-7 have package ID -1 (unknown): the kubelet treats -1 as a socket\n"
+        "4 core IDs are repeated within a socket and NUMA node, for example CPUs 0 and 4: "
         "the kubelet treats such "
         "cores as one core\n"
         "the kernel shows no NUMA nodes: the kubelet treats packages as NUMA nodes and "
-        "counts 1 NUMA node (id -1), "
+        "counts 1 NUMA node (ID -1), "
         "without memory for its Memory Manager",
     ),
     Case(
         "neither NUMA nodes nor packages",
         with_cpus(parse_synthetic("0n4c"), lambda cpu: cpu._replace(package_id=None, core_id=None)),
-        "CPUs 0-3 have neither core id nor package id: the kubelet needs both, so its view is "
+        "CPUs 0-3 have neither core ID nor package ID: the kubelet needs both, so its view is "
         "unknown\n"
         "the kernel shows neither NUMA nodes nor packages: the kubelet counts no NUMA nodes",
     ),
@@ -145,7 +145,7 @@ CASES = [
         "CPU 3 is offline: without NUMA nodes, the kubelet still counts such CPUs (4 in total), "
         "but never assigns them\n"
         "the kernel shows no NUMA nodes: the kubelet treats packages as NUMA nodes and "
-        "counts 1 NUMA node (id 0), "
+        "counts 1 NUMA node (ID 0), "
         "without memory for its Memory Manager",
     ),
     Case(
@@ -155,7 +155,7 @@ CASES = [
         "but never assigns them\n"
         "cores have 1 or 2 CPUs online: the kubelet uses the average, 2\n"
         "the kernel shows no NUMA nodes: the kubelet treats packages as NUMA nodes and "
-        "counts 1 NUMA node (id 0), "
+        "counts 1 NUMA node (ID 0), "
         "without memory for its Memory Manager",
     ),
     Case(
@@ -213,9 +213,9 @@ CASES = [
         "no level-3 cache is recorded: the kubelet uses sockets instead of uncore caches",
     ),
     Case(
-        "caches without ids",
+        "caches without IDs",
         replace(BASE, caches=tuple(cache._replace(id=None) for cache in BASE.caches)),
-        "caches have no ids: the kubelet does not see them and uses sockets instead of uncore caches",
+        "caches have no IDs: the kubelet does not see them and uses sockets instead of uncore caches",
     ),
     Case("L3 for some", parse_synthetic("4c,l3=0-2"), "not every CPU has a level-3 cache"),
 ]

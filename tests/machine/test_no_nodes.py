@@ -15,7 +15,7 @@ CPUS = {
     for path, text in small_machine("2s2n2c2t,mem=8Gi").items()
     if not path.startswith(("sys/devices/system/node", "sys/bus"))
 }
-BY_PACKAGES = "the kubelet treats packages as NUMA nodes and counts 2 NUMA nodes (ids 0, 1)"
+BY_PACKAGES = "the kubelet treats packages as NUMA nodes and counts 2 NUMA nodes (IDs 0, 1)"
 WITHOUT = f"the kernel shows no NUMA nodes: {BY_PACKAGES}, without memory for its Memory Manager"
 OPEN = (
     "NUMA nodes are not recorded: they are counted as on a kernel without NUMA support, where "

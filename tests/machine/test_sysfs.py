@@ -126,7 +126,7 @@ TOLERANCES = [
     Tolerance("no maps but lists", lambda files: without(files, "_map", "/cpumap", "siblings")),
     Tolerance("no siblings but ids", lambda files: without(files, "thread_siblings", "thread_siblings_list")),
     Tolerance("no package lists", lambda files: without(files, "core_siblings", "core_siblings_list")),
-    Tolerance("no package ids", lambda files: without(files, "physical_package_id")),
+    Tolerance("no package IDs", lambda files: without(files, "physical_package_id")),
     Tolerance("no /proc/cpuinfo", lambda files: without(files, "cpuinfo")),
     Tolerance("new names of siblings", lambda files: {
         path.replace("thread_siblings", "core_cpus").replace("core_siblings", "package_cpus"): text
@@ -229,7 +229,7 @@ def test_a_cpu_without_topology_files_is_one_that_a_kubelet_does_not_see() -> No
     files = {path: text for path, text in small_machine().items() if "/cpu3/topology/" not in path}
     machine = read(files)
     assert str(machine.online) == "0-7"
-    assert "CPU 3 has neither core id nor package id: the kubelet does not see such CPUs" in messages(machine)
+    assert "CPU 3 has neither core ID nor package ID: the kubelet does not see such CPUs" in messages(machine)
     seen = [cpu for node in kubelet_view(machine).nodes for core in node.cores for cpu in core.threads]
     assert sorted(seen) == [0, 1, 2, 4, 5, 6, 7]
 
@@ -264,7 +264,7 @@ def test_kernels_without_any_topology() -> None:
     assert [str(core) for core in machine.cores] == list("01234567")
     assert machine.sockets == {}
     assert not machine.cores_known
-    assert "CPUs with equal core ids count as one core" not in str(messages(machine))
+    assert "CPUs with equal core IDs count as one core" not in str(messages(machine))
     assert not kubelet_view(machine).cores_known
     assert kubelet_view(read(small_machine())).cores_known
 

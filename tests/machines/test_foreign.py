@@ -28,7 +28,7 @@ __all__ = ["pytestmark"]
 _SEEN_OTHERWISE: dict[str, set[MachineFact]] = {
     "hwloc--28em64t-2s2n7c-buggycoresiblings": {
         MachineFact.SOCKETS
-    },  # lists of siblings contradict package ids
+    },  # lists of siblings contradict package IDs
     "util-linux--arm-A510-A710-A715-X3": {MachineFact.SOCKETS},
     "hwloc--64amd64-4s2n4ca2co": {MachineFact.CACHES},  # maps of one cache differ from CPU to CPU
     "hwloc--8em64t-2s2ca2c-buggynuma": {MachineFact.NUMA},  # every node lists every CPU

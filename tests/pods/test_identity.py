@@ -44,7 +44,7 @@ def test_uids_already_there_are_kept_and_never_derived_again() -> None:
 
 
 def test_shared_uid_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^pods default/a and default/b have the same uid u$"):
+    with pytest.raises(ValueError, match=r"^pods default/a and default/b have the same UID u$"):
         with_uids([pod("a", uid="u"), pod("b", uid="u")])
 
 

@@ -42,7 +42,7 @@ LOST = (
 CHANGED = {
     "packages without number": (r"physical_package_id$", "-1\n"),
     "one package without number": (r"cpu1/topology/physical_package_id$", "-1\n"),
-    "core ids that repeat": (r"core_id$", "0\n"),
+    "core IDs that repeat": (r"core_id$", "0\n"),
     "a map that is empty": (r"/index0/shared_cpu_map$", "0\n"),
     "a list that is empty": (r"/index0/shared_cpu_list$", "\n"),
     "fewer CPUs online": (rf"^{CPU_DIR}/online$", "0-2\n"),

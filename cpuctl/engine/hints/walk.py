@@ -94,7 +94,7 @@ def _outcome(result: Result) -> str:
 
 def _too_long(everything: NodeMask) -> Undetermined:
     return Undetermined(
-        "rows of NUMA distances are too short for the node ids; whether a comparison crashes "
+        "rows of NUMA distances are too short for the node IDs; whether a comparison crashes "
         f"the kubelet is not computed for {everything.bit_count()} NUMA nodes"
     )
 

@@ -22,7 +22,7 @@ _LARGEST = (1 << 63) - 1
 _NOTE = note(
     "cadvisor",
     "",
-    "read from cAdvisor's machine information, which omits offline CPUs and caches without ids",
+    "read from cAdvisor's machine information, which omits offline CPUs and caches without IDs",
 )
 
 

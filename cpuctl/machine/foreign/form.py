@@ -20,7 +20,7 @@ class MachineFact(StrEnum):
     SOCKETS = "sockets"
     CORES = "cores"
     CACHES = "caches"
-    CACHE_IDS = "cache ids"
+    CACHE_IDS = "cache IDs"
     CACHE_SIZES = "cache sizes"
     DISTANCES = "distances"
     NODE_MEMORY = "NUMA node memory"

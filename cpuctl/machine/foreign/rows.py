@@ -183,7 +183,7 @@ def _assumptions(machine: Machine, facts: Collection[MachineFact]) -> Iterator[s
         )
         yield f"sockets{owner} are not reported: {instead}"
     if MachineFact.CACHE_IDS not in facts and machine.l3_groups:
-        yield "cache ids are not reported: all caches are assumed to have one, as on x86"
+        yield "cache IDs are not reported: all caches are assumed to have one, as on x86"
 
 
 def _notes(machine: Machine, facts: Collection[MachineFact]) -> Iterator[str]:

@@ -50,7 +50,7 @@ def sosreport(tree: Tree) -> tuple[Tree, SupportArchive]:
         made |= _CopiedCPUs(files, online, missing).others()
         message = (
             f"{are(missing)} known only from lscpu: only their last-level caches are known, and "
-            "missing core and package ids are made up"
+            "missing core and package IDs are made up"
         )
         findings = (warning("cpus-from-lscpu", cpu_files(missing, ""), message),)
     gathered = SupportArchive(

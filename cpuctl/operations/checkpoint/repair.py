@@ -215,8 +215,8 @@ def _named(
     names, ids = case.reader.initial_containers, state.inspection.container_ids
     if ids and case.owners.pods is None:
         return NotRepaired(
-            "the file identifies containers by id, and their names are unknown",
-            "pass the pods with their container ids: --pods FILE, as printed by kubectl get pods -o json",
+            "the file identifies containers by ID, and their names are unknown",
+            "pass the pods with their container IDs: --pods FILE, as printed by kubectl get pods -o json",
         )
     entries: dict[str, dict[str, CPUSet]] = {uid: dict(each) for uid, each in found.entries.items()}
     actions = []
@@ -225,7 +225,7 @@ def _named(
             uid, name = names[container_id]
             entries.setdefault(uid, {})[name] = cpus
         else:
-            why = f"no running container has the id {container_id}"
+            why = f"no running container has the ID {container_id}"
             actions.append(RepairAction(did=ActionKind.DROPPED, reason=why, before=str(cpus)))
     return Repaired(replace(found, entries=entries), tuple(actions))
 

@@ -227,7 +227,7 @@ def _init_kind(container: Cursor) -> ContainerKind:
 def _container(container: Cursor, kind: ContainerKind) -> Container:
     name = _name(container.required("name"))
     if not name:
-        raise container.required("name").error("expected a container name, found an empty text")
+        raise container.required("name").error("expected a container name, found an empty string")
     resources = container.optional("resources", _requirements, _NO_REQUIREMENTS)
     restarts = container.optional("resizePolicy", _restarts, frozenset())
     policy = container.optional("restartPolicy", Cursor.text, "")

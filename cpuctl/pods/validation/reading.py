@@ -21,7 +21,7 @@ from cpuctl.records import Record, replace
 
 _CONFIG_SOURCE, _MIRROR = "kubernetes.io/config.source", "kubernetes.io/config.mirror"
 _STORED = ("uid", "resourceVersion", "creationTimestamp")
-_HINT = "write an amount such as 4, 500m or 2Gi"
+_HINT = "write a quantity such as 4, 500m or 2Gi"
 
 
 class ReadDraft(Record):

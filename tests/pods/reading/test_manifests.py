@@ -214,7 +214,7 @@ REFUSALS = [
     Refusal(
         "empty container name",
         pod_with("containers: [{name: ''}]"),
-        "pods.yaml:4: spec.containers[0].name: expected a container name, found an empty text",
+        "pods.yaml:4: spec.containers[0].name: expected a container name, found an empty string",
     ),
     Refusal(
         "two of one name",
@@ -272,7 +272,7 @@ REFUSALS = [
     Refusal(
         "two pods of one uid",
         "\n---\n".join(POD.replace("name: web", f"name: {name}, uid: u") for name in "ab"),
-        "pods.yaml: pods default/a (pods.yaml:1) and default/b (pods.yaml:3) have the same uid u",
+        "pods.yaml: pods default/a (pods.yaml:1) and default/b (pods.yaml:3) have the same UID u",
     ),
 ]
 

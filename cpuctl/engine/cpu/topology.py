@@ -1,8 +1,8 @@
 """The kubelet's view of the CPUs: four labels per CPU, five totals, three integer averages.
 
-Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager/topology``. A core is known by its smallest CPU number,
-an uncore cache by the first id listed for the core, or by the socket if none is listed. The
-averages are the kubelet's own rounding-down ones, wrong on hybrid or partly offline machines on purpose.
+Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager/topology``. A core is identified by its smallest CPU number,
+an uncore cache by the first id listed for the core, or by the socket if none is listed. The averages are
+rounded down as in the kubelet, and deliberately just as wrong on hybrid or partly offline machines.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _Label = tuple[int, int, int, int, CPUMask]
 
 
 _FEW = 4
-"""To look up one CPU takes about as long as to look at so many cores."""
+"""Looking up one CPU takes about as long as checking this many cores."""
 
 
 class CPUTopology(Record):
-    """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead.
+    """The location of every CPU, as masks; the fields ``num_`` come from the machine information instead.
 
-    If ``caches_known`` is False, ``uncore_caches`` are the sockets that a kubelet takes for them.
+    If ``caches_known`` is False, ``uncore_caches`` are the sockets, which a kubelet uses in their place.
     """
 
     numa_nodes: Masks
@@ -51,9 +51,9 @@ class CPUTopology(Record):
 
     @classmethod
     def discover(cls, info: MachineInfo, *, knows_books: bool = True) -> CPUTopology:
-        """Label every CPU; raise GoError with the kubelet's text when it would refuse to start.
+        """Label every CPU; raise GoError with the kubelet's text if it would refuse to start.
 
-        *knows_books* is False for a kubelet whose cAdvisor does not look at books and drawers (s390x).
+        *knows_books* is False for a kubelet whose cAdvisor does not read books and drawers (s390x).
         """
         info = info if knows_books else info.without_books
         if info.num_cpus == 0:
@@ -72,12 +72,12 @@ class CPUTopology(Record):
 
     @property
     def num_numa_nodes(self) -> int:
-        """NUMA nodes that own a CPU."""
+        """Number of NUMA nodes that have a CPU."""
         return len(self.numa_nodes)
 
     @property
     def num_uncore_caches(self) -> int:
-        """Distinct uncore cache ids over the CPUs."""
+        """Number of distinct uncore cache ids of the CPUs."""
         return len(self.uncore_caches)
 
     @cached_property
@@ -123,7 +123,7 @@ class CPUTopology(Record):
 
     @cached_property
     def _core_of(self) -> dict[CPUMask, tuple[int, int]]:
-        """By CPU, as a mask, its core: where that stands in ``cores``, and which it is."""
+        """The core of each CPU (a mask): its index in ``cores``, and its id."""
         return {
             cpu: (index, core)
             for index, (core, mask) in enumerate(self.cores.items())
@@ -159,7 +159,7 @@ def _single(cpus: CPUMask) -> Iterator[CPUMask]:
 
 
 def no_cpus_per_core(topology: CPUTopology, doing: str) -> KubeletFault:
-    """Name the crash of a CPU Manager that divides by CPUs per core if there are fewer CPUs than cores."""
+    """Return the crash of a CPU Manager that divides by CPUs per core with fewer CPUs than cores."""
     return KubeletFault(
         kind=FaultKind.CRASH,
         where=f"CPU Manager, {doing} by CPUs per core, "
@@ -183,7 +183,7 @@ def _labels(node: InfoNode, core: InfoCore) -> _Label:
 
 
 def _without_repeats(labels: list[_Label]) -> list[_Label]:
-    """Leave a CPU that several core entries list to the last of them, as the kubelet's map does."""
+    """Assign a CPU that several core entries list to the last of them, as the kubelet's map does."""
     claimed, kept = NO_CPUS, []
     for node, socket, core, cache, threads in reversed(labels):
         kept.append((node, socket, core, cache, threads & ~claimed))
@@ -203,14 +203,14 @@ def _union(masks: Iterable[CPUMask]) -> CPUMask:
     return reduce(or_, masks, NO_CPUS)
 
 
-# Where a kubelet's view of a machine departs from its kernel's.
+# Where a kubelet's view of a machine differs from its kernel's.
 #
 # The kubelet knows only the CPUs that cAdvisor lists: a core by its (core id, package id) inside a NUMA node,
 # an uncore cache by the first one listed for a core, or else by the socket.
 
 
 def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
-    """Yield one sentence for every way in which the two views split the CPUs differently."""
+    """Yield one sentence for each way in which the two views group the CPUs differently."""
     missing = machine.online - CPUSet(topology.cpus)
     if missing:
         yield f"the kubelet does not know {named(missing)}, which {_verb(missing)} online"
@@ -218,7 +218,7 @@ def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
     if extra:
         yield f"the kubelet knows {named(extra)}, which {_verb(extra)} not online"
     for what, kernel, kubelet in _partitions(machine, topology):
-        # That CPUs are missing is reported: how the others go together is another matter.
+        # Missing CPUs are already reported: here only the grouping of the others is compared.
         shared = {mask & topology.cpus for mask in kernel} - {0}
         if shared != kubelet:
             counts = f"{what}: kernel {len(kernel)}, kubelet {len(kubelet)}"

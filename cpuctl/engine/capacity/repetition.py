@@ -39,7 +39,7 @@ class Repetition(NamedTuple):
 def repeat(
     node: Node, pods: Sequence[StoredPod], rounds: int, progress: Progress = no_progress
 ) -> Repetition:
-    """Admit *pods* for the requested number of rounds, whatever the results."""
+    """Admit *pods* for the requested number of rounds, regardless of the results."""
     admissions: list[Admission] = []
     fitted, stop = 0, None
     for number, copies in enumerate(islice(_copies(node, pods), rounds)):

@@ -51,7 +51,7 @@ def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
 
 
 def _reaches_across(topology: CPUTopology) -> bool:
-    """Return whether a NUMA node spans sockets: a kubelet counts it for each, and takes CPUs twice."""
+    """Return whether a NUMA node spans sockets: a kubelet counts it once per socket, and takes CPUs twice."""
     return any(len(topology.sockets_of(mask)) > 1 for mask in topology.numa_nodes.values())
 
 

@@ -26,7 +26,7 @@ MOST_CONTAINERS = 100
 """Changes examine all containers for each one: a pod with more, which is unrealistic, gets no advice."""
 
 Claims = Callable[[StoredPod, Container, Qos], ExclusiveClaim]
-"""Returns what a container is due, like ``exclusive_claim``."""
+"""Function that returns what a container is due, like ``exclusive_claim``."""
 
 
 class SpecEdit(NamedTuple):

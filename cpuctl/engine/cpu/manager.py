@@ -254,7 +254,7 @@ def _reserved_cpus(topology: CPUTopology, picker: "Picker", reservation: CPURese
         picked = picker.pick(topology.cpus, reservation.number)
         if isinstance(picked, KubeletFault | Undetermined):
             raise ReservingFailsError(picked)
-        # The kubelet drops the picker's error here and goes on with the empty set.
+        # The kubelet drops the picker's error here and continues with the empty set.
         reserved = picked.cpus if isinstance(picked, Picked) else NO_CPUS
     if reserved.bit_count() != reservation.number:
         raise GoError(

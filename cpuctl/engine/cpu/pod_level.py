@@ -25,7 +25,7 @@ from cpuctl.engine.pod_level import empty_pool
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 Claims = Callable[[Container], int]
-"""Returns how many exclusive CPUs a container is due; 0 for one that shares."""
+"""Function that returns how many exclusive CPUs a container is due; 0 for one that shares."""
 
 _Failure = AllocationError | KubeletFault | Undetermined
 _NOTHING: Mapping[str, CPUMask] = MappingProxyType({})
@@ -102,7 +102,7 @@ def record_bubble(
 
 
 class _Knife:
-    """Cuts slices, init containers' first; what is left at the end is the pod's shared pool."""
+    """The slices cut from a pod's CPUs, init containers' first; the rest is the pod's shared pool."""
 
     def __init__(self, policy: StaticPolicy, cpus: CPUMask, kept: Mapping[str, CPUMask]) -> None:
         self.policy = policy

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.provider import Candidate, Refusal
 
 Claims = Callable[[Container], int]
-"""Returns how many exclusive CPUs a container of the pod is due."""
+"""Function that returns how many exclusive CPUs a container of the pod is due."""
 
 CPUAnswer: TypeAlias = "dict[str, HintList] | None"
 """Hints under ``cpu``: None for no preference, an empty list if no hint can be right."""

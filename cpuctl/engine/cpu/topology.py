@@ -87,17 +87,17 @@ class CPUTopology(Record):
 
     @cached_property
     def cpus_per_core(self) -> int:
-        """Average, rounded down; 0 without cores."""
+        """Average CPUs per core, rounded down; 0 without cores."""
         return self.num_cpus // self.num_cores if self.num_cores else 0
 
     @cached_property
     def cpus_per_socket(self) -> int:
-        """Average, rounded down; 0 without sockets."""
+        """Average CPUs per socket, rounded down; 0 without sockets."""
         return self.num_cpus // self.num_sockets if self.num_sockets else 0
 
     @cached_property
     def cpus_per_uncore(self) -> int:
-        """Average, rounded down; 0 without caches."""
+        """Average CPUs per uncore cache, rounded down; 0 without caches."""
         return self.num_cpus // self.num_uncore_caches if self.uncore_caches else 0
 
     @cached_property
@@ -110,7 +110,7 @@ class CPUTopology(Record):
         return {}
 
     def cores_inside(self, parent: CPUMask) -> Masks:
-        """Cores that meet the mask of a NUMA node or socket; looked up once for each."""
+        """Return the cores that overlap the mask of a NUMA node or socket; cached by mask."""
         inside = self._cores_inside.get(parent)
         if inside is None:
             inside = {core: mask for core, mask in self.cores.items() if mask & parent}
@@ -118,7 +118,7 @@ class CPUTopology(Record):
         return inside
 
     def siblings(self, cpus: CPUMask) -> CPUMask:
-        """Mask of every core that has a thread among *cpus*."""
+        """Return the mask of all cores that have a thread among *cpus*."""
         return _union(self.cores_of(cpus).values())
 
     @cached_property
@@ -131,22 +131,22 @@ class CPUTopology(Record):
         }
 
     def cores_of(self, cpus: CPUMask) -> Masks:
-        """Cores that have a thread among *cpus*, in their order; few CPUs are looked up one by one."""
+        """Return the cores that have a thread among *cpus*, in order; a few CPUs are looked up one by one."""
         if cpus.bit_count() * _FEW > len(self.cores):
             return {core: mask for core, mask in self.cores.items() if mask & cpus}
         found = {self._core_of[cpu] for cpu in _single(cpus) if cpu in self._core_of}
         return {core: self.cores[core] for _, core in sorted(found)}
 
     def in_numa_nodes(self, nodes: NodeMask) -> CPUMask:
-        """Mask of the CPUs of the NUMA nodes whose bits are set in *nodes*."""
+        """Return the mask of the CPUs of the NUMA nodes whose bits are set in *nodes*."""
         return _union(mask for node, mask in self.numa_nodes.items() if node >= 0 and nodes >> node & 1)
 
     def in_sockets_of(self, cpus: CPUMask) -> CPUMask:
-        """Mask of the CPUs of every socket that *cpus* touch."""
+        """Return the mask of the CPUs of all sockets that *cpus* touch."""
         return _union(mask for mask in self.sockets.values() if mask & cpus)
 
     def sockets_of(self, cpus: CPUMask) -> frozenset[int]:
-        """Ids of the sockets that *cpus* touch."""
+        """Return the ids of the sockets that *cpus* touch."""
         return frozenset(socket for socket, mask in self.sockets.items() if mask & cpus)
 
 

@@ -23,7 +23,7 @@ from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 
 
 class DeviceHints(ByContent):
-    """Hints: the sets of nodes with enough devices near them, among these all that are to be reused.
+    """Hints: the sets of nodes near enough devices, including all devices that are to be reused.
 
     ``width`` is the fewest nodes that have enough devices near them, even in use or unhealthy, 0 if there
     are never enough; hints of that width are preferred.

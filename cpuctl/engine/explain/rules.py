@@ -149,7 +149,7 @@ def _bound(hints: CPUHints) -> Blocked:
 
 Tables = Mapping[int, MemoryNode]
 AmountIn = Callable[[Tables, Iterable[int], str], int]
-"""Adds up the bytes of a resource on some nodes."""
+"""Function that adds up the bytes of a resource on some nodes."""
 
 
 def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: StoredPod, node: Node) -> Blocked:

@@ -17,11 +17,11 @@ REMEMBERED = 256
 """How many pods back a replay can be resumed; each costs a copy of the node."""
 
 Starter = Callable[[Kubelet], StartResult]
-"""Starts a kubelet on the scenario's machine, from its files and with any running pods."""
+"""Function that starts a kubelet on the scenario's machine, from its files and with any running pods."""
 
 
 class Scenario(Record):
-    """A kubelet starts and processes *pods* one by one; the one at *position* is the pod to explain.
+    """A kubelet's start and the *pods* it processes one by one; the one at *position* is to be explained.
 
     The pods in *removed* (by UID) end right before that pod arrives. With *restarted* the pods are those that
     ran before the kubelet restarted: it considers none of them running until it has processed it, cleans up

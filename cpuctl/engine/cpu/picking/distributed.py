@@ -100,7 +100,7 @@ def fewest_nodes(topology: CPUTopology, count: int, group: int) -> int:
 
 
 class _Dealer:
-    """Takes the CPUs of a split, node by node."""
+    """The allocation of a split's CPUs, node by node."""
 
     def __init__(self, topology: CPUTopology, free: CPUMask, need: int, dealing: Dealing) -> None:
         self.topology = topology

@@ -68,7 +68,7 @@ def _search(
 
 
 class _Dealer:
-    """Takes the CPUs of a split, node by node."""
+    """The allocation of a split's CPUs, node by node."""
 
     def __init__(
         self, topology: CPUTopology, free: CPUMask, kept: CPUMask, count: int, dealing: Dealing

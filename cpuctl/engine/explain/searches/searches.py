@@ -33,7 +33,7 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import Record, replace
 
 PAIRED = 40
-"""Limit on the pods tried in pairs: of more, the ones that hold the most."""
+"""Limit on the pods tried in pairs; if there are more, those that hold the most are tried."""
 
 _NOTHING = Quantity()
 

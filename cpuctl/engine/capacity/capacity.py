@@ -1,12 +1,12 @@
-"""What else fits on a node, next to the pods that it runs, and how far its free CPUs are scattered.
+"""What else fits on a node, next to the pods that it runs, and how scattered its free CPUs are.
 
-Everything is found by admitting pods on copies of the node; each limit of a search is named and reported.
-The largest request for exclusive CPUs is looked for in all, and inside one element.
+All results come from admitting pods on copies of the node; each search limit is named and reported.
+The largest request for exclusive CPUs is searched for on the whole node and inside each element.
 
-A figure of fragmentation compares what there is with the best that as many free CPUs could come to. For NUMA
-nodes and uncore caches that is the most free CPUs in one of them: at best all of them, or as many as may
-become exclusive in the largest one. For cores it is the free CPUs on cores that no container holds a part
-of: at best all. A node without containers is not fragmented, whatever its shape.
+A fragmentation figure compares the current value with the best possible for the same number of free CPUs.
+For NUMA nodes and uncore caches the value is the most free CPUs in any one of them: at best all of them, or
+as many as may become exclusive in the largest one. For cores it is the number of free CPUs on cores that no
+container uses even in part: at best all. A node without containers is not fragmented, whatever its shape.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from cpuctl.records import replace
 
 
 class Scatter(NamedTuple):
-    """``reached`` CPUs of a ``possible`` number keep together."""
+    """Of ``possible`` CPUs that could be together, ``reached`` are."""
 
     reached: int
     possible: int
 
     @property
     def percent(self) -> int:
-        """The part that is lost, in whole percent: 0 only if nothing is, 100 only if everything is."""
+        """The lost part in whole percent: 0 only if nothing is lost, 100 only if everything is."""
         if self.reached == self.possible:
             return 0
         lost = 100 * (self.possible - self.reached) // self.possible
@@ -55,7 +55,7 @@ class Scatter(NamedTuple):
 
 
 class Fragmentation(NamedTuple):
-    """The figures of a node's levels; that of uncore caches is None if nothing is recorded of them."""
+    """Fragmentation by topology level; ``uncore_cache`` is None if the caches are not recorded."""
 
     core: Scatter
     uncore_cache: Scatter | None
@@ -63,7 +63,7 @@ class Fragmentation(NamedTuple):
 
 
 def fragmentation_of(node: Node) -> Fragmentation | None:
-    """Look at the free CPUs of a node that has cleaned up; None if no CPUs are ever exclusive."""
+    """Measure how scattered the free CPUs of a cleaned-up node are; None without a static CPU policy."""
     if node.policy is None:
         return None
     free, allocatable = free_cpus(node), node.policy.allocatable
@@ -84,7 +84,7 @@ def _in_one(elements: Masks, free: int, allocatable: int) -> Scatter:
 
 
 class RefusedRequest(NamedTuple):
-    """What becomes of a request that is too large: how many CPUs it was for, and the verdict."""
+    """A request that is too large: its number of CPUs, and the verdict on it."""
 
     cpus: int
     verdict: Verdict
@@ -98,10 +98,10 @@ class Largest(NamedTuple):
 
 
 class Headroom(NamedTuple):
-    """What is left of a NUMA node or an uncore cache: CPUs (masks), and the largest request inside it.
+    """What is left in a NUMA node or an uncore cache: CPUs (masks), and the largest request inside it.
 
-    That is a request which gets all its CPUs here when every free CPU elsewhere is taken; what the node has
-    of cpu, memory and pods in all is left out of account.
+    Such a request gets all its CPUs here when every free CPU elsewhere is taken; the node's allocatable cpu,
+    memory and pods are ignored.
     """
 
     number: int
@@ -111,9 +111,9 @@ class Headroom(NamedTuple):
 
 
 def largest_request(node: Node) -> Largest:
-    """Find the largest request that is admitted, and what becomes of the next one that would make sense.
+    """Find the largest request that is admitted, and the verdict on the next larger sensible one.
 
-    *node* has cleaned up (``settled``) and stays as it is.
+    *node* has cleaned up (``settled``) and is not changed.
     """
     cpus = most_requested(node)
     more = cpus + request_step(node)
@@ -123,10 +123,10 @@ def largest_request(node: Node) -> Largest:
 
 
 def most_requested(node: Node, step: int = 1) -> int:
-    """Return the most CPUs that one more container would be admitted with, its own if there are any.
+    """Return the most CPUs that one more container would be admitted with, exclusive with a static policy.
 
-    Multiples of *step* are tried from all free CPUs downwards: on several NUMA nodes a request may fit
-    although a smaller one fails. *node* is as in ``largest_request``.
+    Multiples of *step* are tried downwards from all free CPUs: on several NUMA nodes a request may fit
+    even if a smaller one fails. *node* is as in ``largest_request``.
     """
     cpus = (free_cpus(node) if node.policy else node.topology.cpus).bit_count()
     while (cpus := cpus - cpus % step) > 0:
@@ -142,7 +142,7 @@ def _verdict(node: Node, cpus: int) -> Verdict:
 
 
 def _next(cpus: int, verdict: Verdict) -> int:
-    """Skip what is sure to be refused: the node says how much of a resource it has left."""
+    """Skip requests that are sure to be refused: the verdict shows how much of a resource is left."""
     if isinstance(verdict, Rejected) and verdict.reason == "OutOfcpu":
         left = verdict.details["capacity"] - verdict.details["used"]
         return left // 1000
@@ -152,7 +152,7 @@ def _next(cpus: int, verdict: Verdict) -> int:
 
 
 def headroom_of(node: Node, elements: Masks) -> Iterator[Headroom]:
-    """Look into every element on its own; *node* as in ``largest_request``."""
+    """Yield the headroom of each element separately; *node* is as in ``largest_request``."""
     free = free_cpus(node)
     for number, cpus in elements.items():
         yield Headroom(number=number, cpus=cpus, free=free & cpus, largest=_inside(node, cpus))
@@ -167,17 +167,17 @@ def _inside(node: Node, cpus: CPUMask) -> int:
 
 
 MAX_SHAPES = 32
-"""Kinds of pods of which copies are counted, at most."""
+"""Limit on the kinds of pods whose copies are counted."""
 
 MAX_RUNS = 10_000
-"""Admissions that are tried to find remedies, at most; kinds of refused pods share them equally."""
+"""Limit on the admissions tried to find remedies; the kinds of refused pods share it equally."""
 
 
 class Capacity(NamedTuple):
-    """How many more copies of each kind of pod fit, the largest requests, and what would let pods in.
+    """How many more copies of each kind of pod fit, the largest requests, and remedies for refused pods.
 
-    ``largest`` is the largest request for exclusive CPUs by policy of the Topology Manager; without a
-    static CPU policy it is empty, as the rooms are. ``left_out`` kinds of pods were too many to count.
+    ``largest`` is the largest request for exclusive CPUs by Topology Manager policy; it is empty without a
+    static CPU policy, as are the headrooms. ``left_out`` is how many kinds of pods exceeded the limit.
     """
 
     copies: tuple[Copies, ...]
@@ -196,7 +196,7 @@ def capacity_of(
     admissions: Sequence[Admission],
     progress: Progress = no_progress,
 ) -> Capacity:
-    """Look at a node, which *kubelet* runs on the machine, once *admissions* have been decided on it."""
+    """Return the capacity of a node, which *kubelet* runs on the machine, after *admissions* were decided."""
     node = settled(node)
     kinds = equivalent(admission.pod for admission in admissions)
     exclusive, caches_known = node.policy is not None, node.topology.caches_known
@@ -228,11 +228,11 @@ def _remedies(node: Node, admissions: Sequence[Admission], progress: Progress) -
 
 
 MAX_COPIES = 500
-"""Copies that are tried of one pod; a kubelet's own limit of pods nearly always comes first."""
+"""Limit on the copies tried of one pod; the kubelet's own limit on pods is nearly always reached first."""
 
 
 class Copies(NamedTuple):
-    """``fits`` more of each of these pods, which are equal; ``stop`` refuses the next, None at the bound."""
+    """How many more of these equal pods fit; ``stop`` is the next one's verdict, None at the limit."""
 
     pods: tuple[StoredPod, ...]
     fits: int
@@ -240,7 +240,7 @@ class Copies(NamedTuple):
 
 
 def equivalent(pods: Iterable[StoredPod]) -> list[tuple[StoredPod, ...]]:
-    """Group pods that differ in their names only, in the order of their first ones."""
+    """Group pods that differ only in their names, in the order of each group's first pod."""
     shapes: dict[object, list[StoredPod]] = {}
     for pod in pods:
         shapes.setdefault(shape_of(pod), []).append(pod)
@@ -248,7 +248,7 @@ def equivalent(pods: Iterable[StoredPod]) -> list[tuple[StoredPod, ...]]:
 
 
 def more_copies(node: Node, pods: tuple[StoredPod, ...], progress: Progress) -> Copies:
-    """Admit copies of *pods*, which are equal, until one does not run; *node* stays as it is."""
+    """Admit copies of *pods*, which are equal, until one does not run; *node* is not changed."""
     node = node.copy()
     fits = 0
     for copy in islice(copies_of(node, pods[0]), MAX_COPIES):
@@ -267,7 +267,7 @@ NotStarted = StartRefused | KubeletFault | Undetermined
 
 
 def under_policy(node: Node, info: MachineInfo, kubelet: Kubelet, policy: str) -> Node | NotStarted:
-    """Return *node*, which *kubelet* runs, as it were under *policy*, or why the kubelet would not start."""
+    """Return *node*, which *kubelet* runs, as under *policy*, or why the kubelet would not start."""
     if policy == kubelet.config.topology_manager_policy:
         return node
     config = replace(kubelet.config, topology_manager_policy=policy)

@@ -1,10 +1,10 @@
-"""The fewest moves after which a node has room for a pod: pods leave and are admitted again, in an order.
+"""The fewest moves after which a pod fits on a node: an ordered plan of evictions and readmissions.
 
-A move is an eviction and an admission on the same node, under a new UID, as when a controller makes the pod
-again. The states that a node can come to are searched by the number of evictions: first what admissions alone
-lead to, then one eviction, and so on, every state once. So the first plan that is found has the fewest moves;
-if no new state is left, there is none. Nothing is assumed about the order of evictions and admissions. A
-budget bounds the steps; past it, likely sets of pods are tried (``remedy``), which proves nothing.
+A move is an eviction and an admission on the same node under a new UID, as when a controller recreates the
+pod. The states that a node can reach are searched by number of evictions: first those reached by admissions
+alone, then by one eviction, and so on, each state once. So the first plan found has the fewest moves; if no
+new state is left, there is no plan. Nothing is assumed about the order of evictions and admissions. A budget
+bounds the steps; beyond it, likely sets of pods are tried (``remedy``), which proves nothing.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from cpuctl.pods.model import StoredPod
 Ended = Literal["all", "budget", "stopped"]
 _AGAIN = "again-"
 _LIKELY_SHARE = 4
-"""Of what is left of the budget, one part in so many is for likely sets."""
+"""One part of the budget in this many is for likely sets."""
 
 
 class Immovable(NamedTuple):
-    """A pod that holds something and is not moved, and why."""
+    """A pod that holds resources but is not moved, and why."""
 
     pod: StoredPod
     why: str
 
 
 class Step(NamedTuple):
-    """A pod that is evicted or admitted: its exclusive CPUs (a mask) before or after that."""
+    """A pod that is evicted or admitted, and its exclusive CPUs (a mask) before or after that."""
 
     kind: Literal["evict", "admit"]
     pod: StoredPod
@@ -53,11 +53,11 @@ class Step(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """What was found for one pod: the steps of a plan, None if there is none, and what is known of it.
+    """What was found for one pod: the steps of a plan, None without one, and what is proven about it.
 
-    ``now`` is what becomes of the pod as things are. No plan has up to ``excluded`` moves, -1 if not even
-    that is known; ``ended`` says why the search ended: with ``all`` the plan has the fewest moves, or there
-    is none. ``why_not`` says why moves cannot help at all. ``tried`` counts steps.
+    ``now`` is the verdict on the pod in the current state. No plan has ``excluded`` moves or fewer; -1 means
+    that nothing is excluded. ``ended`` is why the search ended: with ``all`` the plan has the fewest moves,
+    or no plan exists. ``why_not`` is why moves cannot help. ``tried`` counts steps.
     """
 
     pod: StoredPod
@@ -75,7 +75,7 @@ class Moves(NamedTuple):
 
 
 def immovable_pods(node: Node) -> list[Immovable]:
-    """Name the pods that hold CPUs, memory or devices and stay where they are."""
+    """List the pods that hold CPUs, memory or devices and cannot be moved."""
     holders = (pod for pod in node.active.values() if allocations(node, pod))
     return [Immovable(pod, why) for pod in holders if (why := _why_it_stays(pod))]
 
@@ -95,7 +95,7 @@ def _why_it_stays(pod: StoredPod) -> str:
 
 
 class _SearchState(NamedTuple):
-    """A state of the node: who waits for admission, whether the new pod is in, and how it came about."""
+    """A state of the node: which pods await admission, whether the new pod is in, and the steps so far."""
 
     node: Node
     waiting: tuple[StoredPod, ...]
@@ -103,10 +103,10 @@ class _SearchState(NamedTuple):
     steps: tuple[Step, ...]
 
     def key(self) -> Hashable:
-        """Return what is equal for states from which the same can come."""
+        """Return a key that is equal for states with the same possible continuations."""
         node = self.node
         active = frozenset(map(_plain, node.active))
-        # Who was seen last matters to managers that keep what a pod held until they see another.
+        # The last pod seen matters to managers that keep what a pod held until they see another.
         last_seen = tuple((name, pod.uid) for name, pod in sorted(node.last_seen.items()))
         return (
             self.done,
@@ -142,7 +142,7 @@ def _held(held: object) -> Hashable:
 
 @dataclass(slots=True, kw_only=True)
 class _Search:
-    """One search for ``pod`` on ``node``, which has cleaned up and stays as it is."""
+    """One search for ``pod`` on ``node``, which has cleaned up and is not changed."""
 
     node: Node
     pod: StoredPod
@@ -161,7 +161,7 @@ class _Search:
         return self.halted or self.tried >= self.budget
 
     def find(self) -> tuple[tuple[Step, ...] | None, int]:
-        """Search level by level; return the steps, and the number of moves with which there is no plan."""
+        """Search level by level; return the steps, and the largest number of moves proven insufficient."""
         states: Iterable[_SearchState] = (_SearchState(self.node, (), done=False, steps=()),)
         moves = 0
         while True:
@@ -176,7 +176,7 @@ class _Search:
             states, moves = self._evictions(level), moves + 1
 
     def _settle(self, start: _SearchState, level: list[_SearchState]) -> _SearchState | None:
-        """Follow admissions from a state; what they lead to joins the level."""
+        """Follow admissions from a state, and add the states that they lead to to the level."""
         stack = [start]
         while stack and not self.over:
             state = stack.pop()
@@ -196,7 +196,7 @@ class _Search:
         equivalent = set()
         in_order = ordered(state.waiting, PodOrder.LARGEST_FIRST, pod_level=self.node.pod_level_resources)
         for pod in in_order:
-            # Of pods that differ in their names only, which one comes first makes no difference.
+            # Among pods that differ only in their names, the order makes no difference.
             if (shape := shape_of(pod)) not in equivalent and (came := self._admitted(state, pod)):
                 yield came._replace(waiting=tuple(each for each in state.waiting if each is not pod))
             equivalent.add(shape)
@@ -216,7 +216,7 @@ class _Search:
         return as_much(now, before)
 
     def _evictions(self, level: Sequence[_SearchState]) -> Iterator[_SearchState]:
-        """Yield what comes of one more eviction; of as many, rather of a pod with few CPUs."""
+        """Yield the states after one more eviction, those of pods with the fewest CPUs first."""
         for state in level:
             node = state.node
             holders = [
@@ -234,7 +234,7 @@ class _Search:
 
 
 def _evicted(state: _SearchState, pod: StoredPod) -> _SearchState:
-    """Take a pod away, and give managers the time to notice."""
+    """Remove a pod, and let the managers clean up after it."""
     node = state.node.copy()
     before = held_cpus(node, pod)
     node.remove(pod.uid)
@@ -251,7 +251,7 @@ def fewest_moves(
     progress: Progress,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Moves:
-    """Search for the fewest moves that let *pod* in, in about *budget* steps; *node* stays as it is."""
+    """Search for the fewest moves that let *pod* in, in about *budget* steps; *node* is not changed."""
     node = settled(node)
     after = node.copy()
     now = after.admit(pod).verdict
@@ -263,7 +263,7 @@ def fewest_moves(
     stay = frozenset(each.pod.uid for each in immovable_pods(node))
     if (hopeless := _impossible(node, pod, stay)) is not None:
         return found._replace(why_not=hopeless)
-    node.server = None  # it has let the pod pass by now, and pods that move are counted already
+    node.server = None  # it has already let the pod pass, and pods that move are already counted
     likely = budget // _LIKELY_SHARE
     search = _Search(
         node=node, pod=pod, stay=stay, budget=budget - likely, progress=progress, stopped=stopped
@@ -278,9 +278,9 @@ def fewest_moves(
 
 
 def _impossible(node: Node, pod: StoredPod, stay: frozenset[str]) -> Verdict | None:
-    """Return what no move can change: the whole node has too little, or rejects even the lone pod.
+    """Return a verdict that no move can change: the whole node has too little, or rejects even the lone pod.
 
-    What a pod of several containers comes to can depend on others in both ways: for it, all is tried.
+    Other pods can help or hinder a pod of several containers, so for it the full search is made.
     """
     if misfit := shortage(node, pod):
         return misfit
@@ -294,7 +294,7 @@ def _impossible(node: Node, pod: StoredPod, stay: frozenset[str]) -> Verdict | N
 
 
 def _likely(found: Moves, node: Node, stay: frozenset[str], budget: int, progress: Progress) -> Moves:
-    """Try likely sets of pods, which leave at once, and come back behind the pod, the largest first."""
+    """Try likely sets of pods, which leave together and return after the pod, the largest first."""
     candidates = [pod for pod in node.active.values() if allocations(node, pod) and pod.uid not in stay]
     search = MoveSearch(
         node=node,
@@ -315,9 +315,9 @@ def _likely(found: Moves, node: Node, stay: frozenset[str], budget: int, progres
 
 
 class LargestMoves(NamedTuple):
-    """The largest request that moves make room for: how many CPUs, what it takes, and what is known of more.
+    """The largest request that moves make room for: its CPUs, the moves, and whether more is possible.
 
-    ``now`` is the largest as things are. ``proven``: nothing larger is possible.
+    ``now`` is the largest request without moves. ``proven``: nothing larger is possible.
     """
 
     cpus: int
@@ -335,9 +335,9 @@ def largest_after_moves(
     progress: Progress,
     stopped: Callable[[], bool] = lambda: False,
 ) -> LargestMoves:
-    """Search downwards from all free CPUs for a request that moves make room for, above *now*.
+    """Search downwards from all free CPUs for a request above *now* that moves make room for.
 
-    Every request gets half of what is left of the budget. The node has the static policy.
+    Each request gets half of the remaining budget. The node has the static policy.
     """
     node = settled(node)
     step, free = request_step(node), free_cpus(node).bit_count()

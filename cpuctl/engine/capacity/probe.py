@@ -1,4 +1,4 @@
-"""Pods made up to find out what a node would still admit."""
+"""Hypothetical pods for finding out what a node would still admit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
 
-# What running pods hold that others cannot have: exclusive CPUs, memory, devices.
+# What running pods hold exclusively: CPUs, memory, devices.
 
 
 Allocations = dict[tuple[str, str], int]
@@ -23,7 +23,7 @@ Allocations = dict[tuple[str, str], int]
 
 
 def known_uids(node: Node) -> set[str]:
-    """Name the UIDs that a node has heard of."""
+    """Return the UIDs that a node knows."""
     return {*node.active, *node.cpu.state.assignments, *node.memory.state.blocks, *node.devices.state.held}
 
 
@@ -50,12 +50,12 @@ def allocations(node: Node, pod: StoredPod) -> Allocations:
 
 
 def as_much(now: Allocations, before: Allocations) -> bool:
-    """Return whether a pod holds what it held before: not of all pods it is known what they ask for."""
+    """Return whether a pod holds at least what it held before; the requests of some pods are unknown."""
     return all(now.get(key, 0) >= amount for key, amount in before.items())
 
 
 def by_location(node: Node, pods: Sequence[StoredPod]) -> Iterator[list[StoredPod]]:
-    """Yield the pods of every NUMA node, socket and all by what they hold there: most first, then least."""
+    """Yield the pods of each NUMA node, socket and the machine, sorted by what they hold: down, then up."""
     for nodes in _node_sets(node):
         amounts = {pod.uid: _held_in(node, pod, nodes) for pod in pods}
         inside = sorted((pod for pod in pods if any(amounts[pod.uid])), key=lambda pod: amounts[pod.uid])
@@ -64,8 +64,8 @@ def by_location(node: Node, pods: Sequence[StoredPod]) -> Iterator[list[StoredPo
 
 
 def _node_sets(node: Node) -> list[NodeMask]:
-    """List sets of NUMA nodes: each alone, those that a socket has CPUs of, all."""
-    # A package of unknown number that is taken for a node (-1) is in no set.
+    """List sets of NUMA nodes: each alone, those in which a socket has CPUs, and all."""
+    # A package of unknown number that is treated as a node (-1) is in no set.
     nodes = {number: cpus for number, cpus in node.topology.numa_nodes.items() if number >= 0}
     sockets = (
         CPUSet.of(number for number, cpus in nodes.items() if cpus & socket).mask
@@ -86,11 +86,11 @@ _NAME = "probe"
 
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called often, with what is being tried and how much of how much is done (0 of 0: not known)."""
+"""Callback with what is being tried, how much is done, and the total (0 if unknown)."""
 
 
 def settled(node: Node) -> Node:
-    """Return a copy of a node that has taken back what pods hold that are gone or were refused."""
+    """Return a copy of a node that has taken back what pods that ended or were refused still hold."""
     copy = node.copy()
     copy.clean_up()
     return copy
@@ -102,7 +102,7 @@ def free_cpus(node: Node) -> CPUMask:
 
 
 def request_step(node: Node) -> int:
-    """Determine in which steps requests for exclusive CPUs can grow: whole cores if the policy wants them.
+    """Return the step in which requests for exclusive CPUs can grow: whole cores if the policy requires them.
 
     The node has the static policy.
     """
@@ -111,7 +111,7 @@ def request_step(node: Node) -> int:
 
 
 def exclusive_pod(node: Node, cpus: int) -> StoredPod:
-    """Make a Guaranteed pod of one container that asks for whole CPUs, and for a byte of memory."""
+    """Make a Guaranteed pod of one container that requests whole CPUs and one byte of memory."""
     amounts = {"cpu": Quantity.from_value(cpus), "memory": Quantity.from_value(1)}
     container = Container(name=_NAME, resources=ResourceRequirements(requests=amounts, limits=amounts))
     pod = Pod(name=_NAME, uid=next(_unused_uids(node)), containers=(container,))
@@ -119,7 +119,7 @@ def exclusive_pod(node: Node, cpus: int) -> StoredPod:
 
 
 def copies_of(node: Node, pod: StoredPod) -> Iterator[StoredPod]:
-    """Yield copies of a pod that the node does not know, without end."""
+    """Yield an endless series of copies of a pod, with UIDs that the node does not know."""
     return (pod._replace(uid=uid) for uid in _unused_uids(node))
 
 
@@ -129,7 +129,7 @@ def _unused_uids(node: Node) -> Iterator[str]:
 
 
 def shape_of(pod: StoredPod) -> Hashable:
-    """Return what decides how a node treats a pod: equal for pods that differ in their names only."""
+    """Return what decides how a node treats a pod: equal for pods that differ only in their names."""
     return (
         pod.qos_class,
         _amounts(pod.overhead),

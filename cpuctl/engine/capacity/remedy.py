@@ -1,11 +1,11 @@
-"""What would let a refused pod in: the fewest pods to move or, if that is not enough, to send away.
+"""What would let a refused pod in: the fewest pods to move or, if that is not enough, to evict.
 
-To move a pod is to take it away, to admit the refused pod, and to admit the moved one again on the same
-node; of several the largest comes back first. Every answer has been run through the engine.
+Moving a pod means removing it, admitting the refused pod, and admitting the moved one again on the same
+node; of several the largest returns first. Every answer has been run through the engine.
 
-Likely sets are tried first: the largest pods, or the smallest, of a NUMA node, a socket, the machine. Then
-all smaller sets, from the smallest up, as long as the budget of engine runs lasts: that proves how many it
-takes.
+Likely sets are tried first: the largest or smallest pods of a NUMA node, a socket, or the machine. Then all
+smaller sets follow, from the smallest up, as long as the budget of engine runs lasts: this proves how many
+pods are needed.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
 
 MAX_LEAVING = 8
-"""The most pods that leave: more are too many to move by hand."""
+"""Limit on the pods that leave: more are too many to move by hand."""
 
 
 class Attempt(NamedTuple):
-    """A set that helps: the pods that leave, the pod's admission then, and theirs if they come back.
+    """A set that helps: the pods that leave, the refused pod's admission, and theirs if they return.
 
-    ``after`` is the node when all that has happened.
+    ``after`` is the node after all these steps.
     """
 
     leaving: tuple[StoredPod, ...]
@@ -43,7 +43,7 @@ class Attempt(NamedTuple):
 
 
 class BestRemedy(NamedTuple):
-    """The best set, None if none was found; no set of up to ``excluded`` pods helps."""
+    """The best set found, None without one; no set of up to ``excluded`` pods helps."""
 
     attempt: Attempt | None
     excluded: int
@@ -56,10 +56,10 @@ class BestRemedy(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class MoveSearch:
-    """One search among ``candidates`` for ``pod`` on ``node``, which has cleaned up and stays as it is.
+    """One search among ``candidates`` for ``pod`` on ``node``, which has cleaned up and is not changed.
 
-    It is known that fewer than ``least`` pods are not enough. Every admission counts as a run; ``budget``
-    bounds them.
+    Fewer than ``least`` pods are known not to be enough. Every admission counts as a run; ``budget``
+    limits the runs.
     """
 
     node: Node
@@ -72,10 +72,10 @@ class MoveSearch:
     runs: int = 0
 
     def find(self, likely: Iterable[Sequence[StoredPod]]) -> BestRemedy:
-        """Search; *likely* are orders in which to take pods until that helps."""
+        """Search for the best set; *likely* are orders in which to remove pods until that helps."""
         first = self.least
         if first == 1:
-            # Of single pods all can be tried, so that the best of them is found and not a likely one.
+            # All single pods can be tried, which finds the best one, not just a likely one.
             if found := self._any(1):
                 return BestRemedy(found, 0)
             if self.exhausted:
@@ -106,7 +106,7 @@ class MoveSearch:
         return None
 
     def attempt(self, leaving: Sequence[StoredPod]) -> Attempt | None:
-        """Let pods leave, admit the one that was refused, and let them come back; None if that fails."""
+        """Remove pods, admit the refused one, and readmit the others if they return; None if that fails."""
         node = self.node.copy()
         for each in leaving:
             node.remove(each.uid)
@@ -128,7 +128,7 @@ class MoveSearch:
         return node.admit(pod)
 
     def _first_of(self, orders: Iterable[Sequence[StoredPod]], first: int) -> Attempt | None:
-        """Take pods in every order until that helps; return the fewest. Half of what is left is for this."""
+        """Remove pods in each order until that helps, on half of the budget left; return the smallest set."""
         best: Attempt | None = None
         share = (self.runs + self.budget) // 2
         for order in orders:
@@ -152,9 +152,9 @@ _NOTHING = Quantity()
 
 
 class RemedyKind(StrEnum):
-    """What is to be done; ``NOTHING`` if the node admits the pod as it is now.
+    """What has to be done; ``NOTHING`` if the node admits the pod in its current state.
 
-    ``IMPOSSIBLE`` if the node refuses it also when no other pod runs there, ``UNKNOWN`` if nothing was
+    ``IMPOSSIBLE`` if the node refuses it even when no other pod runs there, ``UNKNOWN`` if nothing was
     found before the search ended.
     """
 
@@ -166,7 +166,7 @@ class RemedyKind(StrEnum):
 
 
 class MovedPod(NamedTuple):
-    """A pod that leaves: its exclusive CPUs (a mask), and those it has when it has come back, if it does."""
+    """A pod that leaves: its exclusive CPUs (a mask), and those after its return, None if it stays away."""
 
     pod: StoredPod
     before: int
@@ -176,10 +176,10 @@ class MovedPod(NamedTuple):
 class Remedy(NamedTuple):
     """How one of ``pods``, which are equal and rejected, would be admitted.
 
-    ``verdict`` and ``cpus`` (a mask) are what the pod gets then; if it is impossible, the verdict of the
-    empty node. No remedy of this kind takes up to ``excluded`` pods; ``fewest`` tells that this proves the
-    answer. If pods have to go, no set of up to ``immovable`` could be moved instead, None for none at
-    all. ``runs`` admissions were tried.
+    ``verdict`` and ``cpus`` (a mask) are what the pod then gets; if that is impossible, ``verdict`` is the
+    empty node's. No remedy of this kind works with ``excluded`` pods or fewer; ``fewest`` shows that this
+    proves the answer to be the smallest. If pods have to be evicted, moving a set of up to ``immovable`` pods
+    would not help instead; None means that moving any set would not. ``runs`` admissions were tried.
     """
 
     pods: tuple[StoredPod, ...]
@@ -194,9 +194,9 @@ class Remedy(NamedTuple):
 
 
 def remedy_for(node: Node, pods: tuple[StoredPod, ...], budget: int, progress: Progress) -> Remedy:
-    """Search for the first of *pods*, which are equal, with about *budget* admissions at most.
+    """Search for a remedy for the first of *pods*, which are equal, in at most about *budget* admissions.
 
-    *node* stays as it is.
+    *node* is not changed.
     """
     node, pod = settled(node), pods[0]
     now = node.copy().admit(pod)
@@ -213,7 +213,7 @@ def remedy_for(node: Node, pods: tuple[StoredPod, ...], budget: int, progress: P
 
 
 def shortage(node: Node, pod: StoredPod) -> Rejected | None:
-    """Report what the node as a whole has too little left for a pod, if of anything."""
+    """Return the rejection for lack of a resource on the whole node, None if the pod fits."""
     if node.allocatable is None:
         return None
     running, pod_level = node.active.values(), node.pod_level_resources
@@ -230,10 +230,10 @@ class _Case(NamedTuple):
     progress: Progress
 
     def remedy(self) -> Remedy:
-        """Look for pods to move, then for pods to send away."""
+        """Look for pods to move, then for pods to evict."""
         running = tuple(self.node.active.values())
         if short := shortage(self.node, self.pods[0]):
-            # What the node as a whole lacks does not come from moving pods about on it.
+            # Moving pods around does not free what the node as a whole is short of.
             return self._relieved(short, running)._replace(immovable=None)
         holders = [pod for pod in running if allocations(self.node, pod)]
         moves = self._search(holders, by_location(self.node, holders), returns=True)
@@ -244,7 +244,7 @@ class _Case(NamedTuple):
         return goes._replace(immovable=immovable, runs=moves.runs + goes.runs)
 
     def _relieved(self, short: Rejected, running: Sequence[StoredPod]) -> Remedy:
-        """Look for pods to send away; first those that use most of what is missing."""
+        """Look for pods to evict, first those that use most of the missing resource."""
         used = {pod.uid: self._used(pod, short.reason.removeprefix("OutOf")) for pod in running}
         greedy = sorted(running, key=lambda pod: used[pod.uid], reverse=True)
         missing = short.details["requested"] + short.details["used"] - short.details["capacity"]
@@ -269,7 +269,7 @@ class _Case(NamedTuple):
         search = MoveSearch(
             node=self.node,
             pod=self.pods[0],
-            # Of as many pods, rather the small ones.
+            # Among sets of the same size, prefer small pods.
             candidates=sorted(candidates, key=lambda pod: held_cpus(self.node, pod).bit_count()),
             returns=returns,
             budget=self.budget // 2,

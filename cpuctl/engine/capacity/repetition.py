@@ -1,4 +1,4 @@
-"""The same pods again and again: how many copies of a whole set a node takes."""
+"""Repeated admission of the same pods: how many copies of a whole set fit on a node."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from cpuctl.pods.model import StoredPod
 from cpuctl.records import replace
 
 MAX_PODS = 2000
-"""Pods that are planned at most when they are repeated: several times what any kubelet is built for."""
+"""Limit on the pods planned by repetition: several times what any kubelet is built for."""
 
 _WHAT = "admitting copies"
 
 
 class Repetition(NamedTuple):
-    """Rounds of the same pods on ``node``, which holds what they left.
+    """Rounds of the same pods on ``node``, which is in the state after them.
 
-    The first ``fitted`` rounds were admitted whole, and start. ``stop`` is the first decision of which that
-    is not so, in the round after them. If it is None, all rounds fitted that were asked for or, with
-    ``bounded``, that ``MAX_PODS`` allows.
+    All pods of the first ``fitted`` rounds are admitted and start. ``stop`` is the first decision of the next
+    round for which that is not so. If it is None, all requested rounds fit or, with ``bounded``, all that
+    ``MAX_PODS`` allows.
     """
 
     node: Node
@@ -39,7 +39,7 @@ class Repetition(NamedTuple):
 def repeat(
     node: Node, pods: Sequence[StoredPod], rounds: int, progress: Progress = no_progress
 ) -> Repetition:
-    """Admit *pods* as many times as requested, whatever the results."""
+    """Admit *pods* for the requested number of rounds, regardless of the results."""
     admissions: list[Admission] = []
     fitted, stop = 0, None
     for number, copies in enumerate(islice(_copies(node, pods), rounds)):
@@ -54,7 +54,7 @@ def repeat(
 def repeat_while_they_fit(
     node: Node, pods: Sequence[StoredPod], progress: Progress = no_progress
 ) -> Repetition:
-    """Admit *pods* until a round does not fit; that round is undone, unless it is the first."""
+    """Admit *pods* until a round does not fit, and undo that round unless it is the first."""
     allowed = max(MAX_PODS // len(pods), 1)
     admissions: list[Admission] = []
     fitted, stop = 0, None
@@ -80,16 +80,16 @@ def repeat_while_they_fit(
 
 
 def _copies(node: Node, pods: Sequence[StoredPod]) -> Iterator[tuple[StoredPod, ...]]:
-    """Yield *pods* as they are, then copies without end, each with its own UIDs."""
+    """Yield *pods* as they are, then an endless series of copies, each with its own UIDs."""
     taken = {*known_uids(node), *(pod.uid for pod in pods)}
     yield tuple(pods)
-    # No two copies have the same name, so their UIDs, made of their names, differ.
+    # No two copies have the same name, so their UIDs, which are built from the names, differ.
     for number in count(2):
         yield copied(pods, number, taken)
 
 
 def _first_refused(node: Node, admissions: Iterable[Admission]) -> Admission | None:
-    """Find the first pod that does not run on *node*; its verdict says why."""
+    """Find the first pod that does not run on *node*; its verdict gives the reason."""
     outcomes = ((each, node.came_of(each)) for each in admissions)
     refused = (
         replace(each, verdict=verdict) for each, verdict in outcomes if not isinstance(verdict, Admitted)

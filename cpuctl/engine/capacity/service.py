@@ -1,7 +1,7 @@
-"""How well a node serves the pods that it was given, in figures, and when one way is better than another.
+"""How well a node serves its pods, in figures, and when one result is better than another.
 
-Pods come first: settings that admit fewer are no better for what they have left. Only if both admit as
-many are crossings of caches, the shared pool and the room that is left compared, too.
+Pods come first: settings that admit fewer are not better for having more left. Cache crossings, the shared
+pool and the remaining space are compared only if both admit the same number.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ T = TypeVar("T")
 
 
 class Service(NamedTuple):
-    """What becomes of pods on one node.
+    """How well pods are served on one node.
 
-    ``on_one_node`` are containers with CPUs of their own, all of them, and the memory and devices that they
-    are given, next to one NUMA node; ``memory_too`` those of them whose memory is kept there. ``cores`` are
-    held by one container that does not share them. ``crossings`` counts, of every container with CPUs of
-    its own, the uncore caches beyond the first; None if nothing is recorded of them. ``shared_pool`` is
-    the number of CPUs of all other containers, ``largest`` the most CPUs, in whole cores, that one more
-    container is admitted with.
+    ``on_one_node`` counts containers with their own CPUs whose CPUs, allocated memory and devices are all on
+    one NUMA node; ``memory_too`` counts those of them that have memory pinned there. ``cores`` counts cores
+    used by one container that does not share them. ``crossings`` sums the uncore caches beyond the first over
+    the containers with their own CPUs; None if the caches are not recorded. ``shared_pool`` is the number of
+    CPUs for all other containers, ``largest`` the most CPUs, in whole cores, that one more container is
+    admitted with.
     """
 
     admitted: int
@@ -45,7 +45,7 @@ class Service(NamedTuple):
     largest: int
 
     def beats(self, other: Service) -> bool:
-        """Return whether this is at least as good in everything that counts, and better in something."""
+        """Return whether this result is at least as good in all that counts, and better in something."""
         if any(mine < theirs for mine, theirs in zip(self._gains, other._gains, strict=True)):
             return False
         if self.admitted > other.admitted:
@@ -64,7 +64,7 @@ class Service(NamedTuple):
 
 
 def service_of(node: Node, admissions: Sequence[Admission]) -> Service:
-    """Count on a node that has decided about all pods; it stays as it is."""
+    """Compute the figures for a node that has decided on all pods; the node is not changed."""
     node = settled(node)
     admitted = [each for each in admissions if isinstance(each.verdict, Admitted)]
     placements = [each for admission in admitted for each in _with_own_cpus(admission)]
@@ -85,9 +85,9 @@ def service_of(node: Node, admissions: Sequence[Admission]) -> Service:
 
 
 def _with_own_cpus(admission: Admission) -> Iterator[Placement]:
-    """Yield where containers run that have CPUs of their own, or with their pod.
+    """Yield the placements of containers with exclusive CPUs or in their pod's pool.
 
-    Init containers that end come before the others, which may have their CPUs then: they are left out.
+    Ordinary init containers are left out: they end first, and later containers may reuse their CPUs.
     """
     for each in admission.placements:
         if each.container.kind is not ContainerKind.INIT and (each.exclusive or each.in_pod_pool):
@@ -98,7 +98,7 @@ def _on_one_node(topology: CPUTopology, placement: Placement) -> bool:
     nodes = [number for number, mask in topology.numa_nodes.items() if mask & placement.cpus]
     if len(nodes) != 1:
         return False
-    # A package of unknown number that is taken for a node (-1) has no memory.
+    # A package of unknown number that is treated as a node (-1) has no memory.
     only = NodeMask(1 << nodes[0] if nodes[0] >= 0 else 0)
     if any(nodes_of(block) & ~only for block in placement.memory):
         return False
@@ -106,7 +106,7 @@ def _on_one_node(topology: CPUTopology, placement: Placement) -> bool:
 
 
 def _cores_alone(node: Node, held: Sequence[CPUMask]) -> int:
-    """Count the cores that one container has a CPU of, and no other container, nor the shared pool."""
+    """Count the cores in which one container has a CPU, but no other container and not the shared pool."""
     once = twice = 0
     for cpus in held:
         cores = node.topology.siblings(cpus)
@@ -116,7 +116,7 @@ def _cores_alone(node: Node, held: Sequence[CPUMask]) -> int:
 
 
 def unbeaten(services: Iterable[tuple[T, Service]]) -> list[tuple[T, Service]]:
-    """Return those that no other beats; of several that come to the same, the first."""
+    """Return the items that no other beats; of several with equal figures, the first."""
     front: dict[Service, T] = {}
     for item, service in services:
         if service in front or any(each.beats(service) for each in front):

@@ -1,1 +1,1 @@
-"""What is legal in a configuration but does not do what it seems to."""
+"""Settings that are legal in a configuration but do not do what they seem to."""

@@ -25,7 +25,7 @@ _BESIDES = "; its only effect is to keep pods off reserved CPUs, like strict-cpu
 
 
 def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
-    """Report options of the static CPU policy that this machine gives nothing to do."""
+    """Report options of the static CPU policy that have no effect on this machine."""
     topology = subject.topology
     if topology is None or subject.config.cpu_manager_policy != "static" or _reaches_across(topology):
         return
@@ -51,18 +51,18 @@ def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
 
 
 def _reaches_across(topology: CPUTopology) -> bool:
-    """Whether a NUMA node has CPUs of several sockets: a kubelet counts it for each, and takes CPUs twice."""
+    """Return whether a NUMA node spans sockets: a kubelet counts it once per socket, and takes CPUs twice."""
     return any(len(topology.sockets_of(mask)) > 1 for mask in topology.numa_nodes.values())
 
 
 def _distributes_by_sockets(subject: LintSubject) -> bool:
-    """Whether align-by-socket has a say in a distribution, which sockets of one NUMA node each do not end."""
+    """Return whether align-by-socket affects a distribution, even with one NUMA node per socket."""
     distributes = reads_true(subject.config.cpu_manager_policy_options.get(DISTRIBUTE_NUMA, ""))
     return distributes and subject.gates.release.aligns_distribution_to_sockets
 
 
 def _idle_reason(name: str, topology: CPUTopology) -> str:
-    """Say why an option has no purpose on a machine, nothing if it has one."""
+    """Return why an option has no effect on a machine, empty if it has one."""
     if name in (FULL_PCPUS_ONLY, DISTRIBUTE_CORES):
         single = topology.cpus_per_core == 1 and topology.cpus.bit_count() == len(topology.cores)
         besides = _BESIDES if name == FULL_PCPUS_ONLY else ""
@@ -76,7 +76,7 @@ def _idle_reason(name: str, topology: CPUTopology) -> str:
 
 
 def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:
-    """Report topology settings that nothing comes of."""
+    """Report topology settings that have no effect."""
     config, topology = subject.config, subject.topology
     if config.topology_manager_policy == "none":
         for name in config.topology_manager_policy_options:
@@ -100,7 +100,7 @@ def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:
 
 
 def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
-    """Report what a kubelet would not answer: NUMA nodes that no mask holds, sets of them beyond number."""
+    """Report NUMA nodes that fit in no mask, and so many sets of them that a kubelet would never answer."""
     if subject.started is None:
         return
     fault = subject.started.topology_manager.fault
@@ -126,7 +126,7 @@ def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
 
 
 def lint_merging(subject: LintSubject) -> Iterator[Lint]:
-    """Report a kubelet that would combine the hints for CPUs and memory for longer than any user waits."""
+    """Report a kubelet that would take longer than any user waits to combine CPU and memory hints."""
     if (
         subject.started is None
         or subject.info is None
@@ -166,7 +166,7 @@ def _closest(subject: LintSubject) -> Iterator[Lint]:
 
 
 def lint_reservations(subject: LintSubject) -> Iterator[Lint]:
-    """Report reserved amounts that other settings put out of force."""
+    """Report reservations and eviction defaults that other settings override."""
     config = subject.config
     if config.reserved_memory and config.memory_manager_policy == "None":
         message = "reservedMemory is ignored while memoryManagerPolicy is None"

@@ -1,4 +1,4 @@
-"""What the first pod or the next restart would run into on this machine, though the kubelet starts.
+"""Problems for the first pod or at the next restart on this machine, although the kubelet starts.
 
 Rule: the CPU Manager's static policy; ``isolcpus`` in *Documentation/admin-guide/kernel-parameters.txt*, and
 ``cpuset.cpus.effective`` in *Documentation/admin-guide/cgroup-v2.rst*.
@@ -23,7 +23,7 @@ _BY_SIZE = frozenset({"memory", "ephemeral-storage"})
 
 
 def lint_uneven_cores(subject: LintSubject) -> Iterator[Lint]:
-    """Foresee that reserved CPUs are handed out (kubernetes issue 124066)."""
+    """Report reserved CPUs that would be handed out (kubernetes issue 124066)."""
     policy = subject.started.policy if subject.started else None
     if policy is None or len({core.bit_count() for core in policy.topology.cores.values()}) < 2:
         return
@@ -49,7 +49,7 @@ def lint_uneven_cores(subject: LintSubject) -> Iterator[Lint]:
 
 
 def _first_theft(policy: StaticPolicy) -> tuple[int, int] | None:
-    """Find the smallest request that an empty node answers with reserved CPUs, and which these are."""
+    """Find the smallest request that gets reserved CPUs on an empty node, and those CPUs."""
     for count in range(1, policy.allocatable.bit_count() + 1):
         match policy.pick(policy.allocatable, count, None):
             case Picked(cpus=cpus) if cpus & policy.reserved:
@@ -58,7 +58,7 @@ def _first_theft(policy: StaticPolicy) -> tuple[int, int] | None:
 
 
 def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
-    """Foresee containers on CPUs between which the kernel moves no thread, or that are nohz_full."""
+    """Report containers that would run on nohz_full CPUs, or where the kernel does not balance threads."""
     policy = subject.started.policy if subject.started else None
     reserved = CPUSet(policy.reserved) if policy else CPUSet()
     who = "containers without exclusive CPUs run on them"
@@ -90,12 +90,12 @@ def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
 
 
 def _reach(subject: LintSubject) -> CPUSet:
-    """Return the CPUs that all pods together can have."""
+    """Return the CPUs that the control group above all pods has."""
     return next((each.cpus for each in subject.ceilings if not each.owner), CPUSet())
 
 
 def lint_parents_cpus(subject: LintSubject) -> Iterator[Lint]:
-    """Foresee CPUs that the kubelet counts, and that the control groups above its pods do not have."""
+    """Report CPUs that the kubelet counts but the control groups above its pods do not have."""
     topology = subject.topology
     if topology is None:
         return
@@ -124,7 +124,7 @@ def _isolated(subject: LintSubject, cpus: CPUSet) -> str:
 
 
 def _at_the_end(subject: LintSubject, above: Ceiling) -> str:
-    """Say what comes of CPUs that a group does not have: v1 refuses to write them, v2 leaves them out."""
+    """Say what happens with CPUs that a group does not have: v1 rejects the write, v2 leaves them out."""
     if subject.cgroup_version == 1:
         return "containers that get these CPUs fail with 'permission denied'"
     return (
@@ -133,7 +133,7 @@ def _at_the_end(subject: LintSubject, above: Ceiling) -> str:
 
 
 def lint_fractions(subject: LintSubject) -> Iterator[Lint]:
-    """Report fractions of bytes: ``memory: 500m`` is a byte, rounded up."""
+    """Report fractions of bytes: ``memory: 500m`` is rounded up to one byte."""
     amounts = {
         (field, name): text
         for field, given in zip(

@@ -15,11 +15,11 @@ from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
 
 Lint: TypeAlias = Diagnostic[tuple[str, ...]]
-"""A finding about the setting at a path: an error is what the kubelet refuses or another driver breaks."""
+"""A finding about the setting at a path; an error if the kubelet rejects it or another driver breaks it."""
 
 
 class Ceiling(NamedTuple):
-    """A control group above pods and the CPUs that it has; ``owner`` are the pods, empty for all."""
+    """A control group above pods and its CPUs; ``owner`` names the pods, empty for all."""
 
     path: str
     cpus: CPUSet
@@ -27,11 +27,11 @@ class Ceiling(NamedTuple):
 
 
 class LintSubject(NamedTuple):
-    """A configuration on a machine: with what gates, and what came of the start (None if nothing did).
+    """A configuration on a machine, its gates, and the started kubelet (None if it did not start).
 
-    ``gate_flags`` are the gates given as flags, on top of the configuration's; ``info`` is what the kubelet
-    is told of the machine, ``ceilings`` are the control groups above the pods, none if they were not
-    looked at, and ``partitioned`` the CPUs of isolated partitions.
+    ``gate_flags`` are the gates given as flags, in addition to the configuration's; ``info`` is the machine
+    as reported to the kubelet, ``ceilings`` are the control groups above the pods, empty if they were not
+    examined, and ``partitioned`` the CPUs of isolated partitions.
     """
 
     config: KubeletConfiguration

@@ -47,5 +47,5 @@ _LINTS: tuple[Callable[[LintSubject], Iterator[Lint]], ...] = (
 
 
 def lint_configuration(subject: LintSubject) -> list[Lint]:
-    """Return all remarks, the worst first, otherwise in the order of the configuration's parts."""
+    """Return all findings, worst first, otherwise in the order of the configuration's parts."""
     return worst_first(lint for check in _LINTS for lint in check(subject))

@@ -1,4 +1,4 @@
-"""Names and values that a kubelet takes for something else than was meant."""
+"""Names and values that a kubelet reads differently than was meant."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CPU_OPTIONS, NUMA_OPTIONS = "cpuManagerPolicyOptions", "topologyManagerPolicyOpt
 
 
 def lint_policy_names(subject: LintSubject) -> Iterator[Lint]:
-    """Report policy names that differ from a valid one by case only, or by a letter."""
+    """Report unknown policy names, with the valid one that differs only by case or a few letters."""
     config = subject.config
     for field, value, names in (
         ("cpuManagerPolicy", config.cpu_manager_policy, ("none", "static")),
@@ -65,7 +65,7 @@ def _wrong_name(field: str, value: str, names: tuple[str, ...]) -> Lint:
 
 
 def lint_cgroup_driver(subject: LintSubject) -> Iterator[Lint]:
-    """Report a driver that no kubelet knows: anything but ``systemd`` counts as the other one."""
+    """Report a driver that no kubelet knows: anything but ``systemd`` is treated as ``cgroupfs``."""
     value, gates = subject.config.cgroup_driver, subject.gates
     if value in _DRIVERS:
         return
@@ -83,13 +83,13 @@ def lint_cgroup_driver(subject: LintSubject) -> Iterator[Lint]:
 
 
 def lint_options(subject: LintSubject) -> Iterator[Lint]:
-    """Report options that this release does not know, that need a gate, or whose value is none."""
+    """Report options that this release does not know, that need a gate, or whose value is invalid."""
     config, gates = subject.config, subject.gates
     yield from _options(
         CPU_OPTIONS, config.cpu_manager_policy_options, CPU_POLICY_OPTIONS, CPU_STAGE_GATES, gates
     )
     if config.topology_manager_policy == "none":
-        return  # nothing is looked at then
+        return  # the options are not read then
     options = config.topology_manager_policy_options
     yield from _options(NUMA_OPTIONS, options, TOPOLOGY_OPTIONS, TOPOLOGY_STAGE_GATES, gates)
 
@@ -181,9 +181,9 @@ def _option_value(field: str, name: str, value: str, gates: FeatureGates) -> Lin
 
 
 def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
-    """Return what is wrong with ``scale-delay-time``, or whom it affects (KEP-6122, "Risks and Mitigations").
+    """Return what is wrong with ``scale-delay-time``, or what it affects (KEP-6122, "Risks and Mitigations").
 
-    No release has been seen to have it.
+    No known release has the option.
     """
     expected = ""
     try:
@@ -216,7 +216,7 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
 
 
 def _is_number(text: str) -> bool:
-    """Return whether the kubelet takes a text for a number of NUMA nodes."""
+    """Return whether the kubelet accepts a text as a number of NUMA nodes."""
     try:
         return parse_atoi(text) >= DEFAULT_MAX_NODES
     except GoError:
@@ -249,7 +249,7 @@ def _no_switch(field: str, name: str, value: str) -> Lint:
 
 
 def lint_gates(subject: LintSubject) -> Iterator[Lint]:
-    """Report gates that this release does not have (the first of them), or in an unverified stage."""
+    """Report gates that this release does not have (only the first few), or whose stage is unverified."""
     minor, unknown = subject.gates.minor, 0
     for name in {**subject.config.feature_gates, **subject.gate_flags}:
         if name in ("AllAlpha", "AllBeta"):

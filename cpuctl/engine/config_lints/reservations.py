@@ -1,4 +1,4 @@
-"""Remarks on what is reserved: CPUs and memory by NUMA node."""
+"""Findings about reservations: CPUs, and memory by NUMA node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CPUS = "reservedSystemCPUs"
 
 
 def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
-    """Look at the CPUs that the static policy keeps from pods, listed or chosen by the kubelet."""
+    """Check the CPUs that the static policy keeps from pods, listed or chosen by the kubelet."""
     started = subject.started
     if started is None or started.policy is None:
         return
@@ -56,7 +56,7 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
 
 
 def _setting(subject: LintSubject) -> tuple[str, ...]:
-    """Name the setting that says which CPUs are reserved, or else how many."""
+    """Return the setting for which CPUs are reserved, or else for how many."""
     config = subject.config
     if config.reserved_system_cpus or "cpu" not in {**config.kube_reserved, **config.system_reserved}:
         return (_CPUS,)
@@ -74,7 +74,7 @@ def _split_cores(
     known = bool(kinds.performance and kinds.efficiency) and not kinds.guessed
     hybrid = known and not CPUSet(split).isdisjoint(kinds.performance)
     core = "performance cores" if hybrid else "cores"
-    # Reserving every CPU would leave none for pods: a machine of one core has to be split.
+    # Reserving every CPU would leave none for pods: the core of a single-core machine has to be split.
     advised = whole != topology.cpus
     by_count = "" if setting == (_CPUS,) else f", or {whole.bit_count()} CPUs in all instead"
     yield Lint(
@@ -111,7 +111,7 @@ def _share(cpus: CPUSet) -> str:
 
 
 def _parts(groups: Iterable[int], reserved: int) -> int:
-    """Join the groups of CPUs that are reserved in part."""
+    """Combine the groups of CPUs that are only partly reserved."""
     joined = 0
     for group in groups:
         if group & reserved and group & ~reserved:
@@ -127,7 +127,7 @@ _RESERVE = "cpuctl config reserve proposes matching values"
 
 
 def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
-    """Look at what is reserved of memory, if the static policy will look at it."""
+    """Check the reserved memory, if the Static policy uses it."""
     started, config = subject.started, subject.config
     if started is None or config.memory_manager_policy != "Static":
         return
@@ -174,7 +174,7 @@ def _unequal(balance: MemoryBalance, started: Started) -> Lint:
 
 
 def _addends(started: Started) -> str:
-    """Say who keeps memory from pods: all of it has to be reserved."""
+    """List what keeps memory from pods: all of it has to be reserved."""
     reservations = started.reservations
     eviction = reservations.kept_by_eviction(started.capacity).get(MEMORY, _ZERO)
     shares = {
@@ -187,7 +187,7 @@ def _addends(started: Started) -> str:
 
 
 def _uncountable(item: ReservedMemory) -> Iterator[Lint]:
-    """Report quantities that the kubelet does not take for whole numbers, although some are."""
+    """Report quantities that the kubelet does not accept as whole numbers, although some are."""
     for kind, amount in item.limits.items():
         if amount.exact_int64 is None:
             whole = "" if amount.nano % _BYTE else str(countable(amount.nano // _BYTE))
@@ -203,7 +203,7 @@ def _uncountable(item: ReservedMemory) -> Iterator[Lint]:
 
 
 def _overdrawn(subject: LintSubject) -> Iterator[Lint]:
-    """Report NUMA nodes that reserve more than they have besides huge pages: the kubelet's numbers wrap."""
+    """Report NUMA nodes whose reservation and huge pages exceed their memory: the kubelet's sums wrap."""
     listed: dict[int, int] = {}
     for item in subject.config.reserved_memory:
         amount = item.limits.get(MEMORY, _ZERO).nano // _BYTE

@@ -1,1 +1,1 @@
-"""The CPU Manager: its view of the CPUs, who gets exclusive ones, and which."""
+"""The CPU Manager: its view of the CPUs, which containers get exclusive ones, and which CPUs these are."""

@@ -1,6 +1,6 @@
 """The smallest change to a pod after which a container is due exclusive CPUs.
 
-Whether it is, ``exclusive_claim`` tells, of the changed pod too: advice that would not help is not given.
+``exclusive_claim`` decides that, for the changed pod too: advice that would not help is not given.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _EXAMPLES = {"cpu": Quantity.parse("100m"), "memory": Quantity.parse("64Mi")}
 _ONE = Quantity.from_value(1)
 
 MOST_CONTAINERS = 100
-"""Changes look at all containers for each of them: a pod with more, which is not realistic, gets none."""
+"""Changes examine all containers for each one: a pod with more, which is unrealistic, gets no advice."""
 
 Claims = Callable[[StoredPod, Container, Qos], ExclusiveClaim]
-"""Tells what a container is due, as ``exclusive_claim`` does."""
+"""Function that returns what a container is due, like ``exclusive_claim``."""
 
 
 class SpecEdit(NamedTuple):
-    """One edit of a pod's spec, at a path in it; ``free``: any other amount will do, too.
+    """One edit of a pod's spec, at a path in it; ``free``: any other amount works, too.
 
-    ``after`` is None, and the place empty, for taking out ``spec.resources``.
+    ``after`` is None, and the place empty, for removing ``spec.resources``.
     """
 
     path: str
@@ -43,14 +43,14 @@ class SpecEdit(NamedTuple):
 
 
 _ALL_OF_THE_POD = AmountField("", "limits", "")
-"""Of a change that takes out a pod's own resources: no side by itself, and nothing that defaults fill in."""
+"""The place of a change that removes a pod's own resources: both sides, and nothing that defaults fill in."""
 
 
 class ExclusiveAdvice(NamedTuple):
-    """What a container is due, and if that is nothing, what to change and how many CPUs it then gets.
+    """What a container is due and, if that is nothing, what to change and how many CPUs it then gets.
 
-    Without changes although nothing is due, no change of the pod alone would help, or it has too many
-    containers to look for one.
+    If nothing is due and there are no changes, no change to the pod alone would help, or it has too many
+    containers to search for one.
     """
 
     claim: ExclusiveClaim
@@ -66,10 +66,10 @@ def advise(
     claims: Claims = exclusive_claim,
     sources: Mapping[AmountField, AmountSource] | None = None,
 ) -> ExclusiveAdvice:
-    """Look for the fewest amounts to change in *pod*, which carries its API defaults.
+    """Look for the fewest amounts to change in *pod*, which has its API defaults set.
 
-    *qos* is the pod's class if that is worked out already. *sources* says where its amounts come from:
-    values that follow from others need not be written; without it all are written.
+    *qos* is the pod's class if it is already known. *sources* shows where its amounts come from: values that
+    follow from others do not have to be written; without it all are written.
     """
     qos = qos or pod_qos(pod)
     claim = claims(pod, container, qos)
@@ -93,7 +93,7 @@ def advise(
 def _written(
     changes: tuple[SpecEdit, ...], changed: StoredPod, sources: Mapping[AmountField, AmountSource] | None
 ) -> tuple[SpecEdit, ...]:
-    """Leave out requests that will follow: from a limit, and a pod's own from what its containers request."""
+    """Leave out requests that follow from a limit, or for the pod, from its containers' requests."""
     if sources is None:
         return changes
     written = {place for place, source in sources.items() if source.how == "written"}
@@ -108,7 +108,7 @@ def _written(
 
 
 def _whole_pod(pod: StoredPod) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
-    """Round the CPUs up that a pod has as a whole, if that is no whole number of them."""
+    """Round up the CPUs that a pod has as a whole, if they are not a whole number."""
     request = pod.resources.requests.get("cpu", _ZERO) if pod.resources else _ZERO
     if pod.resources is None or request.is_integral_cpu or pod.resources.limits.get("cpu") != request:
         return
@@ -124,7 +124,7 @@ def _whole_pod(pod: StoredPod) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]
 def _container_edits(
     pod: StoredPod, container: Container
 ) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
-    """Change the container alone, if its pod has resources as a whole that decide on its class."""
+    """Change only the container, if its pod has resources as a whole, which decide its QoS class."""
     if pod.resources is None:
         return
     changes: list[SpecEdit] = []
@@ -150,7 +150,7 @@ def _with_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod,
 
 
 def _edits_of_pod(pod: StoredPod, resources: ResourceRequirements, *, whole: bool) -> Iterator[SpecEdit]:
-    """Make a pod's own amounts equal; *whole*: its CPUs a whole number, as scope pod needs them."""
+    """Make a pod's own amounts equal; with *whole* also round up its CPUs, as scope pod requires."""
     for name in _COUNTED:
         request, limit = (side.get(name, _ZERO) for side in (resources.requests, resources.limits))
         needed = sum((each.resources.requests.get(name, _ZERO) for each in pod.containers), _ZERO)
@@ -165,7 +165,7 @@ def _edits_of_pod(pod: StoredPod, resources: ResourceRequirements, *, whole: boo
 
 
 def _changed(pod: StoredPod, name: str) -> tuple[StoredPod, tuple[SpecEdit, ...]]:
-    """Make every container Guaranteed by itself, and the CPUs of the one called *name* whole."""
+    """Make requests equal limits in every container, with whole CPUs in the one called *name*."""
     changes: list[SpecEdit] = []
     if pod.resources is not None:
         changes.append(SpecEdit("spec.resources", _ALL_OF_THE_POD))
@@ -188,21 +188,21 @@ def _edits(path: str, container: Container, *, whole: bool) -> Iterator[SpecEdit
         free = not request.sign and not limit.sign
         absent = name not in resources.requests and name not in resources.limits
         for side, before in resources.sides:
-            # The API server makes a limit the request if there is none.
+            # The API server uses a limit as the request if none is set.
             if before.get(name) != wanted and not (absent and side == "requests"):
                 place = AmountField(container.name, side, name)
                 yield SpecEdit(f"{path}.resources.{side}.{name}", place, before.get(name), wanted, free)
 
 
 def _wanted(name: str, request: Quantity, limit: Quantity) -> Quantity:
-    """Choose what request and limit should both be: the limit if there is one."""
+    """Choose the amount for both request and limit: the limit if there is one."""
     if limit.sign > 0:
         return limit
     return request if request.sign > 0 else _EXAMPLES[name]
 
 
 def _wanted_cpus(request: Quantity, limit: Quantity) -> Quantity:
-    """Choose whole CPUs: what one of the two is already, else the request rounded up."""
+    """Choose whole CPUs: the limit or the request if that is already whole, else the request rounded up."""
     for amount in (limit, request):
         if amount.sign > 0 and amount.is_integral_cpu:
             return amount

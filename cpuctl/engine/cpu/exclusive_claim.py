@@ -1,4 +1,4 @@
-"""Who gets exclusive CPUs, and if not, the one reason why.
+"""Which containers get exclusive CPUs and, if one does not, the single reason why.
 
 Rule: kubelet v1.36 ``policy_static.go`` (guaranteed CPUs of a container), KEP-2837 and KEP-5526 for pods with
 pod-level resources.
@@ -27,7 +27,7 @@ def exclusive_claim(
     """Count the exclusive CPUs that a container of a pod of this QoS class is due.
 
     *pod_level_managers* is the gate PodLevelResourceManagers, *scope* the Topology Manager's: with ``pod`` a
-    container gets a slice of what its pod has as a whole, or nothing if the pod has none. *passes_over* is
+    container gets a slice of what its pod has as a whole, or nothing if the pod has nothing. *passes_over* is
     False for a kubelet that aligns a pod with pod-level resources as if it had none.
     """
     if qos.qos_class is not QosClass.GUARANTEED:
@@ -46,7 +46,7 @@ def exclusive_claim(
     count = request.value
     if count < 1:
         if "cpu" in container.resources.limits and "cpu" not in container.resources.requests:
-            # Limits stand in for requests, so that only what a kubelet reads from a status is without.
+            # Limits are used as default requests, so only resources read from a status can lack one.
             return ExclusiveClaim(0, "its status has no allocatedResources for cpu, which this kubelet uses")
         beyond = f"its cpu request {request} exceeds 64 bits, and the kubelet reads {count}"
         return ExclusiveClaim(0, beyond if request.sign > 0 else "it does not request cpu")
@@ -54,15 +54,15 @@ def exclusive_claim(
 
 
 def why_shared(claim: ExclusiveClaim, *, static: bool) -> str:
-    """Say why a container gets no CPUs of its own; nothing if it does.
+    """Return why a container gets no exclusive CPUs; empty if it gets some.
 
-    *static*: whether that is the CPU Manager's policy.
+    *static* is whether the CPU Manager's policy is ``static``.
     """
     return claim.why_not or ("" if static else POLICY_NONE)
 
 
 def _no_whole(pod: StoredPod) -> str:
-    """Say why a Guaranteed pod with pod-level resources has no CPUs as a whole."""
+    """Return why a Guaranteed pod with pod-level resources gets no CPUs as a whole."""
     assert pod.resources is not None
     request = pod.resources.requests.get("cpu", _ZERO)
     if request.is_integral_cpu:

@@ -23,9 +23,9 @@ from cpuctl.engine.outcome import KubeletFault
 class CPUHints(ByContent, DirectRule):
     """Hints for ``request`` CPUs out of those ``free`` in each NUMA node (by id) and the ``reusable`` ones.
 
-    A set of nodes is a hint when it holds every reusable CPU (in the ``required`` nodes) and its free CPUs
-    with them reach the request. ``width`` is the fewest nodes whose capacity would do, taken or not; hints
-    that wide are preferred, with ``align-by-socket`` also those that the ``socket_rule`` allows.
+    A set of nodes is a hint if it contains every reusable CPU (in the ``required`` nodes) and these with its
+    free CPUs reach the request. ``width`` is the fewest nodes with enough total capacity, used or not; hints
+    of that width are preferred, with ``align-by-socket`` also those that the ``socket_rule`` allows.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class CPUHints(ByContent, DirectRule):
         self.width = width
         self.socket_rule = socket_rule
         self.all_nodes = NodeMask(CPUSet.of(free).mask)
-        """All nodes that own CPUs."""
+        """All nodes with CPUs."""
 
     @classmethod
     def generate(
@@ -94,19 +94,19 @@ class CPUHints(ByContent, DirectRule):
 
     @cached_property
     def coverages(self) -> tuple[Coverage, ...]:
-        """What a set of nodes has to serve to be a hint."""
+        """The coverages that a set of nodes has to serve to be a hint."""
         free = {NODE_0 << node: count for node, count in self.free.items()}
         required = (NODE_0 << node for node in CPUSet(self.required))
         return (Coverage.of(self.all_nodes, free, required, self.request - self.reusable),)
 
     @property
     def others(self) -> tuple[NodeMask, ...]:
-        """No set is a hint that does not."""
+        """Empty: every hint serves the coverages."""
         return ()
 
     @cached_property
     def narrowest(self) -> int:
-        """Size of the smallest hint, 0 when there is none."""
+        """Size of the smallest hint, 0 without hints."""
         fewest = self.required.bit_count()
         choice = self._cuts(self.all_nodes, fewest)
         totals = enumerate(accumulate(sorted(choice.free.values(), reverse=True), initial=0), fewest)
@@ -121,16 +121,16 @@ class CPUHints(ByContent, DirectRule):
         return []
 
     def best_cut(self, nodes: NodeMask, sizes: Iterable[int], fit: Fit) -> list[NodeMask]:
-        """Find the best of what hints cut out of *nodes*, in the first size there is, like ``best_sets``."""
+        """Find the best intersections of hints with *nodes* of the first possible size, as ``best_sets``."""
         for size in sizes:
             if found := best_sets(self._cuts(nodes & self.all_nodes, size), fit):
                 return found
         return []
 
     def _cuts(self, inside: NodeMask, size: int, rule: SocketRule | None = None) -> SetsWithCPUs:
-        """Choose from all sets of *size* nodes that hints cut out of *inside*.
+        """Return the sets of *size* nodes that are intersections of hints with *inside*.
 
-        Nodes outside belong to the hint at will, so their CPUs count in any case.
+        A hint may include any nodes outside, so their CPUs always count.
         """
         taken = self.required & inside
         return SetsWithCPUs(
@@ -148,14 +148,14 @@ class CPUHints(ByContent, DirectRule):
 def find_hints(
     topology: CPUTopology, available: CPUMask, reusable: CPUMask, request: int, *, align_by_socket: bool
 ) -> CPUHints | KubeletFault:
-    """Make the hints for a request, as ``CPUHints.generate``; a fault if the kubelet would not answer."""
+    """Make the hints for a request with ``CPUHints.generate``; a fault if the kubelet would not answer."""
     if fault := endless_walk(CPU, len(topology.numa_nodes), "a request for exclusive CPUs"):
         return fault
     return CPUHints.generate(topology, available, reusable, request, align_by_socket=align_by_socket)
 
 
 def _width(capacities: Sequence[int], request: int) -> int:
-    """Count the largest nodes that together reach the request; all of them if they do not."""
+    """Return how many of the largest nodes together reach the request, or the number of all nodes."""
     for count, total in enumerate(accumulate(sorted(capacities, reverse=True)), 1):
         if total >= request:
             return count
@@ -163,7 +163,7 @@ def _width(capacities: Sequence[int], request: int) -> int:
 
 
 def _socket_rule(topology: CPUTopology, width: int) -> SocketRule | None:
-    """Want as many sockets as *width* nodes fill on average; none if there are more sockets than nodes."""
+    """Return the rule for as many sockets as *width* nodes fill on average; None with fewer nodes."""
     per_socket = topology.num_numa_nodes // topology.num_sockets if topology.num_sockets else 0
     if not per_socket:
         return None

@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 class Allocation(Record):
-    """Exclusive CPUs for a container; ``known`` when the state held them already."""
+    """Exclusive CPUs for a container; ``known`` if the state already held them."""
 
     cpus: CPUMask
     steps: tuple[PickStep, ...] = ()
@@ -55,7 +55,7 @@ class Allocation(Record):
 
 
 class ReservingFailsError(Exception):
-    """The kubelet does not come back from choosing its reserved CPUs, or which it takes is not known."""
+    """The kubelet never finishes choosing its reserved CPUs, or its choice is unknown."""
 
     def __init__(self, why: KubeletFault | Undetermined) -> None:
         self.why = why
@@ -65,9 +65,9 @@ AllocationResult = Allocation | Rejected | KubeletFault | Undetermined
 
 
 class CPURequest(Record):
-    """So many CPUs out of those that are *offered* (a mask), for a container, or (None) a pod as a whole.
+    """A request for ``number`` of the ``offered`` CPUs (a mask), for a container or (None) a whole pod.
 
-    *affinity* is the mask of NUMA nodes that the Topology Manager chose, None without one.
+    ``affinity`` is the mask of NUMA nodes that the Topology Manager chose, None without one.
     """
 
     pod: StoredPod
@@ -78,7 +78,7 @@ class CPURequest(Record):
 
 
 class CPUChooser(Protocol):
-    """Who chooses CPUs in the kubelet's place, to see what would come of it."""
+    """A policy that chooses CPUs in place of the kubelet, to see the effect."""
 
     def usable(self, policy: "StaticPolicy", state: CPUManagerState, pod: StoredPod) -> CPUMask:
         """Return the free CPUs that a pod may have."""
@@ -90,8 +90,8 @@ class CPUChooser(Protocol):
 class StaticPolicy(Record):
     """The static policy as constructed at kubelet start: ``reserved`` never becomes exclusive.
 
-    ``reports_no_free_cores``: a refusal says that no core is free, instead of blaming the number of CPUs.
-    ``chooser`` is who chooses in its place, None for the kubelet's own picker.
+    ``reports_no_free_cores``: a refusal reports that no core is free, instead of blaming the number of CPUs.
+    ``chooser`` chooses in its place, None for the kubelet's own picker.
     """
 
     topology: CPUTopology
@@ -111,7 +111,7 @@ class StaticPolicy(Record):
     ) -> "StaticPolicy":
         """Choose the reserved CPUs.
 
-        Raise GoError with the kubelet's text when that fails, ReservingFailsError when it has no answer.
+        Raise GoError with the kubelet's text if that fails, ReservingFailsError if it yields no result.
         """
         from cpuctl.engine.cpu.picking.picker import Picker
 
@@ -138,11 +138,11 @@ class StaticPolicy(Record):
 
     @property
     def allocatable(self) -> CPUMask:
-        """CPUs that may ever become exclusive."""
+        """CPUs that may become exclusive."""
         return self.topology.cpus & ~self.reserved
 
     def fresh_state(self) -> CPUManagerState:
-        """Return the state a kubelet starts with when it finds no file."""
+        """Return the state a kubelet starts with if there is no file."""
         strict = self.options.strict_cpu_reservation
         return CPUManagerState(self.allocatable if strict else self.topology.cpus)
 
@@ -188,13 +188,13 @@ class StaticPolicy(Record):
         return state.default & ~self.reserved
 
     def choose(self, state: CPUManagerState, request: CPURequest) -> PickResult:
-        """Choose CPUs, with the policy that is in use."""
+        """Choose CPUs with the policy in use."""
         if self.chooser is not None:
             return self.chooser.choose(self, state, request)
         return self.pick(request.offered, request.number, request.affinity)
 
     def pick(self, offered: CPUMask, count: int, affinity: NodeMask | None) -> PickResult:
-        """Pick from the affinity's NUMA nodes (or their sockets) first, what is missing from the rest.
+        """Pick from the affinity's NUMA nodes (or their sockets) first, and the remainder elsewhere.
 
         *affinity* is a mask of NUMA nodes, None without one.
         """
@@ -210,7 +210,7 @@ class StaticPolicy(Record):
         return Picked(near.cpus | rest.cpus, near.steps + rest.steps)
 
     def near(self, nodes: NodeMask) -> CPUMask:
-        """Return the CPUs of these NUMA nodes, with ``align-by-socket`` of every socket that they touch."""
+        """Return the CPUs of these NUMA nodes or, with ``align-by-socket``, of every socket they touch."""
         cpus = self.topology.in_numa_nodes(nodes)
         return self.topology.in_sockets_of(cpus) if self.options.align_by_socket else cpus
 
@@ -219,8 +219,8 @@ class StaticPolicy(Record):
     ) -> Rejected | KubeletFault | None:
         """Check ``full-pcpus-only``, as the kubelet does before it looks for an existing assignment.
 
-        So a pod that runs can be refused when its kubelet restarts (kubernetes issue 129078). *container* is
-        None for a pod as a whole; *own* is the number of CPUs that a resized container brings along.
+        So a running pod can be refused when its kubelet restarts (kubernetes issue 129078). *container* is
+        None for a pod as a whole; *own* is the number of CPUs that a resized container already has.
         """
         if not self.options.full_pcpus_only:
             return None
@@ -254,7 +254,7 @@ def _reserved_cpus(topology: CPUTopology, picker: "Picker", reservation: CPURese
         picked = picker.pick(topology.cpus, reservation.number)
         if isinstance(picked, KubeletFault | Undetermined):
             raise ReservingFailsError(picked)
-        # The kubelet drops the picker's error here and goes on with the empty set.
+        # The kubelet drops the picker's error here and continues with the empty set.
         reserved = picked.cpus if isinstance(picked, Picked) else NO_CPUS
     if reserved.bit_count() != reservation.number:
         raise GoError(
@@ -267,7 +267,7 @@ def _reserved_cpus(topology: CPUTopology, picker: "Picker", reservation: CPURese
 def start_cpu_manager(
     topology: CPUTopology, config: KubeletConfiguration, gates: FeatureGates, reservation: CPUReservation
 ) -> StaticPolicy | None:
-    """Set the manager up, or raise SettingError with the kubelet's text; None for the policy ``none``.
+    """Set up the manager, or raise SettingError with the kubelet's text; None for the policy ``none``.
 
     Raise ReservingFailsError if choosing the reserved CPUs never ends.
     """

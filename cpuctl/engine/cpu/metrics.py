@@ -1,8 +1,8 @@
 """The CPU Manager's metrics, counted as the kubelet counts them.
 
 Rule: kubelet v1.36 ``pkg/kubelet/metrics`` and ``cpumanager/policy_static.go``. Two gauges drift if init
-containers' CPUs are used again: all CPUs that are picked count, but only those that get free count back,
-until a restart sets both right. A NUMA node that gives up its last exclusive CPU keeps its old figure.
+containers' CPUs are reused: all picked CPUs are added, but only those that become free are subtracted,
+until a restart corrects both. A NUMA node that gives up its last exclusive CPU keeps its old figure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class CPUMetrics(Changeable):
     """Counters since the kubelet's start, and gauges.
 
     ``aligned`` and ``unaligned`` count by boundary; ``allocations``, ``errors`` and ``assignments`` exist
-    with the gate PodLevelResourceManagers only.
+    only with the gate PodLevelResourceManagers.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class CPUMetrics(Changeable):
 
     @classmethod
     def at_start(cls, policy: StaticPolicy | None, state: CPUManagerState) -> CPUMetrics:
-        """Set the gauges, and list alignment at 0, as a kubelet that has just started does."""
+        """Set the gauges and list alignment as 0, as a kubelet that has just started does."""
         metrics = cls()
         if policy is None:
             return metrics
@@ -58,7 +58,7 @@ class CPUMetrics(Changeable):
     def container_allocated(
         self, policy: StaticPolicy, state: CPUManagerState, cpus: CPUMask, *, known: bool
     ) -> None:
-        """Count one container that has got its CPUs; *known* when it had them already."""
+        """Count one container that got its CPUs; *known* if it already had them."""
         self.pinning_requests += 1
         if policy.options.full_pcpus_only:
             self.aligned[_CORE] += 1
@@ -70,7 +70,7 @@ class CPUMetrics(Changeable):
         self.count_nodes(policy, state.exclusive)
 
     def container_failed(self, policy: StaticPolicy) -> None:
-        """Count one container that has not."""
+        """Count one container that got no CPUs."""
         self.pinning_requests += 1
         self.pinning_errors += 1
         self.errors["node"] += 1
@@ -78,23 +78,23 @@ class CPUMetrics(Changeable):
             self.unaligned[_CORE] += 1
 
     def pod_picked(self, policy: StaticPolicy, cpus: CPUMask, others: CPUMask) -> None:
-        """Count the CPUs that a pod has got as a whole; *others* are those that were exclusive before.
+        """Count the CPUs that a pod got as a whole; *others* are those that were exclusive before.
 
-        Nothing is recorded of the pod by then, so NUMA nodes show its CPUs with the next change only.
+        The pod is not recorded yet at that point, so NUMA nodes show its CPUs only with the next change.
         """
         self._picked(policy, cpus)
         self.count_nodes(policy, others)
 
     def pod_divided(self, exclusive: Iterable[bool]) -> None:
-        """Count the containers of a pod that has got its CPUs; *exclusive* tells which have their own."""
+        """Count the containers of a pod that got its CPUs; *exclusive* is True for those with their own."""
         for own in exclusive:
-            # The kubelet counts one allocation for every container, also for those that share.
+            # The kubelet counts one allocation for every container, even for those that share.
             self.allocations["pod"] += 1
             self.pinning_requests += own
             self.assignments["pod_exclusive" if own else "pod_shared"] += 1
 
     def pod_failed(self, request: BubbleRequest, container: str) -> None:
-        """Count a pod that has not, and what came before *container* if that got no slice of it."""
+        """Count a pod that got no CPUs, and the containers before *container* if that one got no slice."""
         self.pinning_errors += 1
         self.errors["pod"] += 1
         for each in request.pod.all_containers if container else ():
@@ -106,14 +106,14 @@ class CPUMetrics(Changeable):
                 self.assignments["pod_exclusive" if own else "pod_shared"] += 1
 
     def released(self, policy: StaticPolicy, state: CPUManagerState, cpus: CPUMask) -> None:
-        """Count CPUs that are shared again."""
+        """Count CPUs that have returned to the shared pool."""
         if cpus:
             self.shared_millicores += cpus.bit_count() * 1000
             self.exclusive -= cpus.bit_count()
             self.count_nodes(policy, state.exclusive)
 
     def resized(self, policy: StaticPolicy, state: CPUManagerState) -> None:
-        """Set the gauges right: how a kubelet that resizes exclusive CPUs counts is open (KEP-5554)."""
+        """Recompute the gauges: how a kubelet that resizes exclusive CPUs counts is undecided (KEP-5554)."""
         self.shared_millicores = (state.default & ~policy.reserved).bit_count() * 1000
         self.exclusive = state.exclusive.bit_count()
         self.count_nodes(policy, state.exclusive)

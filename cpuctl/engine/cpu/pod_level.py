@@ -1,4 +1,4 @@
-"""A pod's CPUs: allocated at once, then cut into slices for its containers and a pool for the rest.
+"""A pod's CPUs: allocated as a whole, then cut into slices for its containers and a pool for the rest.
 
 Rule: KEP-5526 and kubelet v1.36 ``policy_static.go``, ``AllocatePod``. CPU sets are masks throughout.
 """
@@ -25,7 +25,7 @@ from cpuctl.engine.pod_level import empty_pool
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 Claims = Callable[[Container], int]
-"""How many exclusive CPUs a container is due; 0 for one that shares."""
+"""Function that returns how many exclusive CPUs a container is due; 0 for one that shares."""
 
 _Failure = AllocationError | KubeletFault | Undetermined
 _NOTHING: Mapping[str, CPUMask] = MappingProxyType({})
@@ -39,7 +39,7 @@ class CPUBubble(NamedTuple):
 
 
 def empty_cpu_pool(pod: StoredPod, claims: Claims, total: int) -> str:
-    """Say why no CPU would be left for the pod's shared containers; nothing if one is."""
+    """Return why no CPU would be left for the pod's shared containers; empty if one is."""
     return empty_pool(
         pod.all_containers, lambda each: {"cpus": count} if (count := claims(each)) else {}, {"cpus": total}
     )
@@ -62,8 +62,8 @@ def allocate_bubble(
 ) -> CPUBubble | Rejected | KubeletFault | Undetermined:
     """Give a pod its CPUs and record them in *state*.
 
-    If the CPUs do not suffice for the slices, the pod's CPUs stay taken, and are never given back,
-    as in the kubelet.
+    If the CPUs are not enough for the slices, the pod's CPUs stay taken and are never released, as in the
+    kubelet.
     """
     pod = request.pod
     if why := empty_cpu_pool(pod, request.claims, request.total):
@@ -86,9 +86,9 @@ def record_bubble(
     held: CPUMask,
     kept: Mapping[str, CPUMask] = _NOTHING,
 ) -> CPUBubble | Rejected | KubeletFault | Undetermined:
-    """Cut what a pod holds (a mask) into slices, and record them unless one cannot be had.
+    """Cut what a pod holds (a mask) into slices, and record them unless one is impossible.
 
-    *kept* are the CPUs of containers that have theirs already.
+    *kept* are the CPUs of containers that already have theirs.
     """
     knife = _Knife(policy, held, kept)
     for container in request.pod.all_containers:
@@ -102,7 +102,7 @@ def record_bubble(
 
 
 class _Knife:
-    """Cuts slices, init containers' first; what is left in the end is the pod's shared pool."""
+    """The slices cut from a pod's CPUs, init containers' first; the rest is the pod's shared pool."""
 
     def __init__(self, policy: StaticPolicy, cpus: CPUMask, kept: Mapping[str, CPUMask]) -> None:
         self.policy = policy
@@ -111,7 +111,7 @@ class _Knife:
         self.steps: dict[str, tuple[PickStep, ...]] = {}
 
     def cut(self, container: Container, count: int) -> _Failure | None:
-        """Give one container its part; what went wrong if it cannot be had."""
+        """Give one container its slice; return the failure if that is impossible."""
         if container.name in self.containers:
             if count and container.kind is not ContainerKind.INIT:
                 self.left &= ~self.containers[container.name]
@@ -126,12 +126,12 @@ class _Knife:
         self.containers[container.name] = picked.cpus
         self.steps[container.name] = picked.steps
         if container.kind is not ContainerKind.INIT:
-            # Ordinary init containers have ended when the others run, so their slices are not kept apart.
+            # Ordinary init containers have ended when the others run, so their slices are not set aside.
             self.left &= ~picked.cpus
         return None
 
     def bubble(self, containers: tuple[Container, ...]) -> CPUBubble:
-        """Put the shared containers into the pool that is left."""
+        """Return the bubble, with the shared containers in the remaining pool."""
         parts = {each.name: self.containers.get(each.name, self.left) for each in containers}
         return CPUBubble(containers=parts, steps=self.steps)
 
@@ -149,7 +149,7 @@ def _failed(result: _Failure, container: Container | None = None) -> Rejected | 
 
 
 def usable_bubble(state: CPUManagerState, pod: StoredPod) -> CPUMask | None:
-    """Return the CPUs a pod holds as a whole; None if it holds none, or what it holds makes no sense."""
+    """Return the CPUs a pod holds as a whole; None if it holds none, or its records are inconsistent."""
     held = state.pod_entries.get(pod.uid)
     if held is None or held & state.default:
         return None
@@ -162,7 +162,7 @@ def usable_bubble(state: CPUManagerState, pod: StoredPod) -> CPUMask | None:
 def restore_bubble(
     policy: StaticPolicy, state: CPUManagerState, request: BubbleRequest
 ) -> CPUBubble | Rejected | KubeletFault | Undetermined:
-    """Keep what a pod holds and add what is missing; start over if it cannot be used."""
+    """Keep what a pod holds and add what is missing; start over if it is unusable."""
     uid = request.pod.uid
     held = usable_bubble(state, request.pod)
     if held is None:

@@ -1,4 +1,4 @@
-"""The CPU Manager as a provider: its policy and state on one node, and what it tells the Topology Manager.
+"""The CPU Manager as a hint provider: its policy and state on one node, and its hints.
 
 Rule: kubelet v1.36 ``policy_static.go``, ``GetTopologyHints`` and ``GetPodTopologyHints``.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.provider import Candidate, Refusal
 
 Claims = Callable[[Container], int]
-"""How many exclusive CPUs a container of the pod is due."""
+"""Function that returns how many exclusive CPUs a container of the pod is due."""
 
 CPUAnswer: TypeAlias = "dict[str, HintList] | None"
 """Hints under ``cpu``: None for no preference, an empty list if no hint can be right."""
@@ -43,13 +43,13 @@ _STAGE = "cpuManagerStart"
 class CPUProvider(Copied):
     """The CPU Manager of a node; ``policy`` is None for the policy ``none``.
 
-    ``keeps_baselines``: its state file tells what containers were guaranteed at admission (KEP-5554).
+    ``keeps_baselines``: its state file records what containers were guaranteed at admission (KEP-5554).
     """
 
     def __init__(
         self, policy: StaticPolicy | None, topology: CPUTopology, rules: PodLevelRules = NEVER_DIVIDED
     ) -> None:
-        """Set the manager up on a node without a state file."""
+        """Set up the manager on a node without a state file."""
         self.policy = policy
         self.state = policy.fresh_state() if policy else CPUManagerState(topology.cpus)
         self.rules = rules
@@ -58,11 +58,11 @@ class CPUProvider(Copied):
 
     @property
     def name(self) -> ProviderName:
-        """What to call it in a trace."""
+        """The provider's name in a trace."""
         return "cpu"
 
     def restore(self, saved: SavedCPUState) -> StartRefused | None:
-        """Take over a state file as at kubelet start, or say in the kubelet's words why not."""
+        """Load a state file as at kubelet start, or return the kubelet's refusal."""
         if saved is None:
             return None
 
@@ -84,7 +84,7 @@ class CPUProvider(Copied):
         return None
 
     def state_file(self) -> CPUStateFile:
-        """Return what the kubelet's ``cpu_manager_state`` says now."""
+        """Return the current content of the kubelet's ``cpu_manager_state``."""
         from cpuctl.checkpoints.model import CPUStateFile
 
         if self.policy is None:
@@ -93,7 +93,7 @@ class CPUProvider(Copied):
         return self.state.as_file("static", pod_level=pod_level, baselines=baselines)
 
     def hints(self, candidate: Candidate, container: Container | None) -> CPUAnswer | KubeletFault:
-        """Answer the Topology Manager for a container, or for the pod if that is None."""
+        """Return the hints for a container, or for the pod if that is None."""
         if self.policy is None:
             return None
         if container is not None:
@@ -114,7 +114,7 @@ class CPUProvider(Copied):
         return pod_hints(self.policy, self.state, candidate.pod, claims, total)
 
     def _held_hints(self, pod: StoredPod, total: int) -> CPUAnswer | KubeletFault:
-        """Answer for a pod that holds CPUs as a whole, in a release that lets it keep them."""
+        """Return the hints for a pod that holds CPUs as a whole, in a release that lets it keep them."""
         from cpuctl.engine.cpu.pod_level import usable_bubble
 
         assert self.policy is not None
@@ -139,7 +139,7 @@ class CPUProvider(Copied):
         )
 
     def why_shared(self, candidate: Candidate, container: Container, scope: str) -> str:
-        """Say why a container gets no CPUs of its own with this scope; nothing if it does."""
+        """Return why a container gets no exclusive CPUs with this scope; empty if it gets some."""
         if self.policy is None:
             return POLICY_NONE
         return self.claim(candidate, container, scope=scope).why_not
@@ -148,13 +148,13 @@ class CPUProvider(Copied):
         return lambda container: self.claim(candidate, container).cpus
 
     def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Refusal:
-        """Allocate for the container that is placed, near the hint; add to the placement what it gets."""
+        """Allocate for the container that is placed, near the hint; add the result to the placement."""
         if self.policy is None:
             return placed
         container = placed.container
         claim = self.claim(candidate, container)
         if claim.cpus == 0:
-            # What it holds from before stays: only the end of the pod takes it back.
+            # CPUs that it already holds stay allocated until the pod ends.
             held = self.state.assignments.get(candidate.pod.uid, {}).get(container.name, NO_CPUS)
             return (
                 replace(placed, claim=claim, cpus=held, exclusive=True)
@@ -178,7 +178,7 @@ class CPUProvider(Copied):
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
     ) -> Sequence[Placement] | Refusal:
-        """Allocate for a pod that is divided, near the hint; add to the placements what containers get."""
+        """Allocate for a pod that is divided, near the hint; add the results to the placements."""
         total = pod_level_cpus(candidate.pod, candidate.qos)
         if self.policy is None:
             return placed
@@ -229,21 +229,21 @@ class CPUProvider(Copied):
             self.metrics.released(self.policy, self.state, released)
 
     def settle(self, uid: str, container: str) -> int:
-        """Take from a container what it was to give up (KEP-6122), and return it."""
+        """Take the CPUs that a container was to give up (KEP-6122) from it, and return them."""
         released = self.state.settle(uid, container)
         self.resized()
         return released
 
     def resized(self) -> None:
-        """Bring the metrics up to date after CPUs have changed hands."""
+        """Update the metrics after CPUs have changed hands."""
         if self.policy is not None:
             self.metrics.resized(self.policy, self.state)
 
     def taken_from_others(self, uid: str, before: int) -> int:
-        """Return the CPUs (a mask) that a pod got, and that are reserved or another pod's.
+        """Return the CPUs (a mask) that a pod got although they are reserved or another pod's.
 
-        With cores of different sizes, as with an offline CPU, the kubelet takes a core for free that is not
-        (kubernetes issue 124066). *before* is what the shared pool was when the pod came.
+        With cores of different sizes, for example with an offline CPU, the kubelet takes a core to be free
+        that is not (kubernetes issue 124066). *before* is the shared pool when the pod arrived.
         """
         if self.policy is None:
             return 0
@@ -255,7 +255,7 @@ class CPUProvider(Copied):
         return doubtful & reduce(or_, others, self.policy.reserved)
 
     def pool_warning(self, before: int) -> PoolWarning | None:
-        """Return what is worth a warning about the shared pool, which was this *before*."""
+        """Return the warning that the change of the shared pool from *before* deserves, None without one."""
         after = self.state.default
         if self.policy is None or after == before:
             return None
@@ -274,7 +274,7 @@ def _unusable(error: str) -> StartRefused:
 def container_hints(
     policy: StaticPolicy, state: CPUManagerState, pod: StoredPod, container: Container, count: int
 ) -> CPUAnswer | KubeletFault:
-    """Answer for one container that is due *count* exclusive CPUs."""
+    """Return the hints for one container that is due *count* exclusive CPUs."""
     if count == 0:
         return None
     held = state.assigned(pod.uid, container.name)
@@ -286,7 +286,7 @@ def container_hints(
 def pod_hints(
     policy: StaticPolicy, state: CPUManagerState, pod: StoredPod, claims: Claims, total: int
 ) -> CPUAnswer | KubeletFault:
-    """Answer for a pod that is due *total* exclusive CPUs as a whole."""
+    """Return the hints for a pod that is due *total* exclusive CPUs as a whole."""
     if total == 0:
         return None
     held = NO_CPUS
@@ -302,7 +302,7 @@ def pod_hints(
 
 
 def pod_count(containers: Iterable[Container], claims: Claims) -> int:
-    """Count the exclusive CPUs a pod needs at once: its peak over init containers, sidecars running on."""
+    """Count the exclusive CPUs a pod needs at once: its peak over init containers, with sidecars running."""
     sidecars = peak = apps = 0
     for container in containers:
         count = claims(container)

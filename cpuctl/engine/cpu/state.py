@@ -1,4 +1,4 @@
-"""The CPU Manager's state: who owns which CPUs, how they come back, and what a restart accepts.
+"""The CPU Manager's state: the owners of CPUs, how CPUs are released, and what a restart accepts.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager`` (``state``, ``validateState``,
 ``RemoveContainer``). CPU sets are masks throughout.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DelayRules(Record):
-    """What delays: the node's option, in nanoseconds, or (``by_pod``, a preview) the pods' own field."""
+    """The source of delays: the node's option, in nanoseconds, or (``by_pod``, a preview) a field of pods."""
 
     of_node: int = 0
     by_pod: bool = False
@@ -32,10 +32,10 @@ NO_DELAY = DelayRules()
 
 
 def delay_of(pod: StoredPod, rules: DelayRules) -> int:
-    """Return how many nanoseconds pass before CPUs are taken from a container of *pod*, at least; 0: none.
+    """Return the least nanoseconds before CPUs are taken from a container of *pod*, 0 without a delay.
 
-    Rule: KEP-6122. Its option ``scale-delay-time`` holds for the whole node; a field of the pod,
-    ``scaleDownGracePeriodSeconds``, is announced to take its place.
+    Rule: KEP-6122. Its option ``scale-delay-time`` applies to the whole node; a field of the pod,
+    ``scaleDownGracePeriodSeconds``, is announced as its replacement.
     """
     if pod.has_pod_level_resources:
         return 0
@@ -43,7 +43,7 @@ def delay_of(pod: StoredPod, rules: DelayRules) -> int:
 
 
 class _Joined(Record):
-    """What containers hold together, as long as *of* is where that is recorded; *twice*: of several."""
+    """The CPUs that containers hold (``once``), and those of several (``twice``), valid for *of* only."""
 
     of: Mapping[str, Mapping[str, CPUMask]] | None
     once: CPUMask
@@ -67,20 +67,20 @@ def _joined_with(joined: _Joined, cpus: CPUMask) -> _Joined:
 
 
 def _joined_without(joined: _Joined, cpus: CPUMask) -> _Joined:
-    """Remove CPUs; those held by several containers are counted again on the next request."""
+    """Remove CPUs; if several containers held one of them, all are counted again on the next request."""
     return _NOTHING if cpus & joined.twice else _Joined(joined.of, joined.once & ~cpus, joined.twice)
 
 
 class CPUManagerState(Changeable):
-    """What the kubelet keeps in ``cpu_manager_state``, and the CPUs one pod may use again.
+    """The kubelet's ``cpu_manager_state``, and the CPUs one pod may reuse.
 
     ``default`` is the shared pool, ``assignments`` the exclusive CPUs by pod UID and container. The CPUs
-    of an ordinary init container may go to later containers of its pod (``reusable``); they are kept in
-    memory only, and for the pod that was last allocated to. ``baselines`` are the CPUs that a container
-    got first and keeps over every resize (KEP-5554); they go with its assignment. ``pod_entries`` are the
-    CPUs that pods hold as a whole (KEP-5526): what their containers have is part of it. ``pending`` are
-    the CPUs that a container will have left when its delay has passed (KEP-6122), in memory only; until
-    then it has those assigned to it. What containers of a pod have is replaced as a whole: copies share it.
+    of an ordinary init container may go to later containers of its pod (``reusable``); they are kept only
+    in memory, and only for the pod that was last allocated to. ``baselines`` are the CPUs that a container
+    got first and keeps across every resize (KEP-5554); they are removed with its assignment. ``pod_entries``
+    are the CPUs that pods hold as a whole (KEP-5526), including those of their containers. ``pending`` are
+    the CPUs that a container will keep when its delay has passed (KEP-6122), only in memory; until then it
+    has those assigned to it. The mapping of a pod's containers is only replaced as a whole: copies share it.
     """
 
     def __init__(self, default: CPUMask) -> None:
@@ -94,7 +94,7 @@ class CPUManagerState(Changeable):
 
     @property
     def owned(self) -> CPUMask:
-        """The CPUs of which it is known who has them: the shared pool, a pod, or a container."""
+        """The CPUs with a known owner: the shared pool, a pod, or a container."""
         return reduce(or_, map(self.held_by, self.owners), self.default)
 
     @property
@@ -104,7 +104,7 @@ class CPUManagerState(Changeable):
 
     @property
     def exclusive(self) -> CPUMask:
-        """The CPUs that are recorded for containers, those that share a pod's included."""
+        """The CPUs that are recorded for containers, including those that share their pod's."""
         if self._joined.of is not self.assignments:
             self._joined = _join(self.assignments)
         return self._joined.once
@@ -114,15 +114,15 @@ class CPUManagerState(Changeable):
         return _join(self.assignments)
 
     def held_by(self, uid: str) -> CPUMask:
-        """Return all that a pod holds: its own pool, and what its containers have."""
+        """Return all CPUs that a pod holds: its own pool, and those of its containers."""
         return reduce(or_, self.assignments.get(uid, {}).values(), self.pod_entries.get(uid, NO_CPUS))
 
     def assigned(self, uid: str, container: str) -> CPUMask | None:
-        """Return a container's exclusive CPUs, None when it runs in the shared pool."""
+        """Return a container's exclusive CPUs, None if it runs in the shared pool."""
         return self.assignments.get(uid, {}).get(container)
 
     def assign(self, uid: str, container: str, cpus: CPUMask) -> None:
-        """Record a container's exclusive CPUs; the first ones it gets are its baseline."""
+        """Record a container's exclusive CPUs; the first ones become its baseline."""
         held, joined = self.assignments.get(uid, {}), self._joined
         self._joined = _NOTHING if container in held else _joined_with(joined, cpus)
         self.assignments[uid] = {**held, container: cpus}
@@ -130,19 +130,19 @@ class CPUManagerState(Changeable):
         self.baselines[uid] = {**guaranteed, container: guaranteed.get(container, cpus)}
 
     def baseline(self, uid: str, container: str) -> CPUMask | None:
-        """Return the CPUs that a container keeps over every resize, None if it has none."""
+        """Return the CPUs that a container keeps across every resize, None if it has none."""
         return self.baselines.get(uid, {}).get(container)
 
     def postpone(self, uid: str, container: str, cpus: CPUMask) -> None:
-        """Record what a container will have left when its delay has passed, in place of what it was to be."""
+        """Record the CPUs that a container will keep when its delay has passed, replacing earlier ones."""
         self.pending[uid] = {**self.pending.get(uid, {}), container: cpus}
 
     def awaited(self, uid: str, container: str) -> CPUMask | None:
-        """Return the CPUs that a container will have left, None if none are to be taken from it."""
+        """Return the CPUs that a container will keep after its delay, None if it keeps all."""
         return self.pending.get(uid, {}).get(container)
 
     def call_off(self, uid: str, container: str) -> None:
-        """Let a container keep what it has."""
+        """Cancel a pending release: the container keeps what it has."""
         self._call_off(uid, {container})
 
     def _call_off(self, uid: str, containers: AbstractSet[str]) -> None:
@@ -150,7 +150,7 @@ class CPUManagerState(Changeable):
             self.pending[uid] = waiting
 
     def settle(self, uid: str, container: str) -> CPUMask:
-        """Take from a container what it was to give up, and return it; nothing if it is gone."""
+        """Take the CPUs that a container was to give up, and return them; none if it no longer exists."""
         kept, held = self.awaited(uid, container), self.assigned(uid, container)
         self.call_off(uid, container)
         if kept is None or held is None:
@@ -160,7 +160,7 @@ class CPUManagerState(Changeable):
         return held & ~kept
 
     def reusable_for(self, uid: str) -> CPUMask:
-        """Return the CPUs a container of this pod may use although they are assigned already."""
+        """Return the CPUs a container of this pod may use although they are already assigned."""
         return self.reusable if self.reusable_by == uid else NO_CPUS
 
     def remember_reuse(self, uid: str, kind: ContainerKind, cpus: CPUMask) -> None:
@@ -170,18 +170,18 @@ class CPUManagerState(Changeable):
         self.reusable = reusable | cpus if kind is ContainerKind.INIT else reusable & ~cpus
 
     def remove_container(self, uid: str, container: str) -> CPUMask:
-        """Release a container's CPUs, but for those that others of its pod still use, and return them.
+        """Release and return a container's CPUs, except those that others of its pod still use.
 
-        A pod that holds CPUs as a whole gives all of them back with its last container.
+        A pod that holds CPUs as a whole releases all of them with its last container.
         """
         return self._release(uid, {container}) if container in self.assignments.get(uid, {}) else NO_CPUS
 
     def keep_only(
         self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None
     ) -> CPUMask:
-        """Release everything that is not held by one of these containers, by pod UID, and return it.
+        """Release and return everything that is not held by one of these containers, by pod UID.
 
-        *gone* are the pods that may hold such things, if that is known: a full node has thousands.
+        *gone* are the pods that may hold such CPUs, if known, as a full node can have thousands of pods.
         """
         looked_at = self.assignments
         if gone is not None:
@@ -192,7 +192,7 @@ class CPUManagerState(Changeable):
         return released
 
     def _release(self, uid: str, gone: AbstractSet[str]) -> CPUMask:
-        """Release what some containers of a pod hold, all at once: a file may name thousands."""
+        """Release what some containers of a pod hold, all together: a file may name thousands."""
         held, left = self.assignments[uid], _without(gone, self.assignments[uid])
         cpus = reduce(or_, (held[name] for name in gone))
         self._joined = _joined_without(self._joined, cpus)
@@ -212,7 +212,7 @@ class CPUManagerState(Changeable):
         return cpus
 
     def forget(self, uid: str) -> None:
-        """Drop what is recorded for the containers of a pod: their CPUs are the caller's to give."""
+        """Drop the records of a pod's containers; releasing their CPUs is left to the caller."""
         if self.assignments.pop(uid, None) is not None:
             self._joined = _NOTHING
         self.baselines.pop(uid, None)
@@ -220,7 +220,7 @@ class CPUManagerState(Changeable):
     def as_file(
         self, policy_name: str, *, pod_level: bool = False, baselines: bool = False
     ) -> "CPUStateFile":
-        """Return what the kubelet writes for this state; the gates decide on what goes beyond containers."""
+        """Return the file that the kubelet writes for this state; gates decide on the optional parts."""
         from cpuctl.checkpoints.model import CPUStateFile
 
         return CPUStateFile(
@@ -233,7 +233,7 @@ class CPUManagerState(Changeable):
 
     @classmethod
     def of_file(cls, saved: "CPUStateFile") -> "CPUManagerState":
-        """Return the state that a file holds; without any baselines, what a container has becomes its own."""
+        """Return the state in a file; without baselines, the CPUs of each container become its baseline."""
         state = cls(CPUMask(saved.default_cpu_set.mask))
         state.assignments = _masks(saved.entries)
         state.baselines = _masks(saved.baselines or saved.entries)
@@ -242,7 +242,7 @@ class CPUManagerState(Changeable):
 
 
 def beyond(held: Mapping[str, Mapping[str, object]], containers: Mapping[str, Collection[str]]) -> list[str]:
-    """Name the pods of which more is held than these containers do."""
+    """Return the UIDs of pods for which containers other than these hold something."""
     found = []
     for uid, names in held.items():
         kept = containers.get(uid, ())
@@ -271,9 +271,9 @@ def _masks(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[str, dict[str, C
 
 
 def validate(state: CPUManagerState, *, machine: CPUMask, reserved: CPUMask, strict: bool) -> str:
-    """Check a loaded state as the static policy does at start; return the kubelet's error, or nothing.
+    """Check a loaded state as the static policy does at start; return the kubelet's error, or "".
 
-    *machine* are all CPUs. An empty shared pool without assignments is no error: it becomes a fresh one.
+    *machine* is the mask of all CPUs. An empty shared pool without assignments is not an error: it is reset.
     """
     expected = machine & ~reserved if strict else machine
     if not state.default:
@@ -291,7 +291,7 @@ def validate(state: CPUManagerState, *, machine: CPUMask, reserved: CPUMask, str
 
 
 def _overlap(state: CPUManagerState) -> str:
-    # The kubelet walks maps here: which of several overlaps it names is random, this is the first by name.
+    # The kubelet iterates over maps here: which of several overlaps it names is random; this is the first.
     for uid, containers in sorted(state.assignments.items()):
         for name, cpus in sorted(containers.items()):
             if cpus & state.default:

@@ -1,8 +1,8 @@
 """The kubelet's view of the CPUs: four labels per CPU, five totals, three integer averages.
 
-Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager/topology``. A core is known by its smallest CPU number,
-an uncore cache by the first id listed for the core, or by the socket if none is listed. The
-averages are the kubelet's own rounding-down ones, wrong on hybrid or partly offline machines on purpose.
+Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager/topology``. A core is identified by its smallest CPU number,
+an uncore cache by the first id listed for the core, or by the socket if none is listed. The averages are
+rounded down as in the kubelet, and deliberately just as wrong on hybrid or partly offline machines.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _Label = tuple[int, int, int, int, CPUMask]
 
 
 _FEW = 4
-"""To look up one CPU takes about as long as to look at so many cores."""
+"""Looking up one CPU takes about as long as checking this many cores."""
 
 
 class CPUTopology(Record):
-    """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead.
+    """The location of every CPU, as masks; the fields ``num_`` come from the machine information instead.
 
-    If ``caches_known`` is False, ``uncore_caches`` are the sockets that a kubelet takes for them.
+    If ``caches_known`` is False, ``uncore_caches`` are the sockets, which a kubelet uses in their place.
     """
 
     numa_nodes: Masks
@@ -51,9 +51,9 @@ class CPUTopology(Record):
 
     @classmethod
     def discover(cls, info: MachineInfo, *, knows_books: bool = True) -> CPUTopology:
-        """Label every CPU; raise GoError with the kubelet's text when it would refuse to start.
+        """Label every CPU; raise GoError with the kubelet's text if it would refuse to start.
 
-        *knows_books* is False for a kubelet whose cAdvisor does not look at books and drawers (s390x).
+        *knows_books* is False for a kubelet whose cAdvisor does not read books and drawers (s390x).
         """
         info = info if knows_books else info.without_books
         if info.num_cpus == 0:
@@ -72,12 +72,12 @@ class CPUTopology(Record):
 
     @property
     def num_numa_nodes(self) -> int:
-        """NUMA nodes that own a CPU."""
+        """Number of NUMA nodes that have a CPU."""
         return len(self.numa_nodes)
 
     @property
     def num_uncore_caches(self) -> int:
-        """Distinct uncore cache ids over the CPUs."""
+        """Number of distinct uncore cache ids of the CPUs."""
         return len(self.uncore_caches)
 
     @cached_property
@@ -87,17 +87,17 @@ class CPUTopology(Record):
 
     @cached_property
     def cpus_per_core(self) -> int:
-        """Average, rounded down; 0 without cores."""
+        """Average CPUs per core, rounded down; 0 without cores."""
         return self.num_cpus // self.num_cores if self.num_cores else 0
 
     @cached_property
     def cpus_per_socket(self) -> int:
-        """Average, rounded down; 0 without sockets."""
+        """Average CPUs per socket, rounded down; 0 without sockets."""
         return self.num_cpus // self.num_sockets if self.num_sockets else 0
 
     @cached_property
     def cpus_per_uncore(self) -> int:
-        """Average, rounded down; 0 without caches."""
+        """Average CPUs per uncore cache, rounded down; 0 without caches."""
         return self.num_cpus // self.num_uncore_caches if self.uncore_caches else 0
 
     @cached_property
@@ -110,7 +110,7 @@ class CPUTopology(Record):
         return {}
 
     def cores_inside(self, parent: CPUMask) -> Masks:
-        """Cores that meet the mask of a NUMA node or socket; looked up once for each."""
+        """Return the cores that overlap the mask of a NUMA node or socket; cached by mask."""
         inside = self._cores_inside.get(parent)
         if inside is None:
             inside = {core: mask for core, mask in self.cores.items() if mask & parent}
@@ -118,12 +118,12 @@ class CPUTopology(Record):
         return inside
 
     def siblings(self, cpus: CPUMask) -> CPUMask:
-        """Mask of every core that has a thread among *cpus*."""
+        """Return the mask of all cores that have a thread among *cpus*."""
         return _union(self.cores_of(cpus).values())
 
     @cached_property
     def _core_of(self) -> dict[CPUMask, tuple[int, int]]:
-        """By CPU, as a mask, its core: where that stands in ``cores``, and which it is."""
+        """The core of each CPU (a mask): its index in ``cores``, and its id."""
         return {
             cpu: (index, core)
             for index, (core, mask) in enumerate(self.cores.items())
@@ -131,22 +131,22 @@ class CPUTopology(Record):
         }
 
     def cores_of(self, cpus: CPUMask) -> Masks:
-        """Cores that have a thread among *cpus*, in their order; few CPUs are looked up one by one."""
+        """Return the cores that have a thread among *cpus*, in order; a few CPUs are looked up one by one."""
         if cpus.bit_count() * _FEW > len(self.cores):
             return {core: mask for core, mask in self.cores.items() if mask & cpus}
         found = {self._core_of[cpu] for cpu in _single(cpus) if cpu in self._core_of}
         return {core: self.cores[core] for _, core in sorted(found)}
 
     def in_numa_nodes(self, nodes: NodeMask) -> CPUMask:
-        """Mask of the CPUs of the NUMA nodes whose bits are set in *nodes*."""
+        """Return the mask of the CPUs of the NUMA nodes whose bits are set in *nodes*."""
         return _union(mask for node, mask in self.numa_nodes.items() if node >= 0 and nodes >> node & 1)
 
     def in_sockets_of(self, cpus: CPUMask) -> CPUMask:
-        """Mask of the CPUs of every socket that *cpus* touch."""
+        """Return the mask of the CPUs of all sockets that *cpus* touch."""
         return _union(mask for mask in self.sockets.values() if mask & cpus)
 
     def sockets_of(self, cpus: CPUMask) -> frozenset[int]:
-        """Ids of the sockets that *cpus* touch."""
+        """Return the ids of the sockets that *cpus* touch."""
         return frozenset(socket for socket, mask in self.sockets.items() if mask & cpus)
 
 
@@ -159,7 +159,7 @@ def _single(cpus: CPUMask) -> Iterator[CPUMask]:
 
 
 def no_cpus_per_core(topology: CPUTopology, doing: str) -> KubeletFault:
-    """Name the crash of a CPU Manager that divides by CPUs per core if there are fewer CPUs than cores."""
+    """Return the crash of a CPU Manager that divides by CPUs per core with fewer CPUs than cores."""
     return KubeletFault(
         kind=FaultKind.CRASH,
         where=f"CPU Manager, {doing} by CPUs per core, "
@@ -183,7 +183,7 @@ def _labels(node: InfoNode, core: InfoCore) -> _Label:
 
 
 def _without_repeats(labels: list[_Label]) -> list[_Label]:
-    """Leave a CPU that several core entries list to the last of them, as the kubelet's map does."""
+    """Assign a CPU that several core entries list to the last of them, as the kubelet's map does."""
     claimed, kept = NO_CPUS, []
     for node, socket, core, cache, threads in reversed(labels):
         kept.append((node, socket, core, cache, threads & ~claimed))
@@ -203,14 +203,14 @@ def _union(masks: Iterable[CPUMask]) -> CPUMask:
     return reduce(or_, masks, NO_CPUS)
 
 
-# Where a kubelet's view of a machine departs from its kernel's.
+# Where a kubelet's view of a machine differs from its kernel's.
 #
 # The kubelet knows only the CPUs that cAdvisor lists: a core by its (core id, package id) inside a NUMA node,
 # an uncore cache by the first one listed for a core, or else by the socket.
 
 
 def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
-    """Yield one sentence for every way in which the two views split the CPUs differently."""
+    """Yield one sentence for each way in which the two views group the CPUs differently."""
     missing = machine.online - CPUSet(topology.cpus)
     if missing:
         yield f"the kubelet does not know {named(missing)}, which {_verb(missing)} online"
@@ -218,7 +218,7 @@ def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
     if extra:
         yield f"the kubelet knows {named(extra)}, which {_verb(extra)} not online"
     for what, kernel, kubelet in _partitions(machine, topology):
-        # That CPUs are missing is reported: how the others go together is another matter.
+        # Missing CPUs are already reported: here only the grouping of the others is compared.
         shared = {mask & topology.cpus for mask in kernel} - {0}
         if shared != kubelet:
             counts = f"{what}: kernel {len(kernel)}, kubelet {len(kubelet)}"

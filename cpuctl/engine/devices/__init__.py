@@ -1,1 +1,1 @@
-"""The device manager: what device plugins have, and who gets it."""
+"""The device manager: the devices of device plugins, and which containers get them."""

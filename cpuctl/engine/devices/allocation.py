@@ -1,9 +1,9 @@
-"""Which devices a container gets: hints on NUMA nodes near them, and the choice among them.
+"""Which devices a container gets: hints for the NUMA nodes near them, and the choice among them.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/devicemanager``, ``topology_hints.go`` and ``manager.go``
-(``devicesToAllocate``). Sets of NUMA nodes are masks of node ids; the device manager goes through the sets
-of all nodes of the machine, also those without devices. Hints are a rule instead of a list of up to
-2^nodes. It is apart from ``provider`` for start-up: pods without devices do not load it.
+(``devicesToAllocate``). Sets of NUMA nodes are masks of node ids; the device manager tries the sets of all
+nodes of the machine, even those without devices. Hints are a rule instead of a list of up to 2^nodes. This
+is separate from ``provider`` for faster start-up: pods without devices do not load it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 
 
 class DeviceHints(ByContent):
-    """Hints: the sets that have enough devices next to them, and each one that is to be used again.
+    """Hints: the sets of nodes near enough devices, including all devices that are to be reused.
 
-    ``width`` is the fewest nodes that have enough of all devices next to them, in use and unhealthy ones
-    too, 0 if that is never enough; hints that wide are preferred.
+    ``width`` is the fewest nodes that have enough devices near them, even in use or unhealthy, 0 if there
+    are never enough; hints of that width are preferred.
     """
 
     def __init__(self, *, coverage: Coverage, width: int) -> None:
@@ -42,10 +42,10 @@ class DeviceHints(ByContent):
         reusable: Mapping[NodeMask, int],
         request: int,
     ) -> DeviceHints:
-        """Make the hints for *request* devices, counted by the mask of the nodes next to them.
+        """Make the hints for *request* devices, which are counted by the mask of the nodes near them.
 
         *nodes* are those of the machine, *everywhere* all devices, of which some are *free* and others,
-        in use, *reusable*. Devices without nodes are next to none.
+        although in use, *reusable*. Devices without nodes are near none.
         """
         again = {mask: count for mask, count in reusable.items() if mask and count}
         near = {mask: free.get(mask, 0) + again.get(mask, 0) for mask in (*free, *again)}
@@ -74,22 +74,22 @@ class DeviceHints(ByContent):
 
     @cached_property
     def narrowest(self) -> int:
-        """Size of the smallest hint, 0 when there is none."""
+        """Size of the smallest hint, 0 without hints."""
         return _narrowest(self.coverage)
 
     @property
     def coverages(self) -> tuple[Coverage, ...]:
-        """What a set of nodes has to serve to be a hint."""
+        """The coverages that a set of nodes has to serve to be a hint."""
         return (self.coverage,)
 
     @property
     def others(self) -> tuple[NodeMask, ...]:
-        """No set is a hint that does not."""
+        """Empty: every hint serves the coverages."""
         return ()
 
     @property
     def socket_rule(self) -> None:
-        """Sockets do not count."""
+        """None: sockets do not matter for devices."""
 
 
 def _narrowest(coverage: Coverage) -> int:
@@ -98,7 +98,7 @@ def _narrowest(coverage: Coverage) -> int:
 
 
 class Chosen(NamedTuple):
-    """Some devices (a mask), and whether others would have done as well that lie elsewhere."""
+    """Some devices (a mask), and whether others near other nodes would have been an equal choice."""
 
     devices: int
     by_chance: bool
@@ -121,9 +121,9 @@ def choose(
 
 
 def _tiers(pool: DevicePool, free: int, affinity: NodeMask | None) -> Iterator[tuple[int, int]]:
-    """Yield free devices: near the affinity, elsewhere, nowhere; all at once without an affinity.
+    """Yield free devices near the affinity, elsewhere, and without nodes; all together without an affinity.
 
-    With them comes what a plugin may prefer instead: of those that are not near all are the same to it.
+    Each comes with the devices that a plugin may prefer instead: it treats all that are not near the same.
     """
     if affinity is None or not pool.has_topology:
         yield free, free
@@ -140,7 +140,7 @@ def _tiers(pool: DevicePool, free: int, affinity: NodeMask | None) -> Iterator[t
 
 
 def _first(pool: DevicePool, devices: int, count: int) -> int:
-    """Take some devices, those first that lie where there are the fewest: one choice of many."""
+    """Take some devices, first those near the nodes with the fewest: one choice of many."""
     taken = 0
     for nodes, _ in sorted(pool.counts(devices).items(), key=lambda item: item[::-1]):
         taken |= _lowest(devices & pool.by_nodes[nodes], count - taken.bit_count())

@@ -1,7 +1,7 @@
-"""The device manager as a provider: the devices of one node, and what it tells the Topology Manager.
+"""The device manager as a hint provider: the devices of one node, and its hints.
 
-Rule: kubelet v1.36 ``pkg/kubelet/cm/devicemanager``, ``topology_hints.go`` and ``manager.go``. It goes by the
-limits, which of extended resources are the requests, too.
+Rule: kubelet v1.36 ``pkg/kubelet/cm/devicemanager``, ``topology_hints.go`` and ``manager.go``. It uses the
+limits, which equal the requests for extended resources.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _UNREGISTERED = DevicePool(by_nodes={}, healthy=0)
 
 
 class DeviceProvider(Copied):
-    """The device manager of a node, by itself without any device; ``nodes`` are all NUMA nodes (a mask).
+    """The device manager of a node, initially without devices; ``nodes`` is the mask of all NUMA nodes.
 
     ``registered`` is False right after a kubelet's start: it knows the resources from its checkpoint, but
-    no device until the plugins come back, and admits running pods before. ``walks_only_own_nodes`` if
-    hints for a resource are looked for among the nodes that have its devices.
+    no device until the plugins register again, and admits running pods before. ``walks_only_own_nodes``:
+    hints for a resource are searched only among the nodes that have its devices.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class DeviceProvider(Copied):
 
     @classmethod
     def of(cls, inventory: DeviceInventory, info: MachineInfo) -> DeviceProvider:
-        """Set the manager up with all plugins registered."""
+        """Return the manager with all plugins registered."""
         manager = cls()
         # If the kernel shows no NUMA nodes, cAdvisor may list a package under -1.
         manager.nodes = NodeMask(CPUSet.of(node.id for node in info.nodes if node.id >= 0).mask)
@@ -59,7 +59,7 @@ class DeviceProvider(Copied):
         return manager
 
     def learn(self, inventory: DeviceInventory, info: MachineInfo) -> None:
-        """Learn of resources that are not known; of those that are, nothing changes."""
+        """Add the resources of an inventory that are not known yet; known ones do not change."""
         other = DeviceProvider.of(inventory, info)
         self.nodes = other.nodes
         self.pools = {**other.pools, **self.pools}
@@ -67,13 +67,13 @@ class DeviceProvider(Copied):
 
     @property
     def name(self) -> ProviderName:
-        """What to call it in a trace."""
+        """The provider's name in a trace."""
         return "devices"
 
     def unknown(self, pod: StoredPod, *, claims_served: bool = False) -> list[str]:
-        """Name what a pod asks for of which nothing is known: claims, and resources of other plugins.
+        """List what a pod requests that is unknown here: claims, and resources of other plugins.
 
-        If *claims_served*, these are only claims that the pod does not have.
+        With *claims_served*, only those claims are listed that the pod does not have.
         """
         served = {claim.name for claim in pod.resource_claims} if claims_served else set()
         names: dict[str, None] = {}
@@ -85,12 +85,12 @@ class DeviceProvider(Copied):
         return list(names)
 
     def claim(self, pods: Iterable[StoredPod]) -> None:
-        """Learn the UIDs of pods: what their names hold is theirs."""
+        """Learn the UIDs of pods: devices held under their names become theirs."""
         for pod in pods:
             self.state.claim(pod)
 
     def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
-        """Answer the Topology Manager for a container, or for the pod if that is None."""
+        """Return the hints for a container, or for the pod if that is None."""
         pod = candidate.pod
         limits = pod_limits(pod, overhead=False) if container is None else container.resources.limits
         answer: dict[str, HintList | None] = {}
@@ -102,7 +102,7 @@ class DeviceProvider(Copied):
         return answer
 
     def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Rejected:
-        """Allocate for the container that is placed, near the hint; add to the placement what it gets."""
+        """Allocate for the container that is placed, near the hint; add the result to the placement."""
         pod, container = candidate.pod, placed.container
         grants = []
         for resource, count in self._requested(container.resources.limits):
@@ -117,15 +117,15 @@ class DeviceProvider(Copied):
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
     ) -> Sequence[Placement]:
-        """Add what containers of a divided pod get when they are created: it is not requested before.
+        """Add the devices that containers of a divided pod get when they are created, not at admission.
 
-        A shortage fails the container then; it is no reason to refuse the pod.
+        A shortage then fails the container; it is not a reason to refuse the pod.
         """
         granted = ((each, self.allocate(candidate, hint, each)) for each in placed)
         return [more if isinstance(more, Placement) else each for each, more in granted]
 
     def allocatable(self, pod: StoredPod) -> dict[str, int]:
-        """Return what the node has for pods: its healthy devices, for who holds any at least all in use."""
+        """Count the node's healthy devices by resource; for a pod that holds any, at least all in use."""
         holds = pod.uid in self.state.held
         return {
             resource: max(pool.healthy.bit_count(), self._in_use(resource).bit_count() if holds else 0)
@@ -139,16 +139,16 @@ class DeviceProvider(Copied):
     def keep_only(
         self,
         containers: Mapping[str, Collection[str]],
-        gone: Collection[str] | None = None,  # noqa: ARG002  # few hold devices: all are looked through
+        gone: Collection[str] | None = None,  # noqa: ARG002  # few hold devices: all are checked
     ) -> None:
         """Release everything that is not held by one of these pods."""
         self.state.keep_only(containers)
 
     def remove_container(self, uid: str, container: str) -> None:
-        """Do nothing: a pod's devices come back when it has ended."""
+        """Do nothing: a pod's devices are released when it has ended."""
 
     def _requested(self, limits: Mapping[str, Quantity]) -> Iterator[tuple[str, int]]:
-        # The kubelet walks a map: which of several resources fails first is random. Here they are sorted.
+        # The kubelet iterates over a map, so the first resource to fail is random. Here they are sorted.
         return ((name, limits[name].value) for name in sorted(limits.keys() & self.pools.keys()))
 
     def _pool(self, resource: str) -> DevicePool:
@@ -181,14 +181,14 @@ class DeviceProvider(Copied):
         )
 
     def _walked(self, pool: DevicePool) -> int:
-        """Count the NUMA nodes of which all sets are gone through for a resource."""
+        """Count the NUMA nodes whose sets are all tried for a resource."""
         own = reduce(or_, pool.counts(), NO_NODES) if self.walks_only_own_nodes else NO_NODES
         return (own or self.nodes).bit_count()
 
     def _allocate(
         self, pod: StoredPod, container: Container, requested: tuple[str, int], affinity: NodeMask | None
     ) -> DeviceGrant | Rejected | None:
-        """Give a container what it asks for of one resource; None if it needs nothing."""
+        """Give a container the devices of one resource that it requests; None if it needs nothing."""
         from cpuctl.engine.devices.allocation import choose
 
         resource, count = requested
@@ -200,7 +200,7 @@ class DeviceProvider(Copied):
                 container,
             )
         if not self.registered and container.kind is not ContainerKind.INIT:
-            return self._as_before(resource, held)  # it runs: it has what it needs
+            return self._as_before(resource, held)  # it is running: it has what it needs
         if error := self._unhealthy(resource, held or 0):
             return _rejected(error, container)
         if held is not None or not count:
@@ -227,7 +227,7 @@ class DeviceProvider(Copied):
         return DeviceGrant(resource=resource, by_nodes=self.pools[resource].counts(held)) if held else None
 
     def _unhealthy(self, resource: str, held: int) -> str:
-        """Return the kubelet's error if health forbids to allocate, if it does."""
+        """Return the kubelet's error if health forbids the allocation, otherwise nothing."""
         healthy = self._pool(resource).healthy
         if not healthy:
             return f"no healthy devices present; cannot allocate unhealthy devices {resource}"

@@ -1,7 +1,7 @@
-"""Who holds which devices: the registered devices of a node, and how they are given and come back.
+"""The registered devices of a node, their holders, and how devices are allocated and released.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/devicemanager`` (``manager.go``, ``pod_devices.go``). Devices are bits:
-each resource numbers its own. A device has no more identity here than what it lies next to and its health.
+each resource numbers its own. Only the NUMA nodes near a device and its health distinguish it here.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Held = dict[str, dict[str, int]]
 
 
 class DevicePool(Record):
-    """The devices of one resource, by the mask of the NUMA nodes next to them, and the ``healthy`` ones."""
+    """The devices of one resource, by the mask of the NUMA nodes near them, and the ``healthy`` ones."""
 
     by_nodes: Mapping[NodeMask, int]
     healthy: int
 
     @property
     def has_topology(self) -> bool:
-        """Whether the plugin names the NUMA nodes of any device: else they do not count."""
+        """Whether the plugin reports the NUMA nodes of any device; otherwise they do not matter."""
         return any(nodes and devices for nodes, devices in self.by_nodes.items())
 
     def counts(self, devices: int = -1) -> dict[NodeMask, int]:
-        """Count some devices (all) by the nodes next to them."""
+        """Count some devices (by default all) by the nodes near them."""
         counts = {nodes: (inside & devices).bit_count() for nodes, inside in self.by_nodes.items()}
         return {nodes: count for nodes, count in counts.items() if count}
 
@@ -41,9 +41,9 @@ class DevicePool(Record):
 class DeviceState(Changeable):
     """The devices that pods hold, by UID, and all that are ``in_use``, by resource.
 
-    What an ordinary init container holds may go to later containers of its pod (``reusable``); that is
-    remembered for the pod that was last allocated to. ``unclaimed`` are the devices of pods whose UIDs are
-    not known yet, by ``namespace/name``.
+    The devices of an ordinary init container may go to later containers of its pod (``reusable``); they are
+    remembered only for the pod that was last allocated to. ``unclaimed`` are the devices of pods whose UIDs
+    are not known yet, by ``namespace/name``.
     """
 
     def __init__(self) -> None:
@@ -60,18 +60,18 @@ class DeviceState(Changeable):
         return copied
 
     def assigned(self, uid: str, container: str, resource: str) -> int | None:
-        """Return the devices of a container; None if it was never given any."""
+        """Return the devices of a container; None if it was never allocated any."""
         return self.held.get(uid, {}).get(container, {}).get(resource)
 
     def of_pod(self, uid: str, resource: str) -> int:
-        """Return the devices of all containers of a pod together."""
+        """Return the devices of all containers of a pod."""
         devices = 0
         for container in self.held.get(uid, {}).values():
             devices |= container.get(resource, 0)
         return devices
 
     def assign(self, uid: str, container: str, resource: str, devices: int) -> None:
-        """Record what a container is given."""
+        """Record the devices that a container gets."""
         self.held.setdefault(uid, {}).setdefault(container, {})[resource] = devices
         self.in_use[resource] |= devices
 
@@ -88,13 +88,13 @@ class DeviceState(Changeable):
             self.reusable[resource] = lent | devices if kind is ContainerKind.INIT else lent & ~devices
 
     def claim(self, pod: StoredPod) -> None:
-        """Learn a pod's UID: what its namespace and name hold is its own."""
+        """Learn a pod's UID: devices held under its namespace and name become its own."""
         containers = self.unclaimed.pop(pod.full_name, None)
         if containers is not None:
             self.held[pod.uid] = _copied(containers)
 
     def keep_only(self, uids: Collection[str]) -> None:
-        """Release what other pods than these hold."""
+        """Release what pods other than these hold."""
         for uid in self.held.keys() - set(uids):
             for container in self.held.pop(uid).values():
                 for resource, devices in container.items():
@@ -106,7 +106,7 @@ def _copied(held: Mapping[str, Mapping[str, int]]) -> Held:
 
 
 def device_pools(inventory: DeviceInventory) -> tuple[dict[str, DevicePool], DeviceState]:
-    """Give the devices of an inventory their bits, and tell who holds them."""
+    """Assign bits to the devices of an inventory, and return the pools and what pods hold."""
     pools: dict[str, DevicePool] = {}
     state = DeviceState()
     for resource, groups in inventory.resources.items():
@@ -128,7 +128,7 @@ def _run(first: int, count: int) -> int:
 
 
 def _in_use(group: DeviceGroup, first: int) -> int:
-    """Healthy devices come first: the free ones, then those in use; unhealthy ones that are held follow."""
+    """Return the devices in use; the order is healthy free ones, healthy ones in use, unhealthy held ones."""
     unhealthy = sum(each.unhealthy for each in group.held)
     return _run(first + group.free, group.healthy - group.free + unhealthy)
 

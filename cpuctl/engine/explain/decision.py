@@ -1,4 +1,4 @@
-"""The rule of the kubelet that decided, as a value."""
+"""The kubelet's rule that decided, as a value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cpuctl.records import Record
 
 
 class Rule(StrEnum):
-    """The rules that can decide about a pod, by the names they have in answers."""
+    """The rules that can decide about a pod, by their names in answers."""
 
     ADMITTED = "admitted"
     NOT_ENOUGH = "notEnoughFree"
@@ -42,9 +42,9 @@ class Rule(StrEnum):
 
 
 class Decision(Record):
-    """The rule that decided, and why it came out so; ``container`` is empty for the pod as a whole.
+    """The rule that decided, and the reason; ``container`` is empty for the pod as a whole.
 
-    ``provider`` is the hint provider whose offer did it, if it was one.
+    ``provider`` is the hint provider whose offer was decisive, if any.
     """
 
     rule: Rule
@@ -54,14 +54,14 @@ class Decision(Record):
 
 
 Blocked = tuple[Rule, str]
-"""A rule and why it came out so."""
+"""A rule and the reason for its result."""
 
 
 def nodes_text(nodes: NodeMask) -> str:
-    """Name a set of NUMA nodes: ``NUMA node 0``, ``NUMA nodes 0-1``."""
+    """Format a set of NUMA nodes: ``NUMA node 0``, ``NUMA nodes 0-1``."""
     return f"NUMA node{'s' if nodes.bit_count() != 1 else ''} {CPUSet(nodes)}"
 
 
 def bytes_text(amount: int) -> str:
-    """Write an amount of memory in whole Mi, rounded down: ``512Mi``, ``9Gi``."""
+    """Format an amount of memory in whole Mi, rounded down: ``512Mi``, ``9Gi``."""
     return str(Quantity.from_value(amount >> 20 << 20, Format.BINARY_SI))

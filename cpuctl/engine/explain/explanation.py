@@ -1,6 +1,6 @@
 """Why a kubelet decided about a pod as it did: everything an answer needs, read from one replay.
 
-What other pods hold, and who has the CPUs of each NUMA node, belongs to it.
+This includes what other pods hold, and who has the CPUs of each NUMA node.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 _UID_LENGTH = 32
-"""The length of a UID at least: static pods have one without dashes."""
+"""The least length of a UID: those of static pods have no dashes."""
 
 
 class NodeShare(Record):
-    """The CPUs (masks) of one NUMA node; what is neither reserved nor free is held by containers."""
+    """The CPUs (masks) of one NUMA node; those neither reserved nor free are held by containers."""
 
     node: int
     cpus: int
@@ -40,8 +40,8 @@ class NodeShare(Record):
 class Holder(Record):
     """A pod, the exclusive CPUs (mask) it holds, and its bytes by resource and NUMA nodes (a mask).
 
-    ``running`` is False for one that the kubelet does not take for active: it has ended, was rejected, or has
-    not been looked at since the restart.
+    ``running`` is False for one that the kubelet does not consider active: it has ended, was rejected, or has
+    not been processed since the restart.
     """
 
     uid: str
@@ -52,7 +52,7 @@ class Holder(Record):
 
 
 def node_shares(node: Node, pod: StoredPod) -> tuple[NodeShare, ...]:
-    """Split every NUMA node up, as the CPU Manager sees it; nothing without the static policy."""
+    """Return the shares of every NUMA node as the CPU Manager sees it; none without the static policy."""
     if node.cpu.policy is None:
         return ()
     reserved = node.cpu.policy.reserved
@@ -71,14 +71,14 @@ def node_shares(node: Node, pod: StoredPod) -> tuple[NodeShare, ...]:
 
 
 def known_name(pod: StoredPod) -> str:
-    """Return the full name; of a pod that only state files tell of, its UID: its namespace is unknown."""
+    """Return the full name, or the UID of a pod known only from state files: its namespace is unknown."""
     return pod.uid if pod.name == pod.uid and len(pod.uid) >= _UID_LENGTH else pod.full_name
 
 
 def holders(node: Node, pod: StoredPod, names: Mapping[str, str] = MappingProxyType({})) -> Iterator[Holder]:
     """Yield the other pods that hold CPUs or memory, in the order of their lowest CPU.
 
-    *names* are those of pods that may not be active, by UID.
+    *names* are the names of pods that may be inactive, by UID.
     """
     cpu, memory = node.cpu.state, node.memory.state
     uids = cpu.owners | memory.blocks.keys() | memory.pod_blocks.keys()
@@ -90,7 +90,7 @@ def holders(node: Node, pod: StoredPod, names: Mapping[str, str] = MappingProxyT
 
 
 def _memory_held(node: Node, uid: str) -> dict[tuple[str, int], int]:
-    """Add up a pod's blocks; what its containers have of the pod's own is reported, not charged."""
+    """Add up a pod's blocks; its containers' parts of the pod's own blocks are not counted again."""
     state = node.memory.state
     whole = state.pod_blocks.get(uid)
     lists = state.blocks.get(uid, {}).values() if whole is None else (whole,)
@@ -105,11 +105,11 @@ _NOTHING_HELPS = (Rule.INPUT_LACKS, Rule.FAILED_BEFORE, Rule.API_SERVER)
 
 
 class Explanation(Record):
-    """One decision explained.
+    """One explained decision.
 
     Shares and holders are those of the node (``node``) as the kubelet saw it when it decided, before it gave
-    anything to a pod that it admitted. ``unaligned`` names the rules that kept an admitted pod from a
-    preferred hint.
+    anything to a pod that it admitted. ``unaligned`` has the rules that kept an admitted pod from a preferred
+    hint.
     """
 
     replay: Replay
@@ -124,7 +124,7 @@ class Explanation(Record):
 
 
 def explain(replay: Replay, tick: Callable[[], None] = lambda: None) -> Explanation:
-    """Explain a replay; for a pod that was not admitted or aligned look for what would change that.
+    """Explain a replay; for a pod that was not admitted or aligned, search for what would change that.
 
     *tick* is called for every run of the engine.
     """
@@ -176,7 +176,7 @@ def _searches(replay: Replay, decision: Decision, tick: Callable[[], None]) -> t
 
 
 def _as_decided(replay: Replay) -> Node:
-    """Return the node behind the decision: cleaned up, and with what a refused pod had got by then."""
+    """Return the node behind the decision: cleaned up, and with what a refused pod already got."""
     if not isinstance(replay.admission.verdict, Admitted):
         return replay.after
     node = replay.before.copy()
@@ -185,7 +185,7 @@ def _as_decided(replay: Replay) -> Node:
 
 
 def deciding_rule(replay: Replay, rounds: Sequence[Round]) -> Decision:
-    """Name the rule that decided; *rounds* are those of the Topology Manager."""
+    """Return the rule that decided; *rounds* are those of the Topology Manager."""
     match replay.admission.verdict:
         case Admitted():
             return Decision(rule=Rule.ADMITTED, why="all checks of the kubelet pass")
@@ -207,7 +207,7 @@ def deciding_rule(replay: Replay, rounds: Sequence[Round]) -> Decision:
 
 
 def _by_policy(replay: Replay, refused: Rejected) -> Decision | None:
-    """Blame the policy that decides in the kubelet's place, if the kubelet itself lets the pod in."""
+    """Blame the policy that decides in place of the kubelet, if the kubelet itself would admit the pod."""
     before, pod = replay.before, replay.scenario.pod
     if before.what_if is None or before.policy is None:
         return None

@@ -1,4 +1,4 @@
-"""Where the kubelet handles a pod differently from what KEP-2837 or KEP-5526 says."""
+"""Where the kubelet handles a pod differently from KEP-2837 or KEP-5526."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cpuctl.quantity import Quantity
 
 
 def kep_departures(replay: Replay) -> Iterator[KnownDefect]:
-    """Yield where a KEP differs about a pod with pod-level resources that is admitted all the same."""
+    """Yield the departures from a KEP for a pod with pod-level resources that is nevertheless admitted."""
     pod, node = replay.scenario.pod, replay.before
     admitted = isinstance(replay.admission.verdict, Admitted)
     if pod.resources is None or not admitted or not node.pod_level_resources:
@@ -67,12 +67,12 @@ def _managers(replay: Replay) -> Iterator[KnownDefect]:
 
 
 def _guaranteed_by_resource(pod: StoredPod) -> bool:
-    """Return whether a pod is Guaranteed only if containers count for what ``spec.resources`` leaves out."""
+    """Return whether a pod is Guaranteed only if its containers decide on what ``spec.resources`` omits."""
     own = pod.resources
     if own is None or pod_qos(pod).qos_class is not QosClass.BURSTABLE:
         return False
     requested = container_requests(pod)
-    # A request that is the sum of the containers' is derived, not written by a user.
+    # A request that equals the sum of the containers' requests is derived, not written by a user.
     named = own.limits.keys() | {
         name for name, amount in own.requests.items() if requested.get(name) != amount
     }

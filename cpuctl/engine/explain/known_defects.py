@@ -1,4 +1,4 @@
-"""What is odd about the kubelet's way to a decision, and known to be, and which release decides otherwise."""
+"""Known defects in how the kubelet reaches a decision, and releases that decide otherwise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VIOLATES = "Allocate failed due to [memorymanager] preferred hint violates NUMA
 
 
 class KnownDefect(Record):
-    """One finding, and its source."""
+    """A known defect or difference between releases, and its source."""
 
     text: str
     reference: str
@@ -122,7 +122,7 @@ _OF_FAULT = {FaultKind.ENDLESS_LOOP: _WHOLE_GROUPS, FaultKind.NO_ANSWER: _WALKS_
 
 
 def known_defects(replay: Replay, decision: Decision, rounds: Sequence[Round]) -> Iterator[KnownDefect]:
-    """Yield what is known to be odd about a decision."""
+    """Yield the known defects behind a decision."""
     verdict, pod = replay.admission.verdict, replay.scenario.pod
     if known := _OF_RULE.get(decision.rule):
         yield known
@@ -148,7 +148,7 @@ def known_defects(replay: Replay, decision: Decision, rounds: Sequence[Round]) -
 
 
 def _of_release(replay: Replay, pod: StoredPod) -> Iterator[KnownDefect]:
-    """Yield what another release would have made of the pod, or of what it leaves behind."""
+    """Yield what another release would do with the pod, or with what it leaves behind."""
     verdict, uid = replay.admission.verdict, pod.uid
     divided = replay.before.cpu.rules.divides(pod)
     held = replay.after.cpu.state.assignments.keys() | replay.after.memory.state.blocks.keys()
@@ -161,7 +161,7 @@ def _of_release(replay: Replay, pod: StoredPod) -> Iterator[KnownDefect]:
 
 
 def _overlaps(replay: Replay, uid: str) -> bool:
-    """Return whether a pod was given memory that later kubelets reject."""
+    """Return whether a pod got memory on a set of NUMA nodes that later kubelets reject."""
     policy = replay.before.memory.policy
     if policy is None or policy.refuses_overlaps:
         return False
@@ -186,20 +186,20 @@ def _uneven(node: Node) -> bool:
     return sizes != {node.topology.cpus_per_core}
 
 
-# Which release brought the rule behind a decision, and which one mends or changes it.
+# Which release introduced the rule behind a decision, and which one fixes or changes it.
 
 
 MOST_PODS = 64
-"""With more pods before the one in question a scenario takes too long to be replayed for every difference."""
+"""With more pods than this, replaying a scenario for every difference takes too long."""
 
 _OF_WORDS = frozenset({"lowers_oom_scores_of_sidecars", "reports_missing_cpu_count", "reports_no_free_cores"})
-"""Differences in what is said about a refusal, or reported for an admitted pod."""
+"""Differences in the text of a refusal, or in what is reported for an admitted pod."""
 _OF_INIT_CONTAINERS = frozenset({"drops_what_inits_lack", "keeps_sidecars_apart", "knows_sidecars"})
 _OF_POD_LEVEL = frozenset({"passes_over_pod_level_pods"})
 
 
 def release_notes(replay: Replay) -> Iterator[KnownDefect]:
-    """Yield the differences between releases that decide: with each taken the other way, another answer."""
+    """Yield the differences between releases that decide: each changes the answer if reversed."""
     scenario = replay.scenario
     if len(scenario.pods) > MOST_PODS:
         return
@@ -215,19 +215,19 @@ def release_notes(replay: Replay) -> Iterator[KnownDefect]:
 
 
 def without_effect(replay: Replay) -> frozenset[str]:
-    """Name differences that change nothing for these pods: to try one takes a start of the kubelet."""
+    """Return the differences that cannot matter for these pods, as trying one requires a kubelet start."""
     names = _OF_WORDS
     pods = (*replay.scenario.pods, *replay.befores[0].active.values())
     if not any(pod.init_containers for pod in pods):
         names |= _OF_INIT_CONTAINERS
-    # Of a pod that runs, a kubelet without the gate does not know that it has some.
+    # For a running pod, a kubelet without the gate does not know that it has pod-level resources.
     if not replay.befores[0].active and all(pod.resources is None for pod in pods):
         names |= _OF_POD_LEVEL
     return names
 
 
 def noticed(kubelet: Kubelet) -> Iterator[str]:
-    """Yield the differences that decide on pods and that a configuration can notice, by their names."""
+    """Yield the names of the differences that decide on pods and that can affect a configuration."""
     use = FeatureUse.of(kubelet.config, frozenset(), drop_ins=False, gates=kubelet.gates.settings)
     for name in Behaviours._fields:
         difference = DIFFERENCES[name]
@@ -236,7 +236,7 @@ def noticed(kubelet: Kubelet) -> Iterator[str]:
 
 
 def _fate(admission: Admission) -> object:
-    """Sum up what becomes of a pod; the words of a refusal change more often than the refusal."""
+    """Summarize a pod's outcome without the text of a refusal, which changes more often than the reason."""
     verdict = admission.verdict
     placed = [(each.cpus, each.exclusive, each.memory, each.devices) for each in admission.placements]
     return type(verdict), verdict.reason if isinstance(verdict, Rejected) else "", placed

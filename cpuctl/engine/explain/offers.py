@@ -1,4 +1,4 @@
-"""What each hint provider offered in a round of the Topology Manager, and what its policy takes of that."""
+"""What each hint provider offered in a round of the Topology Manager, and what its policy accepts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NOTHING = Quantity()
 
 
 class OfferStatus(StrEnum):
-    """What a policy can do with an offer; no hints at all count as no preference."""
+    """What a policy can do with an offer; a provider without hints counts as having no preference."""
 
     NO_PREFERENCE = "no preference"
     NO_HINTS = "no hints"
@@ -39,11 +39,10 @@ class OfferStatus(StrEnum):
 
 
 class Offer(Record):
-    """The hints of one provider for one resource; ``rule`` is what they follow, if they follow one.
+    """The hints of one provider for one resource, and the ``rule`` that generates them, if there is one.
 
-    ``hints`` is None if they are too many to list, and so is ``usable``: the sets of NUMA nodes (masks)
-    that the policy admits. ``request`` is how much was requested, in CPUs, bytes or devices, None if that
-    is not known.
+    ``hints`` is None if there are too many to list, and so is ``usable``: the sets of NUMA nodes (masks) that
+    the policy admits. ``request`` is the amount requested, in CPUs, bytes or devices, None if unknown.
     """
 
     provider: str
@@ -56,7 +55,7 @@ class Offer(Record):
 
 
 class Round(Record):
-    """One round: for a container or (None) the pod, what was offered and what it came to."""
+    """One round: the offers for a container or (None) the pod, and the merged result."""
 
     container: Container | None
     offers: tuple[Offer, ...]
@@ -69,7 +68,7 @@ class Round(Record):
 
 
 def round_of(hint_round: HintRound, pod: StoredPod, node: Node) -> Round:
-    """Read one round of a trace as the Topology Manager of the node does."""
+    """Interpret one round of a trace as the Topology Manager of the node does."""
     offers = (
         replace(offer, request=_request(offer, pod, hint_round.container, node))
         for name, answer in hint_round.answers.items()
@@ -79,7 +78,7 @@ def round_of(hint_round: HintRound, pod: StoredPod, node: Node) -> Round:
 
 
 def _request(offer: Offer, pod: StoredPod, container: Container | None, node: Node) -> int | None:
-    """Return how much was requested, if there are hints for it or should be."""
+    """Return the amount requested, if the provider has a preference and the amount is known."""
     if offer.status is OfferStatus.NO_PREFERENCE:
         return None
 
@@ -139,7 +138,7 @@ def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyMana
 
 
 def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[NodeMask]:
-    """Yield the sets that the policy admits: preferred ones, of one node if it wants a single one."""
+    """Yield the sets that the policy admits: preferred ones, of one node if it requires a single node."""
     for hint in hints:
         if (
             hint.preferred
@@ -150,10 +149,10 @@ def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[NodeMas
 
 
 def memory_requested(node: Node, pod: StoredPod, container: Container | None) -> MemoryRequest | None:
-    """Return what the Memory Manager reads for a container, or for the pod if that is None, in bytes.
+    """Return the request that the Memory Manager reads for a container, or (None) for the pod, in bytes.
 
-    It is None if an amount is not written as a whole number, and empty for a container that runs and whose
-    status names none, to a kubelet that uses that.
+    It is None if an amount is not written as a whole number. It is empty for a running container whose status
+    has no amounts, if the kubelet reads them from there.
     """
     from cpuctl.engine.memory.pod_level import pod_level_request
     from cpuctl.engine.memory.tables import container_request, pod_request
@@ -170,6 +169,6 @@ def memory_requested(node: Node, pod: StoredPod, container: Container | None) ->
 
 
 def whole_cpus(requests: Mapping[str, Quantity]) -> int:
-    """Count the whole CPUs that are requested, 0 if it is a part of one."""
+    """Return the number of CPUs requested, 0 if it is not a whole number."""
     request = requests.get("cpu", _NOTHING)
     return request.value if request.is_integral_cpu else 0

@@ -1,7 +1,7 @@
-"""What becomes of a rejected pod: who replaces it, and whether the scheduler chooses the same node.
+"""What happens to a rejected pod: what replaces it, and whether the scheduler chooses the same node.
 
-Sources: kubelet v1.36 ``rejectPod`` (a rejected pod is Failed for good, without exit codes), kubernetes
-issues 84869 and 108152, and the documents of the controllers.
+Sources: kubelet v1.36 ``rejectPod`` (a rejected pod stays Failed, without exit codes), kubernetes issues
+84869 and 108152, and the controllers' documentation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from cpuctl.engine.outcome import Rejected
 from cpuctl.records import Record
 
 _SHARED_CHECKS = "OutOf"
-"""How reasons begin that a scheduler sees, too: it adds up the same requests."""
+"""The beginning of reasons that the scheduler also sees, as it adds up the same requests."""
 _AT_ONCE = frozenset({"Deployment", "ReplicaSet", "ReplicationController"})
 _GUEST = "VirtualMachineInstance.kubevirt.io"
 STOPS = (
@@ -31,11 +31,11 @@ _KUBEVIRT = {
     "VirtualMachineInstanceReplicaSet.kubevirt.io": f"replaces the machine, {_AGAIN}",
     "VirtualMachinePool.kubevirt.io": f"starts the machine again, waiting longer each time, {_AGAIN}",
 }
-"""What becomes of virtual machines whose pod is rejected: KubeVirt v1.9, ``pkg/virt-controller/watch``."""
+"""What happens to virtual machines whose pod is rejected: KubeVirt v1.9, ``pkg/virt-controller/watch``."""
 
 
 class Replacement(Record):
-    """Whether pods fail again and again, and what to know of it in a sentence."""
+    """Whether pods fail again and again, and a sentence that describes it."""
 
     loops: bool
     text: str
@@ -44,17 +44,17 @@ class Replacement(Record):
 def replacement_of(
     rejected: Rejected, decision: Decision, owner: str | None, *, static: bool
 ) -> Replacement | None:
-    """Return what follows a rejection; *owner* is ``Kind/name``, empty if there is none, None if unknown.
+    """Return what follows a rejection; *owner* is ``Kind/name``, empty without one, None if unknown.
 
-    None if the scheduler sees what the kubelet rejects the pod for, and for static pods, which it never
-    sees.
+    Return None if the owner is unknown, if the scheduler sees the kubelet's reason to reject the pod, and for
+    static pods, which it never sees.
     """
     if owner is None or static or rejected.reason.startswith(_SHARED_CHECKS):
         return None
     if decision.rule is Rule.UNHEALTHY_DEVICES or (
         decision.rule is Rule.NOT_ENOUGH and decision.provider == "devices"
     ):
-        return None  # the node's status tells how many devices are healthy
+        return None  # the node's status shows how many devices are healthy
     kind = owner.partition("/")[0]
     if not owner:
         return Replacement(loops=False, text="a pod without an owner is not replaced: it stays Failed")

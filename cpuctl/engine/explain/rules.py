@@ -2,7 +2,7 @@
 
 Rules: kubelet v1.36 ``topologymanager/policy*.go`` (how hints are merged, and what a policy admits); how each
 provider makes them is in ``cpumanager/policy_static.go`` and ``memorymanager/policy_static.go``: a NUMA node
-whose memory is in use serves only by itself or in its group.
+whose memory is in use can only be used alone or in its group.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from cpuctl.quantity import Format, Quantity
 
 
 def hint_decision(round_: Round, node: Node, pod: StoredPod) -> Decision | None:
-    """Name the rule that kept a round from a preferred hint, None if there is one.
+    """Return the rule that kept a round from a preferred hint, None if it has one.
 
     *node* is the node as the managers saw it.
     """
@@ -98,14 +98,14 @@ def _sets(usable: frozenset[NodeMask]) -> str:
 
 
 def blocked_by_cpus(hints: CPUHints, policy: str) -> Blocked:
-    """Name the rule: hints are impossible, or none of them is one that the policy takes."""
+    """Return the rule by which there are no CPU hints, or none that the policy accepts."""
     if not hints.narrowest:
         return Rule.NOT_ENOUGH, not_enough_cpus(hints.request, sum(hints.free.values()))
     return _no_single_node(hints) if policy == SINGLE else _too_wide_for_cpus(hints, policy)
 
 
 def not_enough_cpus(request: int, free: int) -> str:
-    """Say that a node lacks CPUs altogether."""
+    """Return the reason that the whole node does not have enough free CPUs."""
     have = f"{free or 'none'} {'is' if free == 1 else 'are'}"
     return f"it requests {counted(request, 'exclusive CPU')}, but {have} free for exclusive use on the node"
 
@@ -149,11 +149,11 @@ def _bound(hints: CPUHints) -> Blocked:
 
 Tables = Mapping[int, MemoryNode]
 AmountIn = Callable[[Tables, Iterable[int], str], int]
-"""Adds up the bytes that some nodes have of a resource."""
+"""Function that adds up the bytes of a resource on some nodes."""
 
 
 def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: StoredPod, node: Node) -> Blocked:
-    """Name the rule that keeps a policy from every hint; there are some."""
+    """Return the rule by which the policy accepts none of the memory hints, of which there are some."""
     request = memory_requested(node, pod, container) or {}
     tables, policy = node.memory.state.tables, node.topology_manager.policy
     if policy != SINGLE:
@@ -178,9 +178,9 @@ def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: Stor
 def blocked_allocation(
     failure: AllocationFailure, request: MemoryRequest, affinity: NodeMask | None, tables: Tables
 ) -> Blocked:
-    """Name the rule behind an error of the Memory Manager.
+    """Return the rule behind an error of the Memory Manager.
 
-    *affinity* are the NUMA nodes (a mask) that the hints came to, None without any.
+    *affinity* is the mask of NUMA nodes of the merged hint, None without one.
     """
     match failure:
         case AllocationFailure.NOT_EXACT:
@@ -239,7 +239,7 @@ def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tab
 
 
 def _serves(tables: Tables, request: MemoryRequest, size: int, amount: AmountIn = free_in) -> bool:
-    """Return whether some *size* nodes have as much, free by default, whatever groups they are in."""
+    """Return whether any *size* nodes have the requested amount, free by default, regardless of groups."""
     nodes = NodeMask(CPUSet.of(tables).mask)
     coverages = [
         Coverage.of(nodes, {NODE_0 << node: amount(tables, (node,), name) for node in tables}, (), wanted)
@@ -249,18 +249,18 @@ def _serves(tables: Tables, request: MemoryRequest, size: int, amount: AmountIn 
 
 
 def _width(tables: Tables, request: MemoryRequest) -> int:
-    """Count the fewest nodes that would do if all were free."""
+    """Return the fewest nodes that would be enough if all memory were free."""
     sizes = range(1, len(tables))
     return next((size for size in sizes if _serves(tables, request, size, allocatable_in)), len(tables))
 
 
 def amounts(request: MemoryRequest) -> str:
-    """Write a request: ``4Gi of memory and 1Gi of hugepages-1Gi``."""
+    """Format a request: ``4Gi of memory and 1Gi of hugepages-1Gi``."""
     return " and ".join(f"{bytes_text(amount)} of {name}" for name, amount in request.items())
 
 
 def groups(tables: Tables) -> str:
-    """Write the groups of the nodes that are in use: ``{0} {1-2}``."""
+    """Format the groups of the nodes that are in use: ``{0} {1-2}``."""
     used = {tuple(sorted(node.cells)) for node in tables.values() if node.number_of_assignments}
     return " ".join(f"{{{node_list(nodes)}}}" for nodes in sorted(used))
 
@@ -274,7 +274,7 @@ def _free(tables: Tables, request: MemoryRequest, nodes: Iterable[int] | None = 
 
 
 OUT_OF = "OutOf"
-"""What the reason begins with if the node is too small; the resource's name follows."""
+"""The beginning of the reason if the node is too small; the resource's name follows."""
 
 
 _WRAPPING = "Allocate failed due to ", ", which is unexpected"
@@ -284,11 +284,11 @@ _BEGINNINGS = {
     "previously allocated devices are no longer healthy": Rule.UNHEALTHY_DEVICES,
     "pod ": Rule.OTHER_ASSIGNMENT,
 }
-"""How the device manager's errors begin; the last one says that a pod's request has changed."""
+"""The beginnings of the device manager's errors; the last one means that a pod's request has changed."""
 
 
 def refusal(replay: Replay, refused: Rejected, rounds: Sequence[Round]) -> Decision:
-    """Name the rule that refused; *rounds* are those of the Topology Manager."""
+    """Return the rule that refused the pod; *rounds* are those of the Topology Manager."""
     if refused.reason == RejectionReason.TOPOLOGY_AFFINITY:
         unmet = hint_decision(rounds[-1], replay.after, replay.scenario.pod)
         if unmet is not None:
@@ -300,14 +300,14 @@ def refusal(replay: Replay, refused: Rejected, rounds: Sequence[Round]) -> Decis
 
 
 def _memory_failure(refused: Rejected) -> AllocationFailure | None:
-    """Find the Memory Manager's error in a refusal's message; None if it was not the one to refuse."""
+    """Find the Memory Manager's error in a refusal's message; None if another manager refused."""
     return next(
         (failure for failure in AllocationFailure if f"[memorymanager] {failure}," in refused.message), None
     )
 
 
 def _of_allocation(replay: Replay, refused: Rejected, rounds: Sequence[Round]) -> tuple[Rule, str, str]:
-    """Name the rule, why, and the manager that could not allocate."""
+    """Return the rule, the reason, and the manager that could not allocate."""
     if blocked := blocked_by_devices(refused):
         return *blocked, "devices"
     if failure := _memory_failure(refused):
@@ -325,7 +325,7 @@ def _shortage(refused: Rejected) -> str:
 
 
 def _amount_text(resource: str, amount: int) -> str:
-    """Write an amount exactly: milli-CPUs, bytes as Kubernetes writes them, or a number of pieces."""
+    """Format an amount exactly: milli-CPUs, bytes as Kubernetes writes them, or a plain number."""
     if resource == "cpu":
         return f"{amount}m"
     in_bytes = is_memory(resource) or resource == "ephemeral-storage"
@@ -351,7 +351,7 @@ def _of_memory(
 
 
 def _no_own_resources(container: str, policy: str) -> str:
-    """Return what the Memory Manager does with a container that asks for nothing by itself."""
+    """Return what the Memory Manager does with a container without its own requests."""
     no_policy = policy == "none"
     how = "without a Topology Manager policy" if no_policy else "with scope container"
     instead = "a Topology Manager policy with scope pod" if no_policy else "topologyManagerScope pod"
@@ -386,7 +386,7 @@ def _of_cpus(replay: Replay, refused: Rejected) -> Blocked:
 
 
 def _of_pod(total: int, node: Node, refused: Rejected) -> Blocked:
-    """Return why a pod that is divided gets no CPUs as a whole, or a container none of the pod's."""
+    """Return why a divided pod gets no CPUs as a whole, or a container none of the pod's CPUs."""
     if refused.container:
         return Rule.OVER_BUDGET, (
             f"the pod's {counted(total, 'CPU')} are not enough for its containers' own requests"
@@ -396,7 +396,7 @@ def _of_pod(total: int, node: Node, refused: Rejected) -> Blocked:
 
 
 def blocked_by_devices(refused: Rejected) -> Blocked | None:
-    """Name the rule behind an error of the device manager; None if the error is another's."""
+    """Return the rule behind an error of the device manager; None if the error is from another manager."""
     if refused.reason != RejectionReason.UNEXPECTED_ADMISSION:
         return None
     before, behind = _WRAPPING

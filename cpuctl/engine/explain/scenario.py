@@ -1,4 +1,4 @@
-"""A scenario that can be replayed with one thing changed: what a kubelet met until it decided on a pod."""
+"""A scenario that can be replayed with one change: what a kubelet processed until it decided on a pod."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from cpuctl.pods.model import StoredPod
 from cpuctl.records import Record
 
 REMEMBERED = 256
-"""Pods back to which a replay can be taken up again; each costs a copy of the node."""
+"""How many pods back a replay can be resumed; each costs a copy of the node."""
 
 Starter = Callable[[Kubelet], StartResult]
-"""Brings a kubelet up on the scenario's machine: from its files and with the pods that run, if there are
-any."""
+"""Function that starts a kubelet on the scenario's machine, from its files and with any running pods."""
 
 
 class Scenario(Record):
-    """A kubelet starts and looks at *pods* one after the other; the one at *position* is the question.
+    """A kubelet's start and the *pods* it processes one by one; the one at *position* is to be explained.
 
-    The pods in *removed* (by UID) end right before that pod comes. With *restarted* the pods are those that
-    ran before the kubelet restarted: it takes none of them for running until it has looked at it, cleans
-    nothing up meanwhile, and the removed ones were gone before. With *aligned* it is asked for NUMA nodes
-    that every manager prefers, otherwise for no more than being admitted. Pods that come *together* are put
-    into an order by what decides in the kubelet's place, if anything does.
+    The pods in *removed* (by UID) end right before that pod arrives. With *restarted* the pods are those that
+    ran before the kubelet restarted: it considers none of them running until it has processed it, cleans up
+    nothing meanwhile, and the removed ones ended before the restart. With *aligned* the goal is NUMA nodes
+    that every manager prefers, otherwise only admission. Pods that arrive *together* are ordered by the
+    policy that decides in place of the kubelet, if there is one.
     """
 
     start: Starter
@@ -41,7 +40,7 @@ class Scenario(Record):
     together: bool = False
 
     def is_met_by(self, admission: Admission) -> bool:
-        """Return whether a decision about the pod is the wanted one."""
+        """Return whether a decision about the pod meets the scenario's goal."""
         if not isinstance(admission.verdict, Admitted):
             return False
         return not self.aligned or (
@@ -50,11 +49,11 @@ class Scenario(Record):
 
     @property
     def pod(self) -> StoredPod:
-        """The pod in question."""
+        """The pod to explain."""
         return self.pods[self.position]
 
     def incoming(self, node: Node) -> tuple[tuple[StoredPod, ...], int]:
-        """Return the pods as they come to a node that has started, and the place of the one in question."""
+        """Return the pods as they arrive at a started node, and the position of the one to explain."""
         if not self.together or node.what_if is None:
             return self.pods, self.position
         pods = tuple(node.in_order(self.pods))
@@ -62,10 +61,10 @@ class Scenario(Record):
 
 
 class SearchBudget:
-    """Counts the pods that the engine looks at, up to a ``bound``; ``cut`` is set when more would be needed.
+    """A count of engine runs, one per pod, up to a ``bound``; ``cut`` is set if more would be needed.
 
-    ``left_out`` names choices that were never meant to be tried. *tick* is called for every run, for people
-    who wait.
+    ``left_out`` names choices that were deliberately not tried. *tick* is called for every run, to report
+    progress.
     """
 
     def __init__(self, *, bound: int = sys.maxsize, tick: Callable[[], None] = lambda: None) -> None:
@@ -76,7 +75,7 @@ class SearchBudget:
         self.left_out = ""
 
     def allow(self, wanted: int = 1) -> bool:
-        """Return whether that many more runs stay within the bound."""
+        """Return whether *wanted* more runs stay within the bound."""
         self.cut |= self.made + wanted > self.bound
         return not self.cut
 
@@ -90,9 +89,9 @@ class SearchBudget:
 class Replay(Record):
     """A scenario as the engine decided it.
 
-    ``befores`` are the node before the pod in question came and, in front of it, before others that came
-    before; ``after`` is the node as the pod left it: a refusal undoes nothing until the next pod comes.
-    ``admissions`` are the decisions on all pods, ``position`` the one in question.
+    ``befores`` ends with the node before the pod to explain arrived; earlier entries are the node before the
+    preceding pods. ``after`` is the node after the pod: a refusal undoes nothing until the next pod arrives.
+    ``admissions`` are the decisions on all pods, ``position`` is the index of the one to explain.
     """
 
     scenario: Scenario
@@ -103,31 +102,31 @@ class Replay(Record):
 
     @property
     def before(self) -> Node:
-        """The node as the pod in question found it, but for what is cleaned up when it comes."""
+        """The node when the pod to explain arrived, before the cleanup that its arrival causes."""
         return self.befores[-1]
 
     @property
     def admission(self) -> Admission:
-        """The decision in question."""
+        """The decision to explain."""
         return self.admissions[self.position]
 
     @property
     def rearranged(self) -> bool:
-        """Whether the pods have come in another order than they were given in."""
+        """Whether the pods arrived in a different order than given."""
         return [each.pod.uid for each in self.admissions] != [pod.uid for pod in self.scenario.pods]
 
     @property
     def admitted(self) -> frozenset[str]:
-        """UIDs of the pods that were let in."""
+        """UIDs of the pods that were admitted."""
         return frozenset(each.pod.uid for each in self.admissions if isinstance(each.verdict, Admitted))
 
 
 def replay_scenario(
     scenario: Scenario, runs: SearchBudget, remembered: int = REMEMBERED
 ) -> Replay | NotStarted:
-    """Let the engine decide a scenario from the kubelet's start to its last pod.
+    """Run a scenario through the engine from the kubelet's start to the last pod.
 
-    ``befores`` come to be as many as are to be *remembered*, at least one.
+    ``befores`` gets at most *remembered* nodes, but at least one.
     """
     node = scenario.start(scenario.kubelet)
     if not isinstance(node, Node):
@@ -143,7 +142,7 @@ def replay_scenario(
     befores: list[Node] = []
     admissions: list[Admission] = []
     for number, pod in enumerate(pods[:position]):
-        # Unneeded copies cost as much as all the rest if thousands of pods come.
+        # With thousands of pods, unneeded copies would cost as much as everything else.
         if position - number < remembered:
             befores.append(node.copy())
         admissions.append(runs.admit(node, pod))
@@ -163,7 +162,7 @@ def replay_scenario(
 
 
 def _removed_before(node: Node, scenario: Scenario) -> NotStarted | None:
-    """Let pods end before the kubelet restarts, so that it finds files without them."""
+    """End pods before the kubelet restarts, so that it finds files without them."""
     if not scenario.removed:
         return None
     _remove(node, scenario)

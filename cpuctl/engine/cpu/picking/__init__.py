@@ -1,1 +1,1 @@
-"""Which CPUs are taken: packed, or distributed over NUMA nodes."""
+"""The choice of CPUs: packed, or distributed across NUMA nodes."""

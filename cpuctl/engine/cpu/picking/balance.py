@@ -1,14 +1,14 @@
-"""Which NUMA nodes give how many CPUs: the search behind ``distribute-cpus-across-numa``.
+"""How many CPUs each NUMA node gives: the search behind ``distribute-cpus-across-numa``.
 
-Rule: kubelet v1.36 ``cpu_assignment.go``; ``PickerRules`` has what later releases do otherwise. Everything
+Rule: kubelet v1.36 ``cpu_assignment.go``; ``PickerRules`` has the differences of later releases. Everything
 depends on how many CPUs are free in each node, so this works on counts alone. A split leaves free counts
 behind; the split whose counts have the smallest standard deviation wins, the first one on ties. For one
 request all splits leave the same sum, so the deviation grows with the sum of squares: that sum is compared
-first, and the rounded deviation computed only for a possible winner.
+first, and the rounded deviation is computed only for a possible winner.
 
-With more NUMA nodes than sockets, nodes are listed socket by socket, so one that reaches across sockets is
-listed, combined and must give its share more than once. Its free CPUs count once a listing in sums, and once
-in the balance; shares may leave it less than nothing.
+With more NUMA nodes than sockets, nodes are listed socket by socket, so one that spans sockets is listed,
+combined and must give its share more than once. Its free CPUs count once per listing in sums, but only once
+in the balance; shares may leave it a negative number.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.records import Record
 
 ANY = 1
-"""More than any change: CPUs that are handed out only lower the sum of squares."""
+"""Larger than any change: handing out CPUs only lowers the sum of squares."""
 
 _FEW = 2
-"""So few combinations are tried sooner than a bound is found for them."""
+"""Trying this few combinations is faster than computing a bound for them."""
 
 MOST_TRIED = 300_000
-"""Combinations and sets of a remainder: seconds here, and longer in a kubelet."""
+"""Limit on combinations and remainder sets: seconds here, and longer in a kubelet."""
 
 
 class Split(Record):
@@ -49,7 +49,7 @@ class Split(Record):
 
 
 class Deal(NamedTuple):
-    """What handing out CPUs does to the sum of squares, and which entries get the remainder."""
+    """The change of the sum of squares by handing out CPUs, and which entries get the remainder."""
 
     change: int
     among: tuple[int, ...] = ()
@@ -73,7 +73,7 @@ class _Wanted(NamedTuple):
 
 
 class Search(_Wanted):
-    """Candidate nodes in the kubelet's order (free CPUs and sockets of each), and what is wanted.
+    """Candidate nodes in the kubelet's order (free CPUs and sockets of each), and the request.
 
     ``sockets`` may be empty if the rules do not align by socket.
     ``held`` has the CPUs of a resized container on each node, counted as free, and is empty without one:
@@ -82,7 +82,7 @@ class Search(_Wanted):
     """
 
     def run(self, fewest: int, most: int) -> Split | KubeletFault | None:
-        """Find the split over the fewest nodes of these numbers; None when no number of nodes fits."""
+        """Find the split over the fewest nodes in this range; None if no number of nodes fits."""
         for width in range(fewest, most + 1):
             best = self._best_of_width(width)
             if isinstance(best, _Best):
@@ -104,14 +104,14 @@ class Search(_Wanted):
                 return deal
             if deal is not None:
                 best = self._better(best, positions, deal)
-                if not self.rules.align_by_socket:  # inside one socket a worse balance may win, too
+                if not self.rules.align_by_socket:  # inside one socket even a worse balance may win
                     to_beat = min(to_beat, best.deal.change)
         return best
 
     def _to_beat(self, width: int) -> int:
-        """Bound the change of the best split over so many nodes: it scores no worse than the fullest nodes.
+        """Bound the change of the best split over *width* nodes: it scores no worse than the fullest nodes.
 
-        There is no such bound if the fullest nodes may not be asked, or score is not all that counts.
+        There is no such bound if the fullest nodes may be excluded, or the score is not the only criterion.
         """
         if self.rules.align_by_socket or any(self.held):
             return ANY
@@ -124,10 +124,10 @@ class Search(_Wanted):
         return -((4 * self._deviation - len(self.free) * beyond * beyond) // 4_000_000)
 
     def _combinations(self, width: int) -> Iterator[tuple[int, ...]]:
-        """Combine positions as the kubelet does, but for those that cannot change its choice.
+        """Combine positions as the kubelet does, except those that cannot change its choice.
 
-        A node too small for its share only gets combinations rejected. Equal nodes lead to the same split,
-        of which only the first counts; their sockets matter if all may be in one.
+        Combinations with a node too small for its share are always rejected. Equal nodes lead to equal
+        splits, of which only the first counts; their sockets matter if all may be in one.
         """
         if any(self.held):
             return self._around_held(width)
@@ -138,7 +138,7 @@ class Search(_Wanted):
         return distinct([(position, free) for position, free in enumerate(self.free) if free >= share], width)
 
     def _around_held(self, width: int) -> Iterator[tuple[int, ...]]:
-        """Combine the nodes that hold CPUs, none more than its share, with others."""
+        """Combine the nodes that hold CPUs, none more than its share, with other nodes."""
         share = self._even_share(width)
         kept = tuple(position for position, held in enumerate(self.held) if held)
         if (
@@ -148,7 +148,7 @@ class Search(_Wanted):
         ):
             return iter(())
         others = [
-            # The remainder is dealt in order, so where a node stands among those kept matters, too.
+            # The remainder is dealt in order, so a node's place among those kept matters, too.
             (position, (free, bisect(kept, position)))
             for position, free in enumerate(self.free)
             if position not in kept and free >= share
@@ -178,9 +178,9 @@ class Search(_Wanted):
         return min(share, *(count // self.group * self.group for count in free)) if limited else share
 
     def _deal(self, positions: tuple[int, ...], to_beat: int, /) -> Deal | KubeletFault | None:
-        """Take the share from every node at these positions and the remainder from some.
+        """Take the share from every node at these positions, and the remainder from some.
 
-        None when too few CPUs are free, or no change can be below *to_beat*.
+        Return None if too few CPUs are free, or no change can be below *to_beat*.
         """
         group, free = self.group, [self.free[position] for position in positions]
         if group * sum([count // group for count in free]) < self.need:
@@ -228,22 +228,22 @@ class Search(_Wanted):
         return best
 
     def _score(self, change: int) -> int:
-        """Return the standard deviation of what is left free, in thousandths, rounded as by the kubelet."""
+        """Return the standard deviation of the CPUs left free, in thousandths, rounded as by the kubelet."""
         return (isqrt(4 * (self._deviation + 1_000_000 * change) // len(self._counts)) + 1) // 2
 
     @cached_property
     def _counts(self) -> tuple[int, ...]:
-        """The free CPUs of each node, whose balance is judged."""
+        """The free CPUs of each node, whose balance is scored."""
         return self.free
 
     @cached_property
     def _ends(self) -> bool:
-        """Whether every remainder can be dealt: all CPUs outside whole groups make no group."""
+        """Whether every remainder can be dealt: all CPUs outside whole groups are fewer than a group."""
         return self.rules.counts_whole_groups or sum([count % self.group for count in self.free]) < self.group
 
     @cached_property
     def _deviation(self) -> int:
-        """Squared distances of the free CPUs now from the mean afterwards, in millionths."""
+        """Sum of the squared distances of the free CPUs now from the mean afterwards, in millionths."""
         count, total = len(self._counts), sum(self._counts) - self.need
         mean = (2000 * total + count) // (2 * count)
         squares = sum([free * free for free in self._counts])
@@ -264,9 +264,9 @@ class Search(_Wanted):
 
 
 def endless_loop(why: str) -> KubeletFault:
-    """Name the loop over the remainder that the kubelet never leaves, holding the CPU Manager's lock.
+    """Return the fault of an endless remainder loop, in which the kubelet holds the CPU Manager's lock.
 
-    Kubernetes pull request 140730 mends it if nodes lack whole groups, from 1.38 on.
+    Kubernetes pull request 140730 fixes it for nodes without enough whole groups, from 1.38 on.
     """
     return KubeletFault(
         kind=FaultKind.ENDLESS_LOOP, where="CPU Manager, distributing CPUs across NUMA nodes", why=why
@@ -274,10 +274,10 @@ def endless_loop(why: str) -> KubeletFault:
 
 
 class Remainder(NamedTuple):
-    """What is left after equal shares, dealt in groups to some of the nodes.
+    """The CPUs left after equal shares, dealt in groups to some of the nodes.
 
-    They are so many ``groups`` of ``group`` CPUs, for nodes with ``left`` CPUs each, a whole group or more.
-    ``whole`` tells that nodes count with their whole groups: dealing always ends then.
+    There are ``groups`` of ``group`` CPUs each; ``left`` are the CPUs of each node, at least a whole group.
+    With ``whole`` only the whole groups of nodes are counted, so dealing always ends.
     """
 
     left: tuple[int, ...]
@@ -287,13 +287,13 @@ class Remainder(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """Whether no subset makes the kubelet deal forever: the CPUs outside whole groups make no group."""
+        """Whether no subset makes the kubelet loop: the CPUs outside whole groups are fewer than a group."""
         return self.whole or sum([count % self.group for count in self.left]) < self.group
 
     def least_change(self, size: int = 0) -> int:
-        """Bound the change to the sum of squares by subsets of a size, or of any.
+        """Return a lower bound of the change to the sum of squares for subsets of a size, or of any.
 
-        The fullest nodes get a group each if the size is given, and the fullest then get the others.
+        With a size, the fullest nodes get a group each; then the nodes that are fullest get the others.
         """
         group, each = self.group, min(size, self.groups)
         counts = sorted(self.left, reverse=True)[: each or None]
@@ -308,9 +308,9 @@ class Remainder(NamedTuple):
     def deals(self, size: int) -> Iterator[tuple[tuple[int, ...], int | None]]:
         """Yield the subsets of one size that can take the remainder, with the change to the sum of squares.
 
-        They come in lexicographic order, and after all larger ones: a subset that scores as one before it
+        They come in lexicographic order, after all larger ones: a subset with the score of an earlier one
         is left out, since only a strictly better one counts. A change of None is the kubelet's endless
-        loop, which comes from counting free CPUs instead of whole groups.
+        loop, which results from counting free CPUs instead of whole groups.
         """
         left, groups = self.left, self.groups
         if size >= groups:
@@ -324,16 +324,16 @@ class Remainder(NamedTuple):
                 yield subset, self._change([left[index] for index in subset])
 
     def _subsets_with_spare(self, size: int) -> Iterator[tuple[int, ...]]:
-        """Subsets of which only the first entries get a group, the last of them as late as it can be.
+        """Yield subsets in which only the first entries get a group, the last of these as late as possible.
 
-        If it comes earlier, a larger subset gives to the same entries.
+        If it came earlier, a larger subset would give to the same entries.
         """
         last = len(self.left) - 1 - (size - self.groups)
         rest = tuple(range(last, len(self.left)))
         return (start + rest for start in distinct(list(enumerate(self.left[:last])), self.groups - 1))
 
     def _change(self, counts: list[int]) -> int | None:
-        """Deal round after round, skipping nodes without a whole group; None if it never ends."""
+        """Deal round by round, skipping nodes without a whole group; None if that never ends."""
         groups, group = self.groups, self.group
         rounds, extra = divmod(groups, len(counts))
         low, high = rounds * group, (rounds + 1) * group
@@ -356,13 +356,13 @@ class TooManyError(Exception):
 
 
 class RepeatedSearch(Search):
-    """A search whose positions stand for nodes (``listed``), some of them more than once.
+    """A search whose positions represent nodes (``listed``), some of them more than once.
 
-    ``run`` raises TooManyError rather than to try combinations for minutes.
+    ``run`` raises TooManyError instead of trying combinations for minutes.
     """
 
     def _combinations(self, width: int) -> Iterator[tuple[int, ...]]:
-        """Combine positions; equal are those of one node, and nodes listed once with as many CPUs free."""
+        """Combine positions; those of one node are equal, as are equally free nodes that are listed once."""
         share = 0 if self.rules.align_by_socket else self._even_share(width)
         times = Counter(self.listed)
         able = [
@@ -433,7 +433,7 @@ class RepeatedSearch(Search):
         return best
 
     def _dealt(self, left: Mapping[int, int], among: Sequence[int], remainder: int) -> dict[int, int] | None:
-        """Deal round after round; None if a round deals nothing."""
+        """Deal round by round; None if a round deals nothing."""
         after = dict(left)
         while remainder:
             before = remainder
@@ -459,7 +459,7 @@ class RepeatedSearch(Search):
 
 
 def distinct(nodes: Sequence[tuple[int, object]], size: int) -> Iterator[tuple[int, ...]]:
-    """Combine positions in lexicographic order, once for every sequence of what the nodes there are like."""
+    """Yield combinations of positions in lexicographic order, one for each sequence of kinds of nodes."""
     positions = [position for position, _ in nodes]
     kinds = len({like for _, like in nodes})
     if kinds == 1:
@@ -481,11 +481,11 @@ def _by_first(nodes: Sequence[tuple[int, object]], size: int) -> Iterator[tuple[
 def effective_combination(
     positions: tuple[int, ...], total: int, *, stopped: bool = False
 ) -> tuple[int, ...]:
-    """Return what the kubelet's stored combination holds once enumeration has gone on.
+    """Return what the kubelet's stored combination holds after enumeration has continued.
 
     Up to v1.37 it keeps a slice whose later entries share memory with the combinations that follow, so
-    they end as the last ones of the list, or as the next combination's when enumeration *stopped* there
-    (kubernetes issue 141237). *total* is how many positions there are to combine.
+    they end up as the last ones of the list, or as those of the next combination if enumeration *stopped*
+    there (kubernetes issue 141237). *total* is the number of positions to combine.
     """
     size = len(positions)
     own = (1 << (size - 1).bit_length() - 1) + 1 if size > 1 else size

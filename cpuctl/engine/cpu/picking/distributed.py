@@ -1,10 +1,10 @@
 """The distributed picker: equal shares from as few NUMA nodes as can give them.
 
-Rule: kubelet v1.36 ``cpu_assignment.go`` behind ``distribute-cpus-across-numa``. CPUs are dealt in groups
+Rule: kubelet v1.36 ``cpu_assignment.go`` for ``distribute-cpus-across-numa``. CPUs are dealt in groups
 (whole cores with ``full-pcpus-only``). Of all node combinations the first with the best balance of free
-CPUs wins; two of the kubelet's defects are kept because they show in results: the stored combination is
-partly overwritten by later ones (``effective_combination``, kubernetes issue 141237), and dealing a
-remainder can go on for ever.
+CPUs wins; two of the kubelet's defects are reproduced because they affect results: the stored combination
+is partly overwritten by later ones (``effective_combination``, kubernetes issue 141237), and dealing a
+remainder can loop forever.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class Dealing(Record):
-    """How to deal: groups of ``group_size`` CPUs, spread inside a node or not, by a minor's rules.
+    """How to deal: groups of ``group_size`` CPUs, spread inside a node or not, by the rules of a release.
 
-    ``hint_width`` is the number of NUMA nodes of the topology hint behind the offer, 0 without one.
+    ``hint_width`` is the number of NUMA nodes in the topology hint of the request, 0 without one.
     """
 
     group_size: int = 1
@@ -57,7 +57,7 @@ def take_distributed(topology: CPUTopology, offered: CPUMask, count: int, dealin
 def _split(
     topology: CPUTopology, free: CPUMask, count: int, nodes: list[int], dealing: Dealing
 ) -> Split | KubeletFault | Undetermined | None:
-    """Choose among the nodes that have free CPUs, listed in the kubelet's order."""
+    """Choose the split over the nodes that have free CPUs, listed in the kubelet's order."""
     from cpuctl.engine.cpu.picking.balance import Search
 
     masks = [topology.numa_nodes[node] for node in nodes]
@@ -93,14 +93,14 @@ def _widths(topology: CPUTopology, count: int, candidates: int, dealing: Dealing
 
 
 def fewest_nodes(topology: CPUTopology, count: int, group: int) -> int:
-    """Count the NUMA nodes that *count* CPUs need when all are free."""
+    """Return how many NUMA nodes *count* CPUs need when all CPUs are free."""
     groups = -(-topology.cpus.bit_count() // group)
     per_node = -(-groups // topology.num_numa_nodes)
     return -(-(count // group) // per_node)
 
 
 class _Dealer:
-    """Takes the CPUs that a split asks for, node by node."""
+    """The allocation of a split's CPUs, node by node."""
 
     def __init__(self, topology: CPUTopology, free: CPUMask, need: int, dealing: Dealing) -> None:
         self.topology = topology

@@ -2,8 +2,8 @@
 
 Rule: kubelet v1.36 ``cpu_assignment.go``, packed and spread ordering, with the uncore cache steps of
 ``prefer-align-cpus-by-uncorecache``. An order lists elements by (free CPUs, id) inside their parents,
-parents in their own order. If elements do not nest (a socket across NUMA nodes that reach across sockets)
-an element is listed, and then counted, more than once: the kubelet does the same.
+parents in their own order. If elements do not nest (a socket across NUMA nodes that span sockets), an
+element is listed, and then counted, more than once, as in the kubelet.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class PickerRules(Record):
     """One field per difference; the defaults are v1.36. Numbers are kubernetes pull requests.
 
     ``align_by_socket``: distribution prefers node combinations inside one socket (139778, from 1.37, with
-    the policy option of that name); ``limits_share``: a node never owes more than its whole groups (139778,
+    the policy option of that name); ``limits_share``: a node never gives more than its whole groups (139778,
     from 1.37); ``hint_floor``: the topology hint's width is the fewest nodes to distribute over (139456,
-    from 1.38); ``spreads_over_cores``: spread ordering goes round the real cores (140766, from 1.38);
-    ``counts_whole_groups``: a remainder set must hold whole groups enough (140730, from 1.38);
+    from 1.38); ``spreads_over_cores``: spread ordering cycles through the real cores (140766, from 1.38);
+    ``counts_whole_groups``: a remainder set must have enough whole groups (140730, from 1.38);
     ``copies_combinations``: the best combination is not overwritten by later ones (141238, from 1.38);
-    ``odd_requests_fit_caches``: half a core more is looked at for an odd number of CPUs (131850, from 1.34);
-    ``reports_figures``: the error about too few CPUs says how many (from 1.29).
+    ``odd_requests_fit_caches``: an odd number of CPUs is rounded up to whole cores (131850, from 1.34);
+    ``reports_figures``: the error about too few CPUs has the numbers (from 1.29).
     """
 
     align_by_socket: bool = False
@@ -47,7 +47,7 @@ V1_36 = PickerRules()
 
 
 def picker_rules(release: Behaviours, *, align_by_socket: bool = False) -> PickerRules:
-    """Choose the rules of a release; *align_by_socket* says whether that policy option is on."""
+    """Return the rules of a release; *align_by_socket* is whether that policy option is on."""
     return PickerRules(
         align_by_socket=align_by_socket and release.aligns_distribution_to_sockets,
         limits_share=release.limits_shares_to_whole_groups,
@@ -61,9 +61,9 @@ def picker_rules(release: Behaviours, *, align_by_socket: bool = False) -> Picke
 
 
 class Orders:
-    """The orders of one moment: computed from the free CPUs a step starts with.
+    """The orders of elements at one point: computed from the free CPUs a step starts with.
 
-    Elements that hold some of the CPUs a container has already (``own``, when it is resized) come first.
+    Elements with some of the CPUs that a resized container already has (``own``) come first.
     """
 
     def __init__(self, topology: CPUTopology, free: CPUMask, own: CPUMask = NO_CPUS) -> None:
@@ -111,7 +111,7 @@ class Orders:
 
     @property
     def uncore_caches(self) -> Iterator[int]:
-        """All uncore caches with a free CPU; mostly the first few will do."""
+        """All uncore caches with a free CPU; usually the first few are enough."""
         caches, nodes = self.topology.uncore_caches, self.topology.numa_nodes
         return (cache for node in self.numa_nodes for cache in self._within(caches, nodes[node]))
 
@@ -119,7 +119,7 @@ class Orders:
         return self._by_free(elements, self.free & parent, self.own & parent)
 
     def _by_free(self, elements: Masks, inside: CPUMask, own: CPUMask) -> list[int]:
-        """Elements that meet *inside*: with *own* CPUs first, by free CPUs of the whole, then id."""
+        """List the elements that overlap *inside*: with *own* CPUs first, by all their free CPUs, then id."""
         free = self.free
         met = [
             (not mask & own, (free & mask).bit_count(), element)
@@ -131,7 +131,7 @@ class Orders:
 
 
 class Spread(Enum):
-    """What ``distribute-cpus-across-cores`` does: nothing when off, else as v1.36 or as v1.38 read it."""
+    """How ``distribute-cpus-across-cores`` works: not at all (off), as in v1.36, or as in v1.38."""
 
     OFF = auto()
     BY_NUMBER = auto()
@@ -139,7 +139,7 @@ class Spread(Enum):
 
     @classmethod
     def by(cls, rules: PickerRules) -> Spread:
-        """Choose how a minor spreads when the option is on."""
+        """Return how a release spreads CPUs when the option is on."""
         return cls.OVER_CORES if rules.spreads_over_cores else cls.BY_NUMBER
 
 
@@ -175,13 +175,13 @@ def take_packed(
 
 
 def not_enough(count: int, offered: CPUMask, rules: PickerRules = V1_36) -> AllocationError:
-    """Say that fewer CPUs are on offer than requested; unknown CPUs count as offered."""
+    """Return the error that fewer CPUs are offered than requested; unknown CPUs count as offered."""
     figures = f": requested={count}, available={offered.bit_count()}" if rules.reports_figures else ""
     return AllocationError(f"not enough cpus available to satisfy request{figures}")
 
 
 def numa_order(topology: CPUTopology, free: CPUMask) -> list[int]:
-    """List the NUMA nodes that have a free CPU in the kubelet's order, repeats kept."""
+    """List the NUMA nodes that have a free CPU in the kubelet's order, including repeats."""
     return list(Orders(topology, free).numa_nodes)
 
 
@@ -204,7 +204,7 @@ def _steps(
 
 
 class _Picker:
-    """CPUs still free, CPUs still needed, CPUs taken."""
+    """The state of one pick: CPUs still free, CPUs still needed, CPUs taken."""
 
     def __init__(self, topology: CPUTopology, free: CPUMask, need: int, rules: PickerRules) -> None:
         self.topology = topology
@@ -217,7 +217,7 @@ class _Picker:
         self._last_orders = Orders(topology, free)
 
     def take(self, cpus: CPUMask) -> None:
-        # Counted by size even if a CPU was taken before: so does the kubelet, and may pick too few.
+        # Counted by size even if a CPU was already taken: the kubelet does so, and may pick too few.
         self.taken |= cpus
         self.free &= ~cpus
         self.need -= cpus.bit_count()
@@ -253,10 +253,10 @@ class _Picker:
             if self.need < per_core:
                 return
             if number == 1:
-                # Mostly a few cores of the first parent will do: only now it pays to look at all.
+                # Usually a few cores of the first parent are enough: only now checking all pays off.
                 whole = tuple(self._cores_with(per_core, free))
             inside = free & parent
-            # All have as many free CPUs, so the order by (free CPUs, id) is the order by id.
+            # All have equally many free CPUs, so the order by (free CPUs, id) is the order by id.
             self._take_whole(mask for mask in whole if mask & inside)
 
     def _cores_with(self, count: int, free: CPUMask) -> Iterator[CPUMask]:
@@ -275,16 +275,16 @@ class _Picker:
     def take_over_cores(self) -> None:
         free, orders, cores = self.free, self._orders(), self.topology.cores
         for socket in orders.sockets:
-            # All cores of the socket, also if it is not the lower element.
+            # All cores of the socket, even if it is not the lower element.
             inside = [free & cores[core] for core in orders.cores_within(self.topology.sockets[socket])]
             while any(inside) and self.need > 0:
                 self._take_singles(mask & -mask for mask in inside)
                 inside = [mask ^ mask & -mask for mask in inside]
 
     def _take_free(self, elements: Masks, order: Callable[[Orders], Iterable[int]]) -> None:
-        """Take elements that are completely free now, in order, each if it is not too large."""
+        """Take elements that are completely free, in order, unless they are too large."""
         free, need = self.free, self.need
-        # Sorting is what costs, and mostly nothing qualifies.
+        # Sorting is expensive, and usually nothing qualifies.
         if any(free & mask == mask and mask.bit_count() <= need for mask in elements.values()):
             in_order = order(self._orders())
             self._take_whole(mask for element in in_order if free & (mask := elements[element]) == mask)
@@ -306,7 +306,7 @@ class _Picker:
             self.take(lowest_bits(group, self.need))
 
     def _orders(self) -> Orders:
-        """Keep the orders of a step that took nothing."""
+        """Return the orders for the current free CPUs; they are kept while a step takes nothing."""
         if self._last_orders.free != self.free:
             self._last_orders = Orders(self.topology, self.free)
         return self._last_orders
@@ -315,9 +315,9 @@ class _Picker:
 def part_of_cache(
     topology: CPUTopology, free: CPUMask, need: int, cache: CPUMask, *, odd_fits: bool = True
 ) -> CPUMask:
-    """Choose the free CPUs of whole low-numbered cores in one cache, all that is needed or nothing.
+    """Return the free CPUs of the lowest-numbered cores in one cache, all that are needed or none.
 
-    Unless *odd_fits* the cores for an odd number of CPUs are rounded down, so that it rarely comes out even.
+    Unless *odd_fits*, the number of cores for an odd number of CPUs is rounded down, which rarely fits.
     """
     per_core = topology.cpus_per_core
     part, inside = NO_CPUS, free & cache

@@ -1,7 +1,7 @@
-"""One picker for every need of the CPU Manager: reserved set, exclusive containers, slices of a pod.
+"""One picker for all needs of the CPU Manager: reserved set, exclusive containers, slices of a pod.
 
-Rule: kubelet v1.36 ``policy_static.go``: the policy options choose the picker once, and the same one
-serves every pick.
+Rule: kubelet v1.36 ``policy_static.go``: the policy options determine the picker once, and the same one
+is used for every pick.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cpuctl.records import Record, replace
 
 
 class Picker(Record):
-    """A topology and the way the policy options pick from it."""
+    """A topology, and how the policy options pick CPUs from it."""
 
     topology: CPUTopology
     distribute: bool

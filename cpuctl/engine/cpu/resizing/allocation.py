@@ -1,7 +1,7 @@
-"""Giving one container the CPUs of its new size.
+"""Allocation of CPUs for one container's new size.
 
-Rule: KEP-5554 and its reference implementation: what a container has stays when it grows, its baseline
-stays when it shrinks.
+Rule: KEP-5554 and its reference implementation: a growing container keeps what it has, a shrinking one its
+baseline.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from cpuctl.engine.outcome import AllocationError, Picked, PickResult
 from cpuctl.records import Record
 
 RETAINED = "requested CPUs to be retained"
-"""What the reference implementation calls the baseline in its errors."""
+"""The reference implementation's name for the baseline in errors."""
 
 
 class ContainerCPUs(Record):
-    """What a container has (``current``) and was promised (``baseline``), and what is free; all masks.
+    """The CPUs that a container has (``current``), was promised (``baseline``), and that are free; all masks.
 
-    ``current`` is None for a container that has no exclusive CPUs, which may use ``lent`` ones of earlier
-    init containers.
+    ``current`` is None for a container without exclusive CPUs, which may use ``lent`` ones of earlier init
+    containers.
     """
 
     current: CPUMask | None
@@ -30,7 +30,7 @@ class ContainerCPUs(Record):
     lent: CPUMask = NO_CPUS
 
     def pool(self, count: int) -> CPUMask:
-        """Return the CPUs that *count* of them may come from."""
+        """Return the CPUs that *count* CPUs may be chosen from."""
         if self.current is None:
             return self.free | self.lent
         if count < self.current.bit_count():
@@ -41,7 +41,7 @@ class ContainerCPUs(Record):
 def allocate_resized(
     policy: StaticPolicy, container_cpus: ContainerCPUs, count: int, affinity: NodeMask | None
 ) -> PickResult:
-    """Pick *count* CPUs for a container, first from the NUMA nodes of *affinity*: a mask, or None."""
+    """Pick *count* CPUs for a container, first from the NUMA nodes of *affinity* (a mask or None)."""
     if few := too_few(count, container_cpus):
         return few
     pool = container_cpus.pool(count)
@@ -73,7 +73,7 @@ def too_few(count: int, container_cpus: ContainerCPUs) -> AllocationError | None
 def pick_resized(
     policy: StaticPolicy, offered: CPUMask, count: int, container_cpus: ContainerCPUs
 ) -> PickResult:
-    """Pick *count* CPUs out of the *offered* ones, an error if these lack what the container keeps."""
+    """Pick *count* of the *offered* CPUs; return an error if these lack what the container keeps."""
     current, baseline = container_cpus.current or NO_CPUS, container_cpus.baseline
     if baseline & ~offered:
         return AllocationError(not_a_subset(RETAINED, baseline, "available CPUs", offered))
@@ -86,7 +86,7 @@ def pick_resized(
 
 
 def complete(policy: StaticPolicy, offered: CPUMask, count: int, kept: CPUMask) -> PickResult:
-    """Complete *kept* CPUs (a mask) to *count* by the policy's picker."""
+    """Complete the *kept* CPUs (a mask) to *count* with the policy's picker."""
     picker = policy.picker
     if picker.distribute:
         from cpuctl.engine.cpu.resizing.distributed import complete_distributed

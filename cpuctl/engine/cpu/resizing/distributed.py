@@ -1,7 +1,7 @@
-"""The distributed picker for a container that has CPUs: equal shares that count what it holds.
+"""The distributed picker for a container that has CPUs: equal shares that include what it holds.
 
 Rule: KEP-5554 and its reference implementation. The container stays on every NUMA node it is on, so none
-of them may hold more than the share; defects of the distributed picker are its defects, too.
+of them may hold more than the share; it has the defects of the distributed picker, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickRes
 def complete_distributed(
     topology: CPUTopology, offered: CPUMask, count: int, kept: CPUMask, dealing: Dealing
 ) -> PickResult:
-    """Complete the CPUs that are *kept* to *count* in equal shares of NUMA nodes; CPU sets are masks."""
+    """Complete the *kept* CPUs to *count* in equal shares from NUMA nodes; CPU sets are masks."""
     group = dealing.group_size
     free = offered & topology.cpus & ~kept
     missing = count - kept.bit_count()
@@ -51,7 +51,7 @@ def _search(
     held = tuple((kept & mask).bit_count() for mask in inside)
     used = sum(1 for mask in topology.numa_nodes.values() if kept & mask)
     if used > sum(map(bool, held)):
-        # A node that it must stay on has nothing free, so it is no candidate and no combination is right.
+        # A node that it must stay on has nothing free, so it is not a candidate and no combination fits.
         return None
     search = Search(
         free=tuple(((free | kept) & mask).bit_count() for mask in inside),
@@ -68,7 +68,7 @@ def _search(
 
 
 class _Dealer:
-    """Takes the CPUs that a split asks for, node by node."""
+    """The allocation of a split's CPUs, node by node."""
 
     def __init__(
         self, topology: CPUTopology, free: CPUMask, kept: CPUMask, count: int, dealing: Dealing
@@ -112,7 +112,7 @@ class _Dealer:
         return True
 
     def _bring(self, node: int, share: int) -> None:
-        """Let the container have *share* CPUs on a node; a failure shows in the sum at the end."""
+        """Bring the container to *share* CPUs on a node; a failure shows in the sum at the end."""
         mask = self.topology.numa_nodes[node]
         spread = self.dealing.spread
         picked = complete_packed(self.topology, self.free & mask, share, self.own & mask, spread=spread)

@@ -1,10 +1,10 @@
-"""Resizing a pod as the text of KEP-5554 says, for where its reference implementation differs.
+"""Resizing a pod as the text of KEP-5554 specifies, where its reference implementation differs.
 
-The reference is asked first, and its answer stands unless the text contradicts it: a rejection changes
-nothing; forbidden moves are refused under their own names, whatever kind of container asks for them; an init
+The reference is tried first, and its answer stands unless the text contradicts it: a rejection changes
+nothing; forbidden moves are refused under their own names, whatever kind of container requests them; an init
 container that has ended is left alone; what fails only for lack of CPUs, or by the Topology Manager's policy,
-is tried by the text: a container grows to a superset of what it has, and shrinks to a set between its
-baseline and what it has; one whose size stays is left alone. Containers are gone through in the kubelet's
+is tried as in the text: a container grows to a superset of what it has, and shrinks to a set between its
+baseline and what it has; one that keeps its size is left alone. Containers are processed in the kubelet's
 order, so CPUs that a later one gives up do not help an earlier one.
 """
 
@@ -49,7 +49,7 @@ def resize_by_reference(resizing: Resizing) -> Resized:
 
 
 def resize_by_kep(resizing: Resizing) -> Resized:
-    """Resize as the KEP's text says; on a refusal the state of *resizing* is as before."""
+    """Resize as the KEP's text specifies; a refusal leaves the state of *resizing* unchanged."""
     reference = resizing.fresh()
     verdict = reference.run()
     match verdict:
@@ -72,7 +72,7 @@ def _accepted(resizing: Resizing, reference: Resizing) -> Resized:
 
 
 def _refused(resizing: Resizing, reference: Resizing, refusal: Rejected) -> Resized:
-    """Let the refusal stand, without its traces, unless the KEP wants another name for it or none at all."""
+    """Keep the refusal, without side effects, unless the KEP has another reason or does not refuse."""
     if refusal.reason not in _NEVER_DONE:
         forbidden = _forbidden(resizing)
         renamed = refusal.reason != RejectionReason.SMT_ALIGNMENT
@@ -92,14 +92,14 @@ def _refused(resizing: Resizing, reference: Resizing, refusal: Rejected) -> Resi
 def _adopted(
     resizing: Resizing, trial: Resizing, verdict: Admitted | Refusal, departure: Departure
 ) -> Resized:
-    """Answer with what a try has come to; a rejection changes nothing."""
+    """Return the answer of a trial, and adopt its state unless it is a rejection."""
     if isinstance(verdict, Admitted):
         resizing.adopt(trial)
     return trial.answer(verdict, departure)
 
 
 def _progress(resizing: Resizing, verdict: Admitted | Refusal) -> int:
-    """Return how far a walk over the containers has come: none is beyond the end."""
+    """Return how far a verdict got in the containers' order: an admission is beyond the last one."""
     order = ["", *(container.name for container in resizing.request.pod.all_containers)]
     match verdict:
         case Admitted():
@@ -111,7 +111,7 @@ def _progress(resizing: Resizing, verdict: Admitted | Refusal) -> int:
 
 
 def _forbidden(resizing: Resizing) -> Rejected | None:
-    """Find the first container of any kind that asks for what is never done, by what it has now."""
+    """Find the first container of any kind that requests a forbidden resize, judged by what it has now."""
     request = ResizeRequest.of(resizing.request.pod, resizing.request.before).with_all_allocated()
     if resizing.candidate.qos.qos_class is not QosClass.GUARANTEED:
         return None
@@ -125,7 +125,7 @@ def _never_done(resizing: Resizing, request: ResizeRequest, container: Container
     uid, name = request.pod.uid, container.name
     requested, held = container.resources.requests.get("cpu"), resizing.state.assigned(uid, name)
     if held is not None and requested is not None and not resizing.claim(container).cpus:
-        # An earlier mistake may have left a container with CPUs that it does not claim.
+        # An earlier error may have left a container with CPUs that it does not claim.
         return to_shared(requested, Quantity.from_value(held.bit_count()), name)
     if request.allocated.get(name) == requested or (held is None and _ends(container, request)):
         return None
@@ -134,13 +134,13 @@ def _never_done(resizing: Resizing, request: ResizeRequest, container: Container
 
 
 def _ends(container: Container, request: ResizeRequest) -> bool:
-    """Return whether a container gives its CPUs back long before its pod ends."""
+    """Return whether a container releases its CPUs long before its pod ends."""
     had = request.allocated.get(container.name)
     return container.kind is ContainerKind.INIT and had is not None and had.sign > 0 and had.is_integral_cpu
 
 
 def _ended(resizing: Resizing) -> bool:
-    """Return whether an init container has given its CPUs back already."""
+    """Return whether an init container has already released its CPUs."""
     uid = resizing.request.pod.uid
     return any(
         container.kind is ContainerKind.INIT
@@ -151,17 +151,17 @@ def _ended(resizing: Resizing) -> bool:
 
 
 class _Candidates(Record):
-    """Where a container's CPUs come from: those it keeps, and others; masks."""
+    """The CPUs a container may get: those it keeps, and others; masks."""
 
     kept: CPUMask
     others: CPUMask
 
 
 class KEPResize:
-    """Drives its own round over the containers whose size changes.
+    """A resize of the containers whose size changes, by the text of the KEP.
 
     ``withheld`` are the CPUs that the reference implementation gives to init containers that have ended:
-    they get none here, but what others may have stays comparable.
+    they get none here, but the CPUs available to others stay comparable.
     """
 
     def __init__(self, question: Resizing) -> None:
@@ -169,7 +169,7 @@ class KEPResize:
         self.withheld = NO_CPUS
 
     def run(self) -> Admitted | Refusal:
-        """Give every changed container its new size, in order, or say which one cannot have it."""
+        """Give every changed container its new size, in order, or return the first refusal."""
         merged: Merged | Refusal = Merged(IMPOSSIBLE, admit=True)
         scope = self.round.manager.scope
         if scope == "pod":
@@ -203,7 +203,7 @@ class KEPResize:
         return self.round.state.default & ~self.round.policy.reserved & ~self.withheld
 
     def _candidates(self, container: Container) -> _Candidates | None:
-        """Return what a container may have; None for one that stays as it is."""
+        """Return the CPUs that a container may get; None for one that does not change."""
         held, count = self._held(container), self._count(container)
         if held is None or not count or count == held.bit_count():
             return None
@@ -213,7 +213,7 @@ class KEPResize:
         return _Candidates(baseline, held & ~baseline)
 
     def _outside(self, container: Container) -> Rejected | None:
-        """Refuse a container that lacks CPUs it was promised."""
+        """Refuse a container that does not have all CPUs it was promised."""
         held, baseline = self._held(container), self.round.container_cpus(container).baseline
         if held is None or not baseline & ~held:
             return None
@@ -229,7 +229,7 @@ class KEPResize:
             self.withheld |= fresh.cpus if isinstance(fresh, Picked) else NO_CPUS
 
     def _pod_hints(self) -> CPUAnswer:
-        """Ask where the whole pod should go, out of what it keeps, what it may give up, and what is free."""
+        """Return hints for the whole pod, out of what it keeps, what it may give up, and what is free."""
         containers = [each for each in self.round.request.pod.all_containers if not self._ended(each)]
         kept, others = NO_CPUS, self._free
         for container in containers:
@@ -251,7 +251,7 @@ class KEPResize:
         self, container: Container, candidates: _Candidates, affinity: NodeMask | None
     ) -> Rejected | KubeletFault | None:
         count, held = self._count(container), self._held(container)
-        assert held is not None  # it has room
+        assert held is not None  # it has candidates
         refused = self.round.policy.smt_refusal(self.round.state, container, count, own=held.bit_count())
         if refused is not None:
             return refused
@@ -266,7 +266,7 @@ class KEPResize:
     def _pick(
         self, candidates: _Candidates, count: int, affinity: NodeMask | None
     ) -> Picked | AllocationError:
-        """Complete what is kept, near the affinity first."""
+        """Complete the kept CPUs, near the affinity first."""
         if count > (candidates.kept | candidates.others).bit_count():
             return not_enough(count, candidates.kept | candidates.others)
         others = candidates.others
@@ -276,11 +276,11 @@ class KEPResize:
         return Picked(rest.cpus, first.steps + tuple(step for step in rest.steps if step.rule != KEPT))
 
     def _complete(self, others: CPUMask, count: int, kept: CPUMask) -> Picked:
-        """Complete CPUs out of others, of which there are enough."""
+        """Complete the kept CPUs from others, of which there are enough."""
         policy = self.round.policy
         picked = complete(policy, others | kept, count, kept)
         if not isinstance(picked, Picked):
-            # If equal shares cannot be had, packed CPUs are better than none.
+            # If equal shares are impossible, packed CPUs are better than none.
             picked = complete_packed(policy.topology, others | kept, count, kept)
         assert isinstance(picked, Picked)
         return picked

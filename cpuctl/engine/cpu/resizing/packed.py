@@ -1,7 +1,7 @@
 """The packed picker for a container that has CPUs: what it holds is kept and completed first.
 
 Rule: KEP-5554 and its reference implementation. It differs from ``picking.packed`` in two ways: an element is
-whole when what is free of it and what the container holds of it make it up, and elements that the container
+whole if its free CPUs and those that the container holds make up all of it, and elements that the container
 is on come before others.
 """
 
@@ -26,7 +26,7 @@ def complete_packed(
     spread: Spread = Spread.OFF,
     prefer_uncore: bool = False,
 ) -> Picked | AllocationError | KubeletFault:
-    """Complete the CPUs that are *kept* to *count* out of the *offered* ones; both are masks."""
+    """Complete the *kept* CPUs to *count* out of the *offered* ones; both are masks."""
     picker = _Grower(topology, offered & topology.cpus & ~kept, count, kept)
     if picker.need > picker.free.bit_count():
         return not_enough(count, offered)
@@ -58,7 +58,7 @@ def _steps(
 
 
 class _Grower:
-    """CPUs that the container owns, CPUs still free, CPUs still needed."""
+    """The state of one pick: CPUs that the container owns, CPUs still free, CPUs still needed."""
 
     def __init__(self, topology: CPUTopology, free: CPUMask, count: int, own: CPUMask) -> None:
         self.topology = topology
@@ -95,7 +95,7 @@ class _Grower:
             self._take(part_of_cache(self.topology, self.free, self.need, caches[cache]))
 
     def _complete(self, elements: Masks, order: Iterable[int], average: int | None = None) -> None:
-        """Take what is missing of elements that can be whole, each if not more than needed is missing."""
+        """Take the missing CPUs of elements that can be whole, unless more are missing than needed."""
         for element in order:
             mask = elements[element]
             missing = mask & self.free
@@ -103,7 +103,7 @@ class _Grower:
                 self._take(missing)
 
     def _whole(self, mask: CPUMask, average: int | None) -> bool:
-        """Return whether all is free or owned; the kubelet compares cores and sockets with the average."""
+        """Return whether all CPUs are free or owned; cores and sockets are compared with the average."""
         size = mask.bit_count() if average is None else average
         return ((self.free | self.own) & mask).bit_count() == size
 

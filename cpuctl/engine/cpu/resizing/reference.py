@@ -1,6 +1,6 @@
-"""Resizing a pod as the reference implementation of KEP-5554 does, its defects included.
+"""Resizing a pod as the reference implementation of KEP-5554 does, including its defects.
 
-Every container of the pod is gone through, changed or not; what containers before a refused one got stays.
+Every container of the pod is processed, changed or not; containers before a refused one keep what they got.
 CPU sets are masks throughout.
 """
 
@@ -38,7 +38,7 @@ from cpuctl.records import Record, replace
 
 
 class Resizing(Record):
-    """One pod's resize on a node: who decides, what it asks for, and what has come of it so far.
+    """One pod's resize on a node: the managers that decide, the request, and the results so far.
 
     ``postpones``: containers that shrink keep what they have until their delay has passed (KEP-6122).
     """
@@ -54,11 +54,11 @@ class Resizing(Record):
     placements: list[Placement]
 
     def fresh(self) -> Resizing:
-        """Return the same question with its own copy of the state, to try an answer on."""
+        """Return the same resize with its own copy of the state, for a trial."""
         return replace(self, cpu=self.cpu.copy(), hint_rounds=[], placements=[])
 
     def adopt(self, other: Resizing) -> None:
-        """Take over what a try has come to."""
+        """Take over the results of a trial."""
         self.cpu.state = other.cpu.state
         self.hint_rounds[:], self.placements[:] = other.hint_rounds, other.placements
 
@@ -68,7 +68,7 @@ class Resizing(Record):
         return self.cpu.state
 
     def run(self) -> Admitted | Refusal:
-        """Go through the containers, init first, as at admission."""
+        """Resize the containers, init containers first, as at admission."""
         scope = self.manager.scope
         merged: Merged | Refusal = Merged(IMPOSSIBLE, admit=True)
         if scope == "pod":
@@ -85,7 +85,7 @@ class Resizing(Record):
         return Admitted()
 
     def align(self, container: Container | None) -> Merged | Refusal:
-        """Ask the Topology Manager where a container, or with None the pod, should go."""
+        """Return the Topology Manager's result for a container, or with None for the pod."""
         if self.request.pod.has_pod_level_resources:
             return self.judge(container, None)
         if container is None:
@@ -95,7 +95,7 @@ class Resizing(Record):
         return self.judge(container, hints)
 
     def answer(self, verdict: Admitted | Refusal, *departures: Departure) -> Resized:
-        """Put the verdict together with what it is based on."""
+        """Combine the verdict with what it is based on."""
         return Resized(
             verdict=verdict,
             hint_rounds=tuple(self.hint_rounds),
@@ -104,7 +104,7 @@ class Resizing(Record):
         )
 
     def judge(self, container: Container | None, cpu: CPUAnswer | KubeletFault) -> Merged | Refusal:
-        """Let the Topology Manager's policy judge the CPU Manager's hints with those of the others."""
+        """Let the Topology Manager's policy judge the CPU Manager's hints and those of the others."""
         if isinstance(cpu, KubeletFault):
             return cpu
         answers: dict[ProviderName, Answer] = {"cpu": cpu}
@@ -124,7 +124,7 @@ class Resizing(Record):
         )
 
     def resize_container(self, container: Container, affinity: NodeMask | None) -> Refusal | None:
-        """Give a container the CPUs of its new size; None when that went well."""
+        """Give a container the CPUs of its new size; return the refusal, None on success."""
         pod, state = self.request.pod, self.state
         baseline = state.baseline(pod.uid, container.name)
         if self.candidate.qos.qos_class is QosClass.GUARANTEED and (
@@ -165,7 +165,7 @@ class Resizing(Record):
                 return fault
 
     def container_cpus(self, container: Container) -> ContainerCPUs:
-        """Return what a container has, was promised, and may have."""
+        """Return the CPUs that a container has, was promised, and may get."""
         uid, state = self.request.pod.uid, self.state
         return ContainerCPUs(
             current=state.assigned(uid, container.name),
@@ -175,14 +175,14 @@ class Resizing(Record):
         )
 
     def record(self, container: Container, cpus: CPUMask, steps: tuple[PickStep, ...] = ()) -> None:
-        """Keep what a container comes to for the answer; 0 means the shared pool."""
+        """Record the CPUs of a container for the answer; an empty mask means the shared pool."""
         claim = self.claim(container)
         self.placements.append(
             Placement(container=container, claim=claim, cpus=cpus, exclusive=bool(cpus), steps=steps)
         )
 
     def take(self, container: Container, cpus: CPUMask) -> None:
-        """Record the CPUs of a container; those it gives up are shared again, at once or later."""
+        """Assign CPUs to a container; those it gives up return to the shared pool, immediately or later."""
         uid, state = self.request.pod.uid, self.state
         held = state.assigned(uid, container.name) or NO_CPUS
         if self.postpones and cpus.bit_count() < held.bit_count():
@@ -200,10 +200,10 @@ class Resizing(Record):
 def resize_hints(
     policy: StaticPolicy, state: CPUManagerState, pod: StoredPod, container: Container, count: int
 ) -> CPUAnswer:
-    """Answer for one container that is due *count* exclusive CPUs after the resize.
+    """Return the hints for one container that is due *count* exclusive CPUs after the resize.
 
-    A growing container has to stay where it is; for a shrinking one its baseline counts twice, so that a
-    hint can be too optimistic.
+    A growing container has to stay where it is; the baseline of a shrinking one counts twice, so a hint can
+    be too optimistic.
     """
     if count == 0:
         return None

@@ -1,4 +1,4 @@
-"""What a resize asks for, which resizes are never done, and what becomes of one.
+"""Resize requests, resizes that are always refused, and the results of a resize.
 
 Rule: KEP-5554; the texts are those of its reference implementation, as no release has the allocator.
 """
@@ -30,11 +30,11 @@ class ResizeReason(StrEnum):
 
 
 Status = Mapping[str, Quantity | None]
-"""The CPUs that a pod's status says are allocated, by container; None if it has no such value."""
+"""The CPUs allocated according to a pod's status, by container; None if it has no such value."""
 
 
 class ResizeRequest(Record):
-    """A pod with its desired resources, as it is ``before``, and the CPUs its status says are allocated.
+    """A pod with its desired resources, the pod ``before``, and the CPUs allocated according to its status.
 
     ``allocated`` has None for a container without such a value; a container that is not listed has no
     status. Only app containers have one in the reference implementation.
@@ -46,7 +46,7 @@ class ResizeRequest(Record):
 
     @classmethod
     def of(cls, pod: StoredPod, before: StoredPod, status: Status | None = None) -> "ResizeRequest":
-        """Ask for *pod* where *before* runs, with a status that agrees with it unless one is given."""
+        """Return a request for *pod* where *before* runs; the default *status* agrees with *before*."""
         allocated = {each.name: each.resources.requests.get("cpu") for each in before.containers}
         return cls(pod=pod, before=before, allocated=allocated if status is None else status)
 
@@ -56,15 +56,15 @@ class ResizeRequest(Record):
         return replace(self, allocated=inner | dict(self.allocated))
 
     def allocated_cpus(self, container: Container) -> int:
-        """Count the CPUs a container's status says it has, rounded up; 0 if it says nothing."""
+        """Return the CPUs allocated according to a container's status, rounded up; 0 without a value."""
         amount = self.allocated.get(container.name)
         return amount.value if amount is not None else 0
 
 
 def status_while_waiting(pod: StoredPod, state: CPUManagerState) -> Status | None:
-    """Count what a running pod's containers still have, not what they will have left (KEP-6122).
+    """Return the CPUs that a running pod's containers still have, not what they will keep (KEP-6122).
 
-    None if none of them waits for the end of its delay.
+    Return None if none of them waits for the end of its delay.
     """
     waiting = state.pending.get(pod.uid)
     if not waiting:
@@ -157,15 +157,15 @@ def divided_pod() -> Rejected:
 
 
 def not_a_subset(what: str, inner: int, of: str, outer: int) -> str:
-    """Say that some CPUs are not among others."""
+    """Return the error that some CPUs are not among others."""
     return f"{what} {CPUSet(inner)} are not a subset of {of} {CPUSet(outer)}"
 
 
 def infeasible(request: ResizeRequest, container: Container, baseline: int | None) -> Rejected | None:
-    """Return why a container of a Guaranteed pod may never get what it asks for; None if it may.
+    """Return why a container of a Guaranteed pod may never get what it requests; None if it may.
 
-    As the reference implementation checks it, which looks at the status of app containers only.
-    *baseline* are the CPUs it was promised, as a mask.
+    This follows the reference implementation, which checks only the status of app containers.
+    *baseline* is the mask of the CPUs that the container was promised.
     """
     if container.name not in request.allocated:
         return None
@@ -185,7 +185,7 @@ def infeasible(request: ResizeRequest, container: Container, baseline: int | Non
 
 
 class Departure(StrEnum):
-    """What the KEP wants instead of the reference implementation's answer."""
+    """What the KEP specifies instead of the reference implementation's answer."""
 
     FORBIDDEN = "a size below the baseline, or a move between shared and exclusive CPUs, is rejected"
     ENDED = "an init container that has ended is left alone"
@@ -195,9 +195,9 @@ class Departure(StrEnum):
 
 
 class Resized(Record):
-    """The verdict on a resize, the rounds of hints behind it, and what each container came to until then.
+    """The verdict on a resize, the hint rounds behind it, and the CPUs of each container processed by then.
 
-    ``departures`` say where the KEP's text and its reference implementation differ on it.
+    ``departures`` are the differences between the KEP's text and its reference implementation.
     """
 
     verdict: Admitted | Refusal

@@ -1,1 +1,1 @@
-"""Which one change would help, each tried."""
+"""Searches for a single change that would help; each change is tried."""

@@ -1,4 +1,4 @@
-"""One thing changed in a scenario: the pod's request, the configuration, other pods, or their order."""
+"""A single change to a scenario: the pod's request, the configuration, other pods, or their order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ChangeKind(StrEnum):
 
 
 class Amount(Record):
-    """What a container, or the pod itself if that is empty, requests of a resource, and what it would."""
+    """The current and changed request of a container, or of the pod if that is empty, for a resource."""
 
     container: str
     resource: str
@@ -31,12 +31,12 @@ class Amount(Record):
 
     @property
     def differs(self) -> bool:
-        """Whether a kubelet sees another amount, or the same in another form."""
+        """Whether a kubelet sees a different amount, or the same one in a different form."""
         return (self.before, self.before.exact_int64) != (self.after, self.after.exact_int64)
 
 
 class FieldChange(Record):
-    """Another value of a field of a virtual machine; ``before`` is empty if it is not set."""
+    """A new value of a virtual machine's field; ``before`` is empty if the field is not set."""
 
     field: str
     before: str
@@ -44,7 +44,7 @@ class FieldChange(Record):
 
 
 class RequestChange(Record):
-    """Other requests, and limits if there are some; *fields* of a virtual machine that come to that."""
+    """Changed requests, and limits if set; ``fields`` of a virtual machine that result in them."""
 
     amounts: tuple[Amount, ...]
     fields: tuple[FieldChange, ...] = ()
@@ -55,13 +55,13 @@ class RequestChange(Record):
         return ChangeKind.REQUEST
 
     def applied(self, scenario: Scenario) -> Scenario:
-        """Return the scenario in which the pod asks for that much."""
+        """Return the scenario with the changed requests of the pod."""
         pods = list(scenario.pods)
         pods[scenario.position] = self.asked_by(scenario.pod)
         return replace(scenario, pods=tuple(pods))
 
     def asked_by(self, pod: StoredPod) -> StoredPod:
-        """Return the pod as it asks for that much."""
+        """Return the pod with the changed requests."""
         resources = None if pod.resources is None else self._changed(pod.resources, "")
         return pod._replace(
             resources=resources,
@@ -81,8 +81,8 @@ class RequestChange(Record):
 
 def _requesting(resources: ResourceRequirements, amount: Amount) -> ResourceRequirements:
     limit = resources.limits.get(amount.resource)
-    # Equal amounts stay equal, so that the pod keeps its QoS class; a limit never drops below a request.
-    # If nothing is said, the two become equal.
+    # Equal amounts stay equal, so the pod keeps its QoS class; a limit never drops below a request.
+    # If neither is set, the two become equal.
     moved = limit == amount.before or limit < amount.after if limit else not amount.before.sign
     change = {amount.resource: amount.after}
     return replace(
@@ -93,7 +93,7 @@ def _requesting(resources: ResourceRequirements, amount: Amount) -> ResourceRequ
 
 
 class SettingChange(Record):
-    """Another value of one setting, as in ``config``; ``option`` is the one that changes in ``options``."""
+    """A new value of one setting, as in ``config``; ``option`` is the one that changes in ``options``."""
 
     setting: str
     before: str
@@ -108,12 +108,12 @@ class SettingChange(Record):
         return ChangeKind.SETTING
 
     def applied(self, scenario: Scenario) -> Scenario:
-        """Return the scenario of a kubelet that was configured so from the start."""
+        """Return the scenario of a kubelet that had this configuration from the start."""
         return replace(scenario, kubelet=replace(scenario.kubelet, config=self.config))
 
 
 class Removal(Record):
-    """Other pods that end before the pod comes."""
+    """Other pods that end before the pod arrives."""
 
     pods: tuple[StoredPod, ...]
 
@@ -123,12 +123,12 @@ class Removal(Record):
         return ChangeKind.REMOVAL
 
     def applied(self, scenario: Scenario) -> Scenario:
-        """Return the scenario in which they end right before the pod comes, or before the restart."""
+        """Return the scenario in which they end right before the pod arrives, or before the restart."""
         return replace(scenario, removed=scenario.removed | {pod.uid for pod in self.pods})
 
 
 class EarlierPosition(Record):
-    """The pod comes before others, at another position in their order; ``overtaken`` are those."""
+    """An earlier position of the pod in the order; ``overtaken`` are the pods that then come after it."""
 
     position: int
     overtaken: tuple[StoredPod, ...]
@@ -139,11 +139,11 @@ class EarlierPosition(Record):
         return ChangeKind.ORDER
 
     def applied(self, scenario: Scenario) -> Scenario:
-        """Return the scenario in which the pod comes earlier."""
+        """Return the scenario in which the pod arrives earlier."""
         pods = list(scenario.pods)
         pods.insert(self.position, pods.pop(scenario.position))
         return replace(scenario, pods=tuple(pods), position=self.position)
 
 
 Change = RequestChange | SettingChange | Removal | EarlierPosition
-"""One thing changed; ``applied`` gives the scenario as it would have been."""
+"""A single change; ``applied`` returns the scenario with it."""

@@ -1,7 +1,7 @@
-"""Other fields of a virtual machine with which its launcher pod would be admitted.
+"""Changed fields of a virtual machine with which its launcher pod would be admitted.
 
-What the container of a guest requests is not set by users: KubeVirt computes it. So fields of the guest are
-changed, the pod is derived again, and tried on the node as it is then.
+Users do not set the requests of a guest's container: KubeVirt computes them. So fields of the guest are
+changed, and the pod that results is tried on the node that the original pod found.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NOTHING = Quantity()
 
 
 class _Variant(Record):
-    """A guest that differs in some fields."""
+    """A guest with some changed fields."""
 
     guest: Guest
     fields: tuple[FieldChange, ...]
@@ -44,7 +44,7 @@ class _Variant(Record):
 def guest_changes(
     replay: Replay, decision: Decision, machine: VirtualMachine, runs: SearchBudget
 ) -> Iterator[RequestChange]:
-    """Yield the nearest guests that are admitted: each way to change one, and the first that helps of it."""
+    """Yield the nearest guests that are admitted: for each way to change the guest, the first that helps."""
     if replay.scenario.restarted:
         return
     verdict = replay.admission.verdict
@@ -78,7 +78,7 @@ def _first_admitted(
 
 
 def _amounts(pod: StoredPod, machine: VirtualMachine) -> Iterator[Amount]:
-    """Yield what the pod of a changed guest asks for otherwise, as an API server hands it on."""
+    """Yield the changed requests of a changed guest's pod, in the form that an API server returns."""
     made: dict[str, Pod] = {each.name: each for each in pods_of_machine(machine)}
     before = {each.name: each.resources.requests for each in pod.all_containers}
     for container in made[pod.name].all_containers:
@@ -91,7 +91,7 @@ def _amounts(pod: StoredPod, machine: VirtualMachine) -> Iterator[Amount]:
 
 
 def _emulator(machine: VirtualMachine) -> Iterator[_Variant]:
-    """Give the emulator a second CPU if that makes the number even, or let it run with the guest's."""
+    """Give the emulator a second CPU if that makes the number even, or let it share the guest's CPUs."""
     guest = machine.guest
     if not guest.isolated_emulator:
         return
@@ -106,7 +106,7 @@ def _emulator(machine: VirtualMachine) -> Iterator[_Variant]:
 
 
 def _vcpus(machine: VirtualMachine, replay: Replay, step: int) -> Iterator[_Variant]:
-    """Take cores or sockets away or add some, one after the other, up to the CPUs of the node."""
+    """Remove or add cores or sockets one by one, up to the CPUs of the node."""
     topology = machine.guest.topology
     name = "cores" if topology.cores >= topology.sockets else "sockets"
     now: int = getattr(topology, name)
@@ -116,7 +116,7 @@ def _vcpus(machine: VirtualMachine, replay: Replay, step: int) -> Iterator[_Vari
 
 
 def _with_topology(machine: VirtualMachine, topology: Topology, name: str) -> _Variant:
-    """Change the processors where they are written: an instancetype, cpu, the resources, or these two."""
+    """Change the processors where they are set: in an instancetype, in cpu, in the resources, or in both."""
     guest, amount = machine.guest, Quantity.from_value(topology.vcpus)
     fields = []
     if machine.instancetype:
@@ -136,7 +136,7 @@ def _with_topology(machine: VirtualMachine, topology: Topology, name: str) -> _V
 
 
 def _io_threads(machine: VirtualMachine) -> Iterator[_Variant]:
-    """Take one thread off the pool, or add one."""
+    """Remove one thread from the pool, or add one."""
     guest = machine.guest
     if guest.io_policy != SUPPLEMENTAL_POOL or guest.io_threads is None:
         return
@@ -147,7 +147,7 @@ def _io_threads(machine: VirtualMachine) -> Iterator[_Variant]:
 
 
 def _less_memory(machine: VirtualMachine, replay: Replay, decision: Decision) -> Iterator[_Variant]:
-    """Take off the guest's memory what is too much, down to what some set of NUMA nodes has."""
+    """Reduce the guest's memory by the surplus, down to what some set of NUMA nodes has."""
     guest, pod = machine.guest, replay.scenario.pod
     resource = f"hugepages-{guest.page_size}" if guest.page_size else MEMORY
     requested = next(each for each in pod.containers if each.name == COMPUTE).resources.requests.get(
@@ -159,28 +159,28 @@ def _less_memory(machine: VirtualMachine, replay: Replay, decision: Decision) ->
 
 
 def _surplus(replay: Replay, decision: Decision, resource: str, requested: int) -> Iterator[int]:
-    """Yield how much less might do, the least first."""
+    """Yield reductions that might be enough, the smallest first."""
     verdict = replay.admission.verdict
     if isinstance(verdict, Rejected) and verdict.reason == f"{OUT_OF}{resource}":
         details = verdict.details
         yield details["requested"] - (details["capacity"] - details["used"])
         return
     total = memory_requested(replay.before, replay.scenario.pod, None) or {}
-    # Hints for the pod as a whole are requested with what its containers need at once.
+    # Hints for the whole pod are for the amount that its containers need at the same time.
     of_others = 0 if decision.container else total.get(resource, requested) - requested
     for amount in amounts_below(replay.after.memory.state.tables, resource, requested + of_others):
         yield requested + of_others - amount
 
 
 def _with_less(machine: VirtualMachine, less: int) -> _Variant | None:
-    """Take *less* bytes or a little more off every amount of memory that is written."""
+    """Reduce every memory amount that is set by *less* bytes, rounded up to whole units."""
     guest, page = machine.guest, page_bytes(machine.guest)
     unit = page.value if page is not None else _MEBI
     less = -(-less // unit) * unit
     requests, limits = dict(guest.requests), dict(guest.limits)
     fields: list[FieldChange] = []
     if machine.instancetype and MEMORY in requests:
-        return None  # a part of its memory, which an instancetype overcommits
+        return None  # requests are only a part of its memory, which an instancetype overcommits
     memory = None if guest.memory is None else _reduced(guest.memory, less)
     if guest.memory is not None and "memory" not in guest.defaulted:
         named = _in_type(machine, "memory.guest") if machine.instancetype else ""

@@ -1,4 +1,4 @@
-"""Huge pages that would have to be set aside on a NUMA node for a refused pod: the fewest, each tried."""
+"""The fewest huge pages to add on a NUMA node for a refused pod; each number is tried."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_RUNS = 64
 
 
 class MorePages(Record):
-    """Pages of a size (KiB) on a NUMA node: how many there are, and how many there would be."""
+    """Huge pages of a size (KiB) on a NUMA node: their number before and after the change."""
 
     numa_node: int
     kib: int
@@ -28,7 +28,7 @@ class MorePages(Record):
 def more_huge_pages(
     replay: Replay, info: MachineInfo, start_on: Callable[[MachineInfo], Starter], runs: SearchBudget
 ) -> Iterator[MorePages]:
-    """Yield, for every NUMA node, the fewest more pages of one size with which the pod is admitted."""
+    """Yield, for each NUMA node, the fewest additional pages of one size with which the pod is admitted."""
     scenario = replay.scenario
     if isinstance(replay.admission.verdict, Admitted):
         return
@@ -53,7 +53,7 @@ def more_huge_pages(
 
 
 def _with_pages(info: MachineInfo, number: int, kib: int, more: int) -> MachineInfo:
-    """Set pages aside on one node; a size that one node knows, all know."""
+    """Add pages on one node; a page size that one node has is listed on all."""
     nodes = (
         replace(
             node,

@@ -1,8 +1,8 @@
 """The requests nearest to the refused ones that are admitted: the largest below, the smallest above.
 
-They are tried on the node that the pod finds. Amounts of memory are those at which the Memory Manager's
-answer can change: a set of NUMA nodes is a hint for a request as long as it has as much, free and in all. So
-the largest request that is admitted is what some set has; what is more than some set has in all makes wider
+They are tried on the node that the pod found. Amounts of memory are those at which the Memory Manager's
+answer can change: a set of NUMA nodes is a hint for a request as long as it has that much, free and in total.
+So the largest request that is admitted is the amount of some set; more than the total of some set makes wider
 hints the preferred ones.
 """
 
@@ -27,18 +27,18 @@ _MEBI = 20
 
 
 Choice = Mapping[tuple[str, str], Quantity]
-"""What is requested instead, by container (empty for the pod itself) and resource."""
+"""The requests to try instead, by container (empty for the pod itself) and resource."""
 _PARTS = 16
 _LEAST = {"cpu": Quantity.parse("100m"), MEMORY: Quantity.parse("64Mi")}
 _NOTHING = Quantity()
 
 
 def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> Iterator[RequestChange]:
-    """Yield other requests that might be admitted, of what was decided about.
+    """Yield other requests that might be admitted, for the resources that were refused.
 
-    First of one container: the refused one, or the one that requests most if the pod was refused as a
-    whole. CPUs are tried one by one, or core by core if the policy wants that. If less for one container
-    is not enough, all get less. A pod that runs already cannot ask for anything else.
+    Requests of one container are changed first: the refused one, or the one that requests most if the pod was
+    refused as a whole. CPUs are tried one by one, or core by core if the policy requires that. If less for
+    one container is not enough, all get less. A pod that is already running cannot change its requests.
     """
     verdict = replay.admission.verdict
     if replay.scenario.restarted:
@@ -62,7 +62,7 @@ def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> 
 def _fitting(
     replay: Replay, decision: Decision, refused: Rejected, runs: SearchBudget
 ) -> Iterator[RequestChange]:
-    """Take what the node is short of from the container that requests most of it."""
+    """Reduce the request of the container that requests most of the missing resource by the shortage."""
     resource, details = refused.reason.removeprefix(OUT_OF), refused.details
     for asker in containers_to_change(replay, decision, resource):
         before = asker.requests[resource]
@@ -72,7 +72,7 @@ def _fitting(
         elif resource != "cpu":
             after = [in_bytes(before.value - short >> _MEBI << _MEBI)]
         elif whole_cpus(asker.requests):
-            # An exclusive claim is one of whole CPUs, and stays one.
+            # A claim to exclusive CPUs stays one: only whole CPUs are tried.
             most = (before.milli_value - short) // 1000
             after = [Quantity.from_value(count) for count in range(most, 0, -1)]
         else:
@@ -109,13 +109,13 @@ def _fewer_devices(replay: Replay, decision: Decision, runs: SearchBudget) -> It
 
 
 def _other_memory(replay: Replay, decision: Decision, runs: SearchBudget) -> Iterator[RequestChange]:
-    """Try what sets of NUMA nodes have of each resource, or the same amounts as whole numbers."""
+    """Try the amounts of each resource on sets of NUMA nodes, or the same amounts as whole numbers."""
     pod = replay.scenario.pod
     if decision.rule is Rule.QUANTITY_FORM:
         yield from first_admitted(replay, normalized_memory_requests(pod), runs)
         return
     for asker in containers_to_change(replay, decision, MEMORY):
-        for resource in asker.requests:  # NUMA nodes have nothing of what the Memory Manager does not count
+        for resource in asker.requests:  # NUMA nodes have none of what the Memory Manager does not manage
             yield from _other_amounts(replay, asker, decision, resource, runs)
 
 
@@ -124,7 +124,7 @@ def _other_amounts(
 ) -> Iterator[RequestChange]:
     tables, amount = replay.after.memory.state.tables, asker.requests[resource].value
     total = memory_requested(replay.before, replay.scenario.pod, None) or {}
-    # Hints for the pod as a whole are requested with what its containers need at once.
+    # Hints for the whole pod are for the amount that its containers need at the same time.
     of_others = 0 if decision.container else total.get(resource, amount) - amount
     below = amounts_below(tables, resource, amount + of_others)
     above = amounts_above(tables, resource, amount + of_others) if resource == MEMORY else []
@@ -135,7 +135,7 @@ def _other_amounts(
 
 
 def _free(replay: Replay) -> int:
-    """Count the CPUs that could become exclusive when the pod comes."""
+    """Count the CPUs that could become exclusive when the pod arrives."""
     node = replay.before.copy()
     node.clean_up()
     reserved = node.cpu.policy.reserved if node.cpu.policy else 0
@@ -143,19 +143,19 @@ def _free(replay: Replay) -> int:
 
 
 def _unit(replay: Replay) -> int:
-    """Determine in what portions CPUs are handed out."""
+    """Return the number of CPUs that are allocated together: those of a core, or one."""
     policy = replay.before.cpu.policy
     whole_cores = policy is not None and policy.options.full_pcpus_only
     return max(replay.before.topology.cpus_per_core, 1) if whole_cores else 1
 
 
 def in_bytes(amount: int) -> Quantity:
-    """Write a number of bytes."""
+    """Return a number of bytes as a quantity."""
     return Quantity.from_value(amount, Format.BINARY_SI)
 
 
 def fewer_for_all(counts: Mapping[str, int], unit: int, most: int) -> Iterator[Choice]:
-    """Allow no container more than a number of CPUs, from its request or *most* down to one *unit*."""
+    """Limit the CPUs of each container, from the largest request or *most* down to one *unit*."""
     for limit in range(min(max(counts.values()), most) // unit * unit, 0, -unit):
         yield {
             (name, "cpu"): Quantity.from_value(max(min(count // unit * unit, limit), unit))
@@ -164,13 +164,13 @@ def fewer_for_all(counts: Mapping[str, int], unit: int, most: int) -> Iterator[C
 
 
 def all_rounded_up(counts: Mapping[str, int], unit: int) -> Iterator[Choice]:
-    """Round every request up to whole units, if that is more than a CPU."""
+    """Round every request up to whole units, if a unit is more than one CPU."""
     if unit > 1:
         yield {(name, "cpu"): Quantity.from_value(-(-count // unit) * unit) for name, count in counts.items()}
 
 
 def in_proportion(pod: StoredPod, unit: int) -> Iterator[Choice]:
-    """Give every container less CPU and memory, by one sixteenth after the other."""
+    """Give every container less CPU and memory, in steps of one sixteenth."""
     for part in range(_PARTS - 1, 0, -1):
         yield {
             (each.name, name): _part(name, amount, part, unit)
@@ -181,7 +181,7 @@ def in_proportion(pod: StoredPod, unit: int) -> Iterator[Choice]:
 
 
 def with_own_resources(pod: StoredPod) -> Iterator[Choice]:
-    """Give every container without requests its own cpu and memory, or as much as its limits say."""
+    """Give each container equal cpu and memory requests and limits: its limit, its request, or a minimum."""
     choice: dict[tuple[str, str], Quantity] = {}
     for each in pod.all_containers:
         for name, least in _LEAST.items():
@@ -193,7 +193,7 @@ def with_own_resources(pod: StoredPod) -> Iterator[Choice]:
 
 
 def _within_pod(pod: StoredPod, choice: Choice, name: str) -> bool:
-    """Return whether containers then ask for no more than their pod has, which the API server wants."""
+    """Return whether containers then request no more than their pod, as the API server requires."""
     total = Quantity()
     for each in pod.containers:
         total += choice.get((each.name, name), each.resources.requests.get(name, Quantity()))
@@ -201,7 +201,7 @@ def _within_pod(pod: StoredPod, choice: Choice, name: str) -> bool:
 
 
 def normalized_memory_requests(pod: StoredPod) -> Iterator[Choice]:
-    """Write requests of memory that are no whole numbers as the API would."""
+    """Rewrite memory requests that are not whole numbers as the API would write them."""
     yield {
         (each.name, name): amount.canonical()
         for each in pod.all_containers
@@ -226,9 +226,9 @@ class RequestingContainer(Record):
 
 
 def containers_to_change(replay: Replay, decision: Decision, resource: str) -> list[RequestingContainer]:
-    """Name whose request of a resource decides: the refused container's, or else the largest.
+    """Return whose request for a resource is decisive: the refused container, or else the largest requester.
 
-    If the pod's own resources are divided among its containers, it is the pod's, too.
+    If the pod's own resources are divided among its containers, the pod itself is included.
     """
     pod = replay.scenario.pod
     containers = [RequestingContainer(each.name, each.resources.requests) for each in pod.all_containers]
@@ -262,7 +262,7 @@ def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget
 
 
 def amounts_below(tables: Mapping[int, MemoryNode], resource: str, most: int) -> list[int]:
-    """List what sets of nodes have, free and in all, below *most*; the largest first, in whole Mi."""
+    """List the amounts of sets of nodes, free and in total, below *most*; largest first, in whole Mi."""
     amounts = {
         amount >> _MEBI << _MEBI
         for count in (_free_bytes, _allocatable)
@@ -272,9 +272,9 @@ def amounts_below(tables: Mapping[int, MemoryNode], resource: str, most: int) ->
 
 
 def amounts_above(tables: Mapping[int, MemoryNode], resource: str, least: int) -> list[int]:
-    """List what is just more than sets of nodes have in all, above *least*; the smallest first.
+    """List the amounts just above the total of a set of nodes, above *least*; smallest first.
 
-    What is more than all nodes have free is left out.
+    Amounts above the free memory of all nodes are left out.
     """
     amounts = {(amount >> _MEBI) + 1 << _MEBI for amount in _sums(tables, resource, _allocatable)}
     free = sum(
@@ -294,7 +294,7 @@ def _allocatable(table: MemoryTable) -> int:
 def _sums(
     tables: Mapping[int, MemoryNode], resource: str, amount: Callable[[MemoryTable], int]
 ) -> Iterator[int]:
-    """Add up every set of nodes; of many nodes only each one, and the largest together."""
+    """Yield the sum of every set of nodes; with many nodes, only of single ones and of the largest ones."""
     maps = (node.memory_map for node in tables.values())
     each = sorted((amount(entry[resource]) for entry in maps if resource in entry), reverse=True)
     if len(each) > LISTED_NODES:

@@ -1,7 +1,7 @@
 """What would change the answer: changes are tried on the engine, and kept if it then admits the pod.
 
-Of other pods those are looked for that would have to go, one, or two if no single one is enough, or to
-come later; of settings the topology policy and scope, and every option on or off.
+Other pods are tried that would have to end (one, or two if no single one is enough) or to arrive later;
+the settings tried are policies, the topology scope, and every option on or off.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import Record, replace
 
 PAIRED = 40
-"""Pods that are tried two at a time: of more, the ones that hold the most."""
+"""Limit on the pods tried in pairs; if there are more, those that hold the most are tried."""
 
 _NOTHING = Quantity()
 
 
 def removals(replay: Replay, runs: SearchBudget) -> Iterator[Removal]:
-    """Yield the pods without which the pod might be admitted, then pairs; those that hold least first.
+    """Yield single pods without which the pod might be admitted, or else pairs; those that hold least first.
 
-    After pods that are enough alone, pairs are not looked at.
+    Pairs are not tried if a single pod is enough.
     """
     pods = sorted(_others(replay), key=lambda pod: _weight(replay.before, pod))
     alone = False
@@ -58,7 +58,7 @@ def removals(replay: Replay, runs: SearchBudget) -> Iterator[Removal]:
 
 
 def _others(replay: Replay) -> list[StoredPod]:
-    """List the pods that run when the pod comes; before a restart those of the scenario do."""
+    """List the pods running when the pod arrives; with a restart, those of the scenario."""
     scenario = replay.scenario
     running = scenario.pods if scenario.restarted else replay.before.active.values()
     return [pod for pod in running if pod.uid != scenario.pod.uid]
@@ -69,7 +69,7 @@ def _enough(
 ) -> Iterator[Removal]:
     for pods in choices:
         if replay.scenario.restarted:
-            # What is gone before a restart changes the whole of it: only a full run can tell.
+            # Pods that end before a restart change all of it: only a full run gives the answer.
             yield Removal(pods)
         elif not runs.allow():
             return
@@ -82,7 +82,7 @@ def _enough(
 
 
 def _weight(node: Node, pod: StoredPod) -> tuple[int, int, str]:
-    """Sort pods by the CPUs that they hold or request, then by memory."""
+    """Return a sort key for pods: the CPUs that they hold or request, then memory."""
     requests = pod_requests(pod)
     held = node.cpu.state.held_by(pod.uid).bit_count() * 1000
     return (
@@ -93,9 +93,9 @@ def _weight(node: Node, pod: StoredPod) -> tuple[int, int, str]:
 
 
 def earlier_positions(replay: Replay, runs: SearchBudget) -> Iterator[EarlierPosition]:
-    """Yield the places at which the pod might be admitted, the one that overtakes the fewest pods first.
+    """Yield earlier positions at which the pod might be admitted, those that overtake the fewest pods first.
 
-    After a restart there is nothing to choose: a kubelet takes the oldest pod first.
+    After a restart there is no choice: a kubelet takes the oldest pod first.
     """
     scenario = replay.scenario
     if scenario.restarted:
@@ -118,10 +118,10 @@ _SCOPES = ("container", "pod")
 
 
 def setting_candidates(config: KubeletConfiguration, minor: int) -> Iterator[SettingChange]:
-    """Yield one change per setting and value, those that keep most of what was requested first.
+    """Yield one change per setting and value, first those that keep most of what was configured.
 
-    Options that a kubelet 1.*minor* does not know are left out. Whether it would start with a change is for
-    the engine to say.
+    Options that a kubelet 1.*minor* does not know are left out. The engine decides whether the kubelet would
+    start with a change.
     """
     yield from _options(config, minor)
     if config.topology_manager_policy != "none":
@@ -177,14 +177,14 @@ def _policies(config: KubeletConfiguration) -> Iterator[SettingChange]:
 
 
 def _known(options: Mapping[str, OptionHistory], minor: int) -> list[str]:
-    """Name the switches that a release knows. How long a resize waits decides about no pod that comes."""
+    """List the boolean options that a release knows: the delay of resizes does not affect admission."""
     return [name for name, history in options.items() if name != SCALE_DELAY and history.stage(minor)]
 
 
 def _toggled(options: Mapping[str, str], name: str) -> tuple[str, str, dict[str, str]]:
-    """Return an option's value, the other one, and all options with that.
+    """Return an option's value, the opposite one, and all options with the opposite.
 
-    The kubelet has read the value when it started, so it is a boolean.
+    The kubelet has started with the value, so it is a boolean.
     """
     before = parse_bool(options.get(name, "false"))
     after = str(not before).lower()
@@ -192,7 +192,7 @@ def _toggled(options: Mapping[str, str], name: str) -> tuple[str, str, dict[str,
 
 
 class Suggestion(Record):
-    """A change with which the pod gets what is requested; by ``replayed``, the pods ``lost`` are out then."""
+    """A change with which the pod gets what it requests; ``lost`` pods are no longer admitted then."""
 
     change: Change
     replayed: Replay
@@ -200,10 +200,10 @@ class Suggestion(Record):
 
 
 class Search(NamedTuple):
-    """One kind of change: what was found in how many runs of the engine.
+    """The search for one kind of change: what was found, in how many runs of the engine.
 
-    ``bound`` is the number of runs that it may take, ``complete`` whether they were enough for all but what
-    is ``left_out``.
+    ``bound`` is the limit on the runs, ``complete`` whether they were enough for everything except what is
+    ``left_out``.
     """
 
     kind: ChangeKind
@@ -215,7 +215,7 @@ class Search(NamedTuple):
 
 
 class _Method(Record):
-    """How to look for one kind of change: after ``most`` the search ends, and the ``best`` are kept."""
+    """How to search for one kind of change: the search ends after ``most``, and the ``best`` are kept."""
 
     changes: Callable[[Replay, SearchBudget], Iterator[Change]]
     bound: int
@@ -237,9 +237,9 @@ def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tupl
         ChangeKind.ORDER: _Method(changes=earlier_positions, bound=2000, most=3, best=1),
     }
     if replay.scenario.aligned:
-        del methods[ChangeKind.REQUEST]  # a smaller pod is aligned in the end, and another pod
+        del methods[ChangeKind.REQUEST]  # a small enough pod is always aligned, but is a different pod
     if decision.rule is Rule.CLAIMS:
-        # No kubelet is asked: neither its settings nor other requests of containers can help.
+        # No kubelet decides here: neither its settings nor other container requests can help.
         methods = {kind: methods[kind] for kind in (ChangeKind.REMOVAL, ChangeKind.ORDER)}
     return tuple(_search(replay, kind, method, tick) for kind, method in methods.items())
 
@@ -274,7 +274,7 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
 
 
 def _verified(replay: Replay, change: Change, runs: SearchBudget) -> Suggestion | None:
-    """Return the whole scenario again with the change; None if that is not what is wanted."""
+    """Replay the whole scenario with the change; return None if that does not meet the goal."""
     scenario = replay.scenario
     if not runs.allow(len(scenario.pods)):
         return None

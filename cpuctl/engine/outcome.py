@@ -115,7 +115,7 @@ class Forbidden(Record):
 
 
 class Pending(Record):
-    """A pod for whose claims the scheduler finds no devices, so no kubelet sees it: why, in numbers.
+    """A pod for whose claims the scheduler finds no devices, so no kubelet sees it; ``message`` says why.
 
     Or a static pod with claims, whose manifest no kubelet accepts.
     """

@@ -66,7 +66,7 @@ class NodeOfPods(NamedTuple):
 
 
 class ContainerFacts(Record):
-    """What one container gets; ``exclusive``: exclusive CPUs on this node, else ``why_shared``.
+    """What one container gets; ``exclusive``: whether it gets exclusive CPUs here, else ``why_shared``.
 
     ``isolation`` shows what it shares its CPUs with.
     """

@@ -39,10 +39,10 @@ class PodEffect(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """Differences each of which alone, if reversed, changes an answer.
+    """Differences that each change an answer if reversed alone.
 
-    ``shown_by_start``: whether, or with which error, the kubelet starts with the node's state files;
-    ``shown_by_pods``: what happens to a pod. ``pods`` is None if there are no pods.
+    ``shown_by_start`` change whether, or with which error, the kubelet starts with the node's state files;
+    ``shown_by_pods`` change what happens to a pod. ``pods`` is None if there are no pods.
     """
 
     pods: tuple[PodEffect, ...] | None

@@ -36,7 +36,7 @@ class HintRule(Protocol):
     """The hints for one resource: all sets of NUMA nodes that serve its coverages, and some others."""
 
     def __bool__(self) -> bool:
-        """Return whether there is any hint: if some nodes are one, so are all nodes together."""
+        """Return whether there is any hint: if some nodes are a hint, so are all nodes together."""
 
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint."""
@@ -69,7 +69,7 @@ class HintRule(Protocol):
 
 
 class DirectRule:
-    """A rule that finds its best sets on its own, faster than a search over any number of rules."""
+    """A rule that finds its best sets on its own, faster than the search that handles any number of rules."""
 
     def best_preferred(self, fit: Fit) -> list[NodeMask]:
         """Find the best preferred hint, like ``node_search.best_sets``."""

@@ -153,7 +153,7 @@ def find_hints(
 def _affinity(
     state: MemoryManagerState, uid: str, request: MemoryRequest, hint: Hint
 ) -> NodeMask | AllocationFailure | KubeletFault:
-    """Choose the nodes to allocate on: those of the hint, more if they are short, or else the best."""
+    """Choose the nodes to allocate on: those of the hint, more if they are short; the best without a hint."""
     chosen = hint if hint.nodes is not None else _default(state, uid, request, hint)
     if not isinstance(chosen, Hint):
         return chosen

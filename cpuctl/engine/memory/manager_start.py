@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.machine_info import MachineInfo
 
 MOST_NODES = 14
-"""Up to this many nodes can be combined one by one."""
+"""Of up to this many nodes, all sets can be checked one by one."""
 _SETTING = "memoryManagerPolicy"
 
 

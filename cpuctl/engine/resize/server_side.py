@@ -93,7 +93,7 @@ class ResizeServer(Record):
 
     @property
     def limit_ranges(self) -> tuple["LimitRange", ...]:
-        """The LimitRanges that apply to a resize: only to one by the subresource, but as to a new pod."""
+        """The LimitRanges that apply to a resize: only to one via the subresource, and as to a new pod."""
         namespaces = self.namespaces if self.release.has_resize_subresource else None
         return namespaces.limit_ranges if namespaces is not None else ()
 
@@ -169,7 +169,7 @@ class _Review(Record):
         return f"resize of pods with pod-level resources is forbidden when {gate} feature gate is disabled"
 
     def _moved(self) -> Iterator[str]:
-        """Find containers that are not the running ones."""
+        """Find containers that differ from the running ones in number, name or order."""
         for kind, old, new in self._groups():
             field_path = _SPEC.child(kind)
             if len(old) != len(new):

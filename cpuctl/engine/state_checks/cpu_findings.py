@@ -61,7 +61,7 @@ class CPUSubject(Record):
 
     @classmethod
     def of(cls, state: CPUStateFile, whole: CPUStateFile, owners: Owners) -> CPUSubject:
-        """Find the holders."""
+        """Return the subject with the holders found in *state*."""
         return cls(state=state, whole=whole, owners=owners, held=tuple(holders(state)))
 
     @property

@@ -56,7 +56,7 @@ class Owners(Record):
 
     @classmethod
     def of(cls, pods: Iterable[StoredPod]) -> Owners:
-        """Return owners of which these pods, and no others, run."""
+        """Return owners for which these pods run, and no others."""
         return cls({pod.uid: pod for pod in pods})
 
     def status(self, uid: str, container: str = "") -> OwnerStatus:

@@ -1,4 +1,4 @@
-"""A pod's way through the managers, and the result of its admission: the verdict, and what it is based on.
+"""A pod's path through the managers, and the result of its admission: the verdict, and what it is based on.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, ``scope_*.go``: container by container, or as a
 whole. Nothing is undone on a refusal.
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 class Admission(Record):
-    """One decision: the verdict, the requested hints, and what each container got until then.
+    """One decision: the verdict, the requested hints, and what each container got by then.
 
     ``pod_cpus`` are the CPUs (a mask) that the pod holds as a whole (KEP-5526), 0 for most. ``readmission``
     is set if it held something before and the kubelet went on as if it did not. ``taken_from_others`` are
-    CPUs (a mask) that it got though they are reserved or another pod's. ``evicted`` are the pods that had
-    to go for it, which only a policy does that no kubelet has.
+    CPUs (a mask) that it got although they are reserved or another pod's. ``evicted`` are the pods removed
+    for it, which only policies that no kubelet has do.
     """
 
     pod: StoredPod
@@ -50,7 +50,7 @@ class Admission(Record):
 
     @property
     def wrapped_memory(self) -> Mapping[str, tuple[str, ...]]:
-        """Name the resources by container of which the kubelet's sums have wrapped around.
+        """The resources, by container, for which the kubelet's sums have wrapped around.
 
         Sums are unsigned: what a container requests beyond a pod's total leaves 2^64 minus that.
         """
@@ -66,10 +66,10 @@ Aligner = Callable[[Candidate, HintRound], Hint]
 
 
 class ScopedAdmission:
-    """One pod, who decides on it, and what was asked and given so far.
+    """The admission of one pod: what decides on it, and the hints and placements so far.
 
-    ``providers`` yields the managers in the kubelet's order; each has cleaned up when it comes. ``aligner``
-    may choose other NUMA nodes than the Topology Manager has, which no kubelet does.
+    ``providers`` yields the managers in the kubelet's order, each after its clean-up. ``aligner`` may choose
+    other NUMA nodes than the Topology Manager has, which no kubelet does.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class ScopedAdmission:
         self.placements: list[Placement] = []
 
     def run(self) -> Verdict:
-        """Go through the containers, init first."""
+        """Decide on the containers one by one, init first, or on the pod as a whole."""
         scope = self.manager.scope
         hint = self._align(None) if scope == "pod" else IMPOSSIBLE
         if scope == "pod" and self.candidate.divided:
@@ -104,7 +104,7 @@ class ScopedAdmission:
         return Admitted()
 
     def ask(self, container: Container | None) -> HintRound:
-        """Collect hints for a container, or for the pod if that is None, and merge them."""
+        """Collect and merge the hints for a container, or for the pod if *container* is None."""
         answers: dict[ProviderName, Answer] = {}
         if self.manager.fault is not None:
             return HintRound(container=container, answers=answers, merged=self.manager.fault)
@@ -118,7 +118,7 @@ class ScopedAdmission:
         )
 
     def _align(self, container: Container | None) -> Hint | Refusal:
-        """Ask where to allocate for a container, or for the pod if that is None."""
+        """Choose where to allocate for a container, or for the pod if *container* is None."""
         self.hint_rounds.append(self.ask(container))
         merged = self.hint_rounds[-1].merged
         if not isinstance(merged, Merged):

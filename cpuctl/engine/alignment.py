@@ -1,4 +1,4 @@
-"""Whether a container's CPUs keep together: yes or no first, the evidence after."""
+"""Whether a container's CPUs are aligned: yes or no first, then the evidence."""
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Alignment(Record):
-    """``core``: every core is used whole; the others: all CPUs lie in one such element.
+    """How CPUs are aligned; ``core``: every core is used whole; the others: all CPUs are in one such element.
 
-    The mappings show the CPUs (masks) by element id, as the kubelet groups them. What is about uncore caches
-    is None if nothing is recorded of them.
+    The mappings show the CPUs (masks) by element id, as the kubelet groups them. The fields about uncore
+    caches are None if caches are not recorded.
     """
 
     core: bool
@@ -33,7 +33,7 @@ class Alignment(Record):
 
 
 def alignment_of(topology: "CPUTopology", cpus: CPUMask) -> Alignment:
-    """Look at a set of CPUs in its topology; the empty set is aligned."""
+    """Return how a set of CPUs is aligned in its topology; the empty set is aligned."""
     caches, nodes, sockets = (
         _split(elements, cpus) for elements in (topology.uncore_caches, topology.numa_nodes, topology.sockets)
     )

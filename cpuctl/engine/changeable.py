@@ -1,4 +1,4 @@
-"""What a node consists of: managers, states and counters that change, and what they compare."""
+"""What a node consists of: managers, states and counters that change, and how they compare."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Self
 
 
 class Copied:
-    """Something whose copies go their own way."""
+    """An object whose copies change independently."""
 
     def copy(self) -> Self:
-        """Return one in the same state: mappings, sets and what is copied are its own, all else is shared."""
+        """Return a copy with its own mappings, sets and ``Copied`` objects; all else is shared."""
         copied = object.__new__(type(self))
         for name, value in vars(self).items():
             setattr(copied, name, value.copy() if isinstance(value, (dict, set, Copied)) else value)
@@ -18,12 +18,12 @@ class Copied:
 
 
 class ByContent:
-    """Something that is equal to what has the same content, whatever either has computed from it."""
+    """An object that equals any other with the same content, whatever either has computed from it."""
 
     def __eq__(self, other: object) -> bool:
         return _content(self) == _content(other) if type(other) is type(self) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # it changes, or holds what does
+    __hash__ = None  # type: ignore[assignment]  # it is mutable, or contains what is
 
     def __repr__(self) -> str:
         content = (f"{name}={value!r}" for name, value in _content(self).items())
@@ -31,7 +31,7 @@ class ByContent:
 
 
 class Changeable(Copied, ByContent):
-    """What is equal by its content, and whose copies go their own way."""
+    """An object that is compared by content, and whose copies change independently."""
 
 
 def _content(thing: object) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Sets as integers: bit *n* of a mask is set if CPU, or NUMA node, *n* is a member.
 
-To a running program both are plain integers. To the type checker they are types of their own, whose
-operations keep the type: CPUs are no NUMA nodes, and numbers are neither.
+At run time both are plain integers. To the type checker they are distinct types whose operations keep the
+type: CPUs are not NUMA nodes, and numbers are neither.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     class _Mask(int):
-        # The operations of an integer, but among masks of one kind only, and with such a mask as the result:
-        # those of a plain NewType are integers, which would have to be converted after every step.
+        # The operations of an integer, but only among masks of one kind, and with such a mask as the result:
+        # those of a plain NewType return integers, which would have to be converted after every step.
         def __and__(self, other: Self, /) -> Self: ...  # type: ignore[override]
         def __or__(self, other: Self, /) -> Self: ...  # type: ignore[override]
         def __xor__(self, other: Self, /) -> Self: ...  # type: ignore[override]

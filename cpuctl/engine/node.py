@@ -52,16 +52,16 @@ if TYPE_CHECKING:
 
 
 class WhatIf(Protocol):
-    """A policy that no kubelet has, and that decides in the kubelet's place."""
+    """A policy that no kubelet has, and that decides in place of the kubelet."""
 
     def admit(self, node: Node, pod: StoredPod) -> Admission:
         """Decide on a pod, by way of ``Node.admit_once``."""
 
     def order(self, node: Node, pods: Sequence[StoredPod]) -> list[StoredPod]:
-        """Put pods that come together into an order."""
+        """Put pods that arrive together into an order."""
 
     def attend(self, node: Node) -> None:
-        """Learn which node is asked next."""
+        """Note which node is asked next."""
 
     def align(self, node: Node, candidate: Candidate, hint_round: HintRound) -> Hint:
         """Choose NUMA nodes after a round of hints that the Topology Manager admits."""
@@ -70,16 +70,16 @@ class WhatIf(Protocol):
 class Node(Copied):
     """A started kubelet; ``fault`` is set once it hangs or crashes.
 
-    ``allocatable`` is what pods must fit into, None if that is not to be checked. ``server`` is the
-    API server that new pods come through, None if it is not asked. ``claims`` serves resource claims,
-    None if none are known. ``active`` are the pods it takes for running, by UID. Clean-up is lazy as
-    the kubelet's: what an inactive pod holds comes back when a manager next handles a request, and never
-    while ``sources_ready`` is False. ``gone`` are the pods that may hold something, by UID, with the managers
-    that have not looked since; ``stale`` are managers that must look through all. ``delays`` tell how long a
+    ``allocatable`` is what pods must fit into, None if that is not checked. ``server`` is the API server
+    that new pods come through, None if it is not asked. ``claims`` serves resource claims, None if none are
+    known. ``active`` are the pods that it considers running, by UID. Clean-up is as lazy as the kubelet's:
+    what an inactive pod holds is released when a manager next handles a request, and never while
+    ``sources_ready`` is False. ``gone`` are the pods that may hold something, by UID, with the managers that
+    have not checked since; ``stale`` are managers that must check all pods. ``delays`` define how long a
     container that shrinks keeps its CPUs: until a caller with a clock settles that
-    (``CPUManagerState.settle``). ``forgets_pods`` is False for a kubelet whose managers each take the pod
-    that they last saw at admission (``last_seen``, by manager) for an active one, for as long as no other
-    comes. ``what_if`` is None for a kubelet as there are.
+    (``CPUManagerState.settle``). ``forgets_pods`` is False for a kubelet whose managers each consider the
+    pod that they last saw at admission (``last_seen``, by manager) active until another one arrives.
+    ``what_if`` is None for a real kubelet.
     """
 
     def __init__(
@@ -118,14 +118,14 @@ class Node(Copied):
 
     @property
     def _running(self) -> ActivePods:
-        """The active pods with their totals, computed again when other pods have replaced them."""
+        """The active pods with their totals, recomputed if the whole mapping has been replaced."""
         if not isinstance(self.active, ActivePods):
             self.active = ActivePods(self.active)
         return self.active
 
     @property
     def pod_level_resources(self) -> bool:
-        """Whether the kubelet looks at pods' own resources."""
+        """Whether the kubelet uses pod-level resources."""
         return self.pod_rules.pod_level
 
     @property
@@ -139,7 +139,7 @@ class Node(Copied):
         return self.cpu.state
 
     def as_kubelet(self) -> Node:
-        """Return a copy on which no policy decides in the kubelet's place."""
+        """Return a copy on which no policy decides in place of the kubelet."""
         node = self.copy()
         node.what_if = None
         if node.cpu.policy is not None:
@@ -153,16 +153,16 @@ class Node(Copied):
     def restore(
         self, cpu: SavedCPUState, memory: SavedMemoryState = None
     ) -> StartRefused | KubeletFault | Undetermined | None:
-        """Take over state files as at kubelet start, or say in the kubelet's words why not."""
+        """Take over state files as at kubelet start, or return in the kubelet's words why not."""
         self._changed()
         return self.cpu.restore(cpu) or self.memory.restore(memory)
 
     def state_file(self) -> CPUStateFile:
-        """Return what the kubelet's ``cpu_manager_state`` says now."""
+        """Return the current content of the kubelet's ``cpu_manager_state``."""
         return self.cpu.state_file()
 
     def in_order(self, pods: Sequence[StoredPod]) -> Sequence[StoredPod]:
-        """Put pods that come together into the order of a policy in the kubelet's place, if there is one."""
+        """Put pods that arrive together into the order of a policy in place of the kubelet, if any."""
         return pods if self.what_if is None else self.what_if.order(self, pods)
 
     def admit(self, pod: StoredPod) -> Admission:
@@ -170,7 +170,7 @@ class Node(Copied):
         return self.admit_once(pod) if self.what_if is None else self.what_if.admit(self, pod)
 
     def admit_once(self, pod: StoredPod) -> Admission:
-        """Decide on one pod, as ``admit``, without making room for it first."""
+        """Decide on one pod like ``admit``, but without making room for it first."""
         if self.server is not None and (refusals := self.server.create(pod).refusals):
             return self._never_comes(pod, Forbidden(refusals))
         if self.claims is not None and (unserved := self.claims.allocate(pod)) is not None:
@@ -208,18 +208,18 @@ class Node(Copied):
         )
 
     def came_of(self, admission: Admission) -> Verdict:
-        """Return the verdict on a pod, or that it waits: a driver may keep one that is admitted."""
+        """Return the verdict on a pod, or that it is pending: a driver may hold back an admitted one."""
         problem = self.claims.problem(admission.pod.uid) if self.claims is not None else ""
         if problem and isinstance(admission.verdict, Admitted):
             return Pending(f"it is admitted but does not start: {problem}")
         return admission.verdict
 
     def _known(self, pod: StoredPod) -> StoredPod:
-        """Return a pod as the kubelet reads it, with what its claims count as."""
+        """Return a pod as the kubelet reads it, with the amounts that its claims count as."""
         return self.pod_rules.known(pod if self.claims is None else self.claims.counted(pod))
 
     def _never_comes(self, pod: StoredPod, verdict: Forbidden | Pending | Undetermined) -> Admission:
-        """Report a pod that never gets here, or of which it is unknown whether it does."""
+        """Return the result for a pod that never gets here, or for which that is unknown."""
         return Admission(
             pod=pod,
             qos=pod_qos(self.pod_rules.view(pod)),
@@ -238,10 +238,10 @@ class Node(Copied):
         semantics: Callable[[Resizing], Resized] | None = None,
         status: Status | None = None,
     ) -> Resized:
-        """Decide on the new resources of a running pod; they count from then on if they are admitted.
+        """Decide on the new resources of a running pod; if admitted, they count from then on.
 
-        *semantics* is the KEP's reading if none is named. *status* are the CPUs that the pod's status says
-        its containers have, if that is not what it runs with. Raise KeyError for a pod that does not run.
+        *semantics* is the KEP's reading by default. *status* are the containers' CPUs according to the pod's
+        status, if that is not what it runs with. Raise KeyError for a pod that does not run.
         A preview: no release has the allocator (KEP-5554).
         """
         from cpuctl.engine.cpu.resizing.kep import resize_by_kep
@@ -276,25 +276,25 @@ class Node(Copied):
         return resized
 
     def ask(self, pod: StoredPod, container: Container | None) -> HintRound:
-        """Ask for hints for a container, or for the pod if that is None, without admitting anything."""
+        """Collect the hints for a container, or for the pod if *container* is None; admit nothing."""
         return self._admission_of(self.pod_rules.known(pod)).ask(container)
 
     def why_shared(self, pod: StoredPod, container: Container) -> str:
-        """Say why a container of a pod gets no CPUs of its own here; nothing if it does."""
+        """Return why a container of a pod gets no exclusive CPUs here; empty if it does."""
         candidate = self._candidate(self.pod_rules.known(pod))
         return self.cpu.why_shared(candidate, container, self.topology_manager.scope)
 
     def resume(self, pods: Iterable[StoredPod]) -> None:
-        """Take these pods for the ones that run, as a kubelet does that finds them at start."""
+        """Consider these pods the running ones, like a kubelet that finds them at start."""
         self.active = ActivePods({pod.uid: self.pod_rules.known(pod) for pod in pods})
         self.last_seen = {}
         self.devices.claim(self.active.values())
         self._changed()
 
     def readmit(self, pods: Iterable[StoredPod]) -> Iterator[Admission]:
-        """Admit running pods again, one a step, as after a restart: nothing is cleaned up meanwhile.
+        """Admit running pods again, one per step, as after a restart: nothing is cleaned up meanwhile.
 
-        Each pod finds only those before it running; a kubelet takes the oldest first.
+        For each pod only those before it are running; a kubelet starts with the oldest.
         """
         again = list(pods)
         self.resume(())
@@ -307,14 +307,14 @@ class Node(Copied):
             self.sources_ready, self.server = True, server
 
     def remove(self, uid: str) -> None:
-        """Let a pod end; what it holds comes back with the next clean-up, its claims at once."""
+        """End a pod; what it holds is released with the next clean-up, its claims at once."""
         if self.claims is not None:
             self.claims.release(uid)
         self.active.pop(uid, None)
         self._gone(uid)
 
     def kept_for(self, uid: str) -> int:
-        """Return the CPUs that stay a pod's own after it has gone, until another one comes."""
+        """Return the CPUs that a pod keeps after it has ended, until another one arrives."""
         last = self.last_seen.get(self.cpu.name)
         if last is None or last.uid != uid:
             return 0
@@ -326,7 +326,7 @@ class Node(Copied):
             pass
 
     def remove_container(self, uid: str, container: str) -> None:
-        """Release what one container holds now."""
+        """Release now what one container holds."""
         for provider in self.providers:
             provider.remove_container(uid, container)
 
@@ -341,9 +341,9 @@ class Node(Copied):
         self.gone[uid] = frozenset(provider.name for provider in self.providers)
 
     def _cleaned_up(self, asked_for: StoredPod | None = None) -> Iterator[Provider]:
-        """Yield the managers, each after it has cleaned up: the kubelet's do so whenever they are called.
+        """Yield the managers, each after its clean-up: the kubelet's clean up whenever they are called.
 
-        *asked_for* is the pod that they are called for, if it is one.
+        *asked_for* is the pod for which they are called, if there is one.
         """
         for provider in self.providers:
             if asked_for is not None and not self.forgets_pods:
@@ -372,7 +372,7 @@ class Node(Copied):
         self.last_seen[manager] = pod
 
     def _kept(self, manager: str) -> Mapping[str, Collection[str]]:
-        """Name the containers that a manager takes for active, by pod."""
+        """Name the containers that a manager considers active, by pod."""
         active, last = self._running.containers, self.last_seen.get(manager)
         if last is None or last.uid in active:
             return active
@@ -399,7 +399,7 @@ class Node(Copied):
     def _readmission(
         self, held: PodAllocation | None, verdict: Verdict, *, divided: bool
     ) -> Readmission | None:
-        """Return what becomes of what a pod held that came back; None if it kept all, or held nothing."""
+        """Return what happens to what a readmitted pod held; None if it kept all of it, or held nothing."""
         if held is None:
             return None
         divides_again = divided and self.topology_manager.scope == "pod" and not self.cpu.rules.restores_cpus
@@ -407,7 +407,7 @@ class Node(Copied):
         return found if found.lost or (divides_again and isinstance(verdict, Rejected)) else None
 
     def _if_it_has_none(self, pod: StoredPod, unknown: Collection[str]) -> str:
-        """Say what comes of a pod whose init containers ask for devices that the node has none of."""
+        """Return what happens to a pod whose init containers request devices that the node does not have."""
         requested = {name for each in pod.init_containers for name in each.resources.requests}
         missing = (
             "" if self.drops_what_inits_lack else next((each for each in unknown if each in requested), "")
@@ -444,7 +444,7 @@ class Node(Copied):
 
 
 def _of_pod(pod: StoredPod, admission: ScopedAdmission) -> Sequence[Placement]:
-    """Return placements of a pod's own containers: its managers may have read them otherwise."""
+    """Return placements of a pod's own containers: its managers may have read them differently."""
     placements = admission.placements
     if admission.candidate.pod.init_containers is pod.init_containers:
         return placements

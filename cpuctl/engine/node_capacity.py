@@ -1,4 +1,4 @@
-"""What a node has, and what a configuration keeps of it from pods, as the kubelet works it out at its start.
+"""What a node has, and what a configuration keeps from pods, as the kubelet computes it when it starts.
 
 Rule: cAdvisor's ``CapacityFromMachineInfo`` and kubelet v1.36 ``cmd/kubelet/app/server.go``.
 """
@@ -52,9 +52,9 @@ def _at_once(_stage: str, check: Callable[[], T]) -> T:
 def node_reservations(
     info: MachineInfo, config: KubeletConfiguration, run: Stages = _at_once
 ) -> Reservations:
-    """Work out what is kept from pods, in the kubelet's order; *run* is called with the stage of every check.
+    """Compute what is kept from pods, in the kubelet's order; *run* is called with the stage of every check.
 
-    Raise GoError with the kubelet's text, or saying that what it would use is not recorded.
+    Raise GoError with the kubelet's text, or with the reason that what it would use is not recorded.
     """
     listed = run("reservedSystemCPUs", lambda: _listed(info, config))
     kube = run("kubeReserved", lambda: kube_reserved(config, listed))
@@ -79,7 +79,7 @@ def _listed(info: MachineInfo, config: KubeletConfiguration) -> CPUSet | None:
 def left_for_pods(
     config: KubeletConfiguration, reservations: Reservations, resource: str, capacity: Quantity
 ) -> Quantity:
-    """Work out what the kubepods cgroup may take of a resource: hard eviction is not taken off there."""
+    """Return what the kubepods cgroup may use of a resource: hard eviction is not subtracted there."""
     if "pods" not in config.enforce_node_allocatable:
         return capacity
     left = capacity - reservations.kube.get(resource, _ZERO) - reservations.system.get(resource, _ZERO)

@@ -1,11 +1,11 @@
-"""Which pods a kubelet takes for running, and whether another fits what is left of the node.
+"""Which pods a kubelet considers running, and whether another one fits into the rest of the node.
 
 Rule: kubelet v1.36 ``pkg/kubelet/lifecycle/predicate.go`` on the scheduler's resource fit, the check a
 kubelet makes after its resource managers. CPU counts in milli, everything else in its own unit; of several
 shortages the first one is reported.
 
-The sums go with the pods: a new pod is counted at the next query, once, and subtracted again
-as soon as it goes or is replaced.
+The sums follow the pods: a new pod is counted once, at the next query, and subtracted again as soon as it is
+removed or replaced.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _NOTHING = Quantity()
 _STORAGE = "ephemeral-storage"
 _FIRST = ("cpu", "memory", _STORAGE)
 _FEW_ENTRIES = 4096
-"""Pods that a table keeps in any case, whether they still run or not."""
+"""The number of pods that a table always keeps, whether they still run or not."""
 
 
 class RequestTable:
-    """What pods request in whole numbers, worked out once; an entry is good for the very pod it is of."""
+    """What pods request in whole numbers, computed once; an entry is valid for the same pod object only."""
 
     def __init__(self) -> None:
         self.entries: dict[str, tuple[StoredPod, bool, Mapping[str, int]]] = {}
@@ -46,7 +46,7 @@ class RequestTable:
         return amounts
 
     def make_room(self, running: int) -> None:
-        """Forget everything once most of the entries must be of pods that have gone."""
+        """Forget everything once most of the entries must belong to pods that are gone."""
         if len(self.entries) > max(_FEW_ENTRIES, 2 * (running + 1)):
             self.entries.clear()
 
@@ -61,9 +61,9 @@ class Usage(Record):
 class Allocatable:
     """What a node has for pods: amounts by resource name (CPU in milli), and the number of pods.
 
-    A resource that is not listed is not checked, but for huge pages, of which a node without has none.
-    ``requests`` spares adding up every running pod's containers again for every pod that comes.
-    ``fits_zero``: what a pod does not request is never short, however much of it is promised already.
+    A resource that is not listed is not checked, except huge pages: if they are not listed, there are none.
+    ``requests`` avoids adding up every running pod's containers again for every new pod.
+    ``fits_zero``: what a pod does not request is never short, however much of it is already promised.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Allocatable:
         self.requests = RequestTable() if requests is None else requests
 
     def with_amounts(self, amounts: Mapping[str, int]) -> Allocatable:
-        """Add amounts of other resources."""
+        """Return the same with amounts of other resources added."""
         if not amounts:
             return self
         return Allocatable(
@@ -98,9 +98,9 @@ def allocatable_of(
     *,
     fits_zero: bool = True,
 ) -> Allocatable:
-    """Take what is *reserved*, and memory that huge pages hold, from what the machine has.
+    """Return what the machine has, less what is *reserved* and the memory of huge pages.
 
-    Memory and storage that the machine information does not tell are not checked.
+    Memory and storage that the machine information does not include are not checked.
     """
     pages = _hugepages(info)
     amounts = {"cpu": info.num_cpus * 1000 - _amount("cpu", reserved.get("cpu", _NOTHING))}
@@ -128,9 +128,9 @@ def _hugepages(info: MachineInfo) -> dict[str, int]:
 def fit_verdict(
     pod: StoredPod, running: Iterable[StoredPod] | Usage, allocatable: Allocatable, *, pod_level: bool
 ) -> Rejected | Undetermined | None:
-    """Say what comes of a pod that does not fit, None if it does.
+    """Return the verdict on a pod that does not fit, None if it does.
 
-    For a critical pod a kubelet ends others to make room (``pkg/kubelet/preemption``).
+    For a critical pod a kubelet evicts others to make room (``pkg/kubelet/preemption``).
     """
     short = check_fit(pod, running, allocatable, pod_level=pod_level)
     if short is None or not pod.critical:
@@ -146,7 +146,7 @@ def check_fit(
 ) -> Rejected | None:
     """Return why *pod* does not fit next to the *running* pods, None if it does.
 
-    Of pods *pod* itself does not count; a sum is that of the others.
+    *pod* itself does not count as running; a sum is that of the others.
     """
     if not isinstance(running, Usage):
         running = _usage(pod, running, allocatable.requests, pod_level=pod_level)
@@ -164,7 +164,7 @@ def check_fit(
 
 
 def _usage(pod: StoredPod, running: Iterable[StoredPod], requests: RequestTable, *, pod_level: bool) -> Usage:
-    """Add up what pods request other than *pod*."""
+    """Add up what the pods other than *pod* request."""
     others = [other for other in running if other.uid != pod.uid]
     used: dict[str, int] = {}
     for other in others:
@@ -189,15 +189,15 @@ def _short_of(name: str, requested: int, used: int, capacity: int) -> Rejected:
 
 
 class ActivePods(Copied, MutableMapping[str, StoredPod]):
-    """Pods by UID, in the order in which they came; equal to any mapping of the same pods.
+    """Pods by UID, in order of arrival; equal to any mapping of the same pods.
 
-    ``counted`` has the amounts (CPU in milli) by which each pod is part of the ``sums``, ``uncounted`` the
-    pods that are not part of them yet. ``pod_level`` is whether the sums were made with pods' own resources.
+    ``counted`` has the amounts (CPU in milli) that each pod contributes to the ``sums``, ``uncounted`` the
+    pods that are not part of them yet. ``pod_level`` is whether the sums include pod-level resources.
     ``containers`` are the names of each pod's containers.
     """
 
     def __init__(self, pods: Mapping[str, StoredPod] = MappingProxyType({})) -> None:
-        """Take these pods, none of them counted."""
+        """Start with these pods, none of them counted."""
         self.pods = dict(pods)
         self.sums: dict[str, int] = {}
         self.counted: dict[str, Mapping[str, int]] = {}
@@ -206,11 +206,11 @@ class ActivePods(Copied, MutableMapping[str, StoredPod]):
         self.containers = {uid: _names(pod) for uid, pod in pods.items()}
 
     def usage_of_others(self, uid: str, requests: RequestTable, *, pod_level: bool) -> Usage:
-        """Return what all pods but one use together."""
+        """Return what all pods except one use together."""
         if pod_level != self.pod_level:
             self.sums, self.counted, self.uncounted = {}, {}, set(self.pods)
             self.pod_level = pod_level
-        # The one itself is there for as long as the kubelet decides on it: it may be refused.
+        # The pod itself is included while the kubelet decides on it: it may be refused.
         for other in self.uncounted - {uid}:
             self._count(other, requests.of(self.pods[other], pod_level=pod_level))
         own = self.counted.get(uid, {})

@@ -1,8 +1,8 @@
-"""What a node has, what the reservations of a configuration keep of it, and what pods get, by resource.
+"""What a node has, what a configuration's reservations keep of it, and what pods get, by resource.
 
 Rule: kubelet v1.36 ``cm/node_container_manager_linux.go`` and the node status; the equality that the memory
-manager's static policy asks for is that of ``memorymanager/memory_manager.go``. Process ids, and mostly
-storage, are not part of the machine information: what is reserved of them is compared with nothing.
+manager's static policy requires is that of ``memorymanager/memory_manager.go``. Process ids, and usually
+storage, are not part of the machine information: what is reserved of them is not compared with anything.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,13 +20,13 @@ from cpuctl.records import Record
 
 _ZERO = Quantity()
 MEMORY_SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard"
-"""What keeps memory from pods, in words."""
+"""The settings that keep memory from pods, in words."""
 
 _RESOURCES = ("cpu", "memory", "ephemeral-storage", "pid")
 
 
 class ResourceLine(Record):
-    """One resource; amounts that depend on a capacity that is not known are None."""
+    """One resource; amounts that depend on an unknown capacity are None."""
 
     resource: str
     capacity: Quantity | None
@@ -53,7 +53,7 @@ class MemoryBalance(Record):
 class ReservationSummary(Record):
     """The resources, the memory limit of all pods together, and what ``reservedMemory`` says by NUMA node.
 
-    ``pods_memory`` is the limit of the kubepods cgroup: hard eviction is not taken off there. It is None
+    ``pods_memory`` is the limit of the kubepods cgroup: hard eviction is not subtracted there. It is None
     if the machine's memory is not known.
     """
 
@@ -69,9 +69,9 @@ def summarize(
     reservations: Reservations,
     capacity: Mapping[str, Quantity],
 ) -> ReservationSummary:
-    """Put the figures together; a *capacity* of 0 memory is one that is not known.
+    """Put the figures together; a *capacity* of 0 memory means that it is not known.
 
-    Nor is that of CPUs of a machine of which no cores are known: a kubelet uses these.
+    The capacity of CPUs is not known if the machine's cores are not: a kubelet uses these.
     """
     listed = _by_node(config)
     unknown = {name for name in ("memory",) if not capacity[name].sign}
@@ -93,7 +93,7 @@ def _balances(
     capacity: Mapping[str, Quantity],
     known: Mapping[str, Quantity],
 ) -> Iterator[MemoryBalance]:
-    """Leave out what hangs on a share of memory that is not known."""
+    """Return the balances except those that depend on a share of unknown memory."""
     unresolved = reservations.kept_by_eviction(capacity).keys() - reservations.kept_by_eviction(known).keys()
     balances = memory_balances(config, reservations.total(capacity))
     return (balance for balance in balances if balance.kind not in unresolved)
@@ -123,7 +123,7 @@ def _lines(
 
 
 def _allocatable(info: MachineInfo, resource: str, capacity: Quantity, reserved: Quantity) -> Quantity:
-    """Work out what the node's status offers; huge pages are not offered as memory a second time."""
+    """Return what the node's status offers; huge pages are not offered again as memory."""
     left = capacity - reserved
     if resource == "memory":
         pages = sum(kib * 1024 * count for node in info.nodes for kib, count in node.hugepages.items())
@@ -143,7 +143,7 @@ def _by_node(config: KubeletConfiguration) -> dict[int, dict[str, Quantity]]:
 def memory_balances(
     config: KubeletConfiguration, reserved: Mapping[str, Quantity]
 ) -> Iterator[MemoryBalance]:
-    """Compare ``reservedMemory`` with what is kept from pods; nothing if no manager looks at either."""
+    """Compare ``reservedMemory`` with what is kept from pods; nothing if no manager checks either."""
     if config.memory_manager_policy != "Static" and not config.reserved_memory:
         return
     sums = {"memory": _ZERO} | total_by_resource(config.reserved_memory)
@@ -152,5 +152,5 @@ def memory_balances(
 
 
 def reservations_of_node(info: MachineInfo, config: KubeletConfiguration) -> ReservationSummary:
-    """Work out what a configuration keeps from pods; raise GoError if the kubelet cannot."""
+    """Compute what a configuration keeps from pods; raise GoError if the kubelet cannot."""
     return summarize(info, config, node_reservations(info, config), node_capacity(info))

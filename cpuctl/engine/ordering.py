@@ -1,4 +1,4 @@
-"""Pods in the order in which they reach a node; of equals, the one that was given first.
+"""Pods in the order in which they reach a node; equal ones stay in the order in which they were given.
 
 By priority as the scheduler's queue sorts them (kubernetes v1.36 ``queuesort/priority_sort.go``), by quality
 of service with Guaranteed pods first, or by size: exclusive CPUs, then memory.
@@ -27,7 +27,7 @@ SYSTEM_PRIORITIES: Mapping[str, int] = {
     "system-cluster-critical": 2_000_000_000,
     "system-node-critical": 2_000_001_000,
 }
-"""The priority classes that every cluster has; of others only ``spec.priority`` tells the value."""
+"""The priority classes that every cluster has; the value of others is only in ``spec.priority``."""
 
 _Key: TypeAlias = Callable[["StoredPod"], tuple[int, ...]]
 
@@ -44,7 +44,7 @@ def ordered(pods: Iterable[StoredPod], order: PodOrder, *, pod_level: bool) -> t
 
 
 def unknown_priority_classes(pods: Iterable[StoredPod]) -> tuple[str, ...]:
-    """Name the classes of pods that come without the value of their priority, each once."""
+    """Name the priority classes of pods without a priority value, each once."""
     names = (pod.priority_class_name for pod in pods if pod.priority is None)
     return tuple(dict.fromkeys(name for name in names if name and name not in SYSTEM_PRIORITIES))
 
@@ -54,7 +54,7 @@ def exclusive_count(pod: StoredPod, *, pod_level: bool) -> int:
 
     *pod_level* as in ``ordered``.
     """
-    # Help needs the names of orders alone, and the order that is given none of this.
+    # Help only needs the names of orders, and the given order needs none of this.
     from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
     from cpuctl.engine.cpu.provider import pod_count
     from cpuctl.pods.qos import pod_qos

@@ -1,7 +1,7 @@
-"""What a decision can be: values, never exceptions. Of unlike kinds none are equal, whatever they hold.
+"""The possible results of a decision: values, never exceptions. Different kinds are never equal.
 
-A kubelet's "no" is ``Rejected``; if the real kubelet would loop for ever or crash the answer is a
-``KubeletFault``; if the input lacks what the answer depends on it is ``Undetermined``.
+A kubelet's "no" is ``Rejected``; if the real kubelet would loop forever or crash, the answer is a
+``KubeletFault``; if the input lacks what the answer depends on, it is ``Undetermined``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class FaultKind(StrEnum):
 
 
 class KubeletFault(Record):
-    """The kubelet would not answer at all: where in it, and why."""
+    """A failure instead of an answer: where in the kubelet, and why."""
 
     kind: FaultKind
     where: str
@@ -31,9 +31,9 @@ class KubeletFault(Record):
 
 
 class Undetermined(Record):
-    """The input lacks what the answer depends on, or no kubelet's answer to it is known: why.
+    """Why there is no answer: the input lacks what it depends on, or no kubelet's answer is known.
 
-    ``variants`` are the answers of which one is right, if only chance decides: the order of a map, say.
+    ``variants`` are the possible answers if only chance decides between them, such as the order of a map.
     """
 
     why: str
@@ -48,30 +48,30 @@ class Undetermined(Record):
 _SAY_IT = "set --memory QUANTITY (plan, advise, explain, resize, config, checkpoint)"
 
 MEMORY_UNKNOWN = f"the machine information does not include the amount of memory: {_SAY_IT}"
-"""Why it is not determined what hangs on the memory of a machine that was recorded without it."""
+"""Why what depends on memory is undetermined on a machine that was recorded without it."""
 
 
 CORES_UNKNOWN = (
     "the core and package of the CPUs are not recorded (cpu*/topology), but the kubelet needs both"
 )
-"""Why it is not determined what a kubelet does on a machine that was recorded without them."""
+"""Why it is undetermined what a kubelet does on a machine that was recorded without cores."""
 
 
 CACHES_UNKNOWN = (
     "L3 caches are not recorded: prefer-align-cpus-by-uncorecache uses sockets instead here, "
     "so the node may choose other CPUs"
 )
-"""Why the CPUs are in doubt that are picked by caches of a machine that was recorded without them."""
+"""Why CPUs that are picked by cache are uncertain on a machine that was recorded without caches."""
 
 
 HUGE_PAGES_UNKNOWN = (
     "memory_manager_state has huge pages, but those of the node are not recorded: the kubelet compares them"
 )
-"""Why it is not determined whether a kubelet would take over a state file of the Memory Manager."""
+"""Why it is undetermined whether a kubelet would take over a state file of the Memory Manager."""
 
 
 def memory_unknown_of(nodes: Sequence[int]) -> str:
-    """Why it is not determined what hangs on the memory of NUMA nodes of which it was not recorded."""
+    """Return why what depends on memory is undetermined if that of these NUMA nodes was not recorded."""
     named = (
         f"NUMA node {nodes[0]} has" if len(nodes) == 1 else f"NUMA nodes {', '.join(map(str, nodes))} have"
     )
@@ -90,7 +90,7 @@ class RejectionReason(StrEnum):
 FAILED_IN_POD_SCOPE = (
     "Pod Scope pod with pod-level resources failed admission under pod-scope topology manager"
 )
-"""The kubelet's words if hints for a pod that is divided come to nothing (KEP-5526)."""
+"""The kubelet's words if no hint for a divided pod is admitted (KEP-5526)."""
 
 
 class Rejected(Record):
@@ -109,15 +109,15 @@ class Rejected(Record):
 
 
 class Forbidden(Record):
-    """No API server stores such a pod, so no kubelet hears of it: the server's words, in its order."""
+    """A pod that no API server stores, so no kubelet sees it: the server's words, in its order."""
 
     refusals: tuple[str, ...]
 
 
 class Pending(Record):
-    """The scheduler finds no devices for the pod's claims, so no kubelet hears of it: why, in numbers.
+    """A pod for whose claims the scheduler finds no devices, so no kubelet sees it; ``message`` says why.
 
-    Or it is a static pod with claims, whose manifest no kubelet takes.
+    Or a static pod with claims, whose manifest no kubelet accepts.
     """
 
     message: str
@@ -131,7 +131,7 @@ Verdict = Admitted | Rejected | Forbidden | Pending | KubeletFault | Undetermine
 
 
 def why_not(verdict: Rejected | Forbidden | Pending | KubeletFault | Undetermined) -> str:
-    """Say in a few words why a pod does not run, or why it is unknown whether it does."""
+    """Return in a few words why a pod does not run, or why it is unknown whether it does."""
     match verdict:
         case Rejected():
             return f"{verdict.reason}: {verdict.message}"
@@ -157,11 +157,11 @@ class PickStep(Record):
 
 
 class Weighing(Record):
-    """What a policy that no kubelet has made of the CPUs it could take, and which set won.
+    """How a policy that no kubelet has rated the CPUs it could take, and which set won.
 
-    ``removed`` are CPUs (a mask) that its filters took away, ``scores`` those of the others, ``sets`` the
-    sets that it looked at with their scores, ``winner`` the place of the one that was taken. ``aside``:
-    only what was missing on the NUMA nodes that were aimed at.
+    ``removed`` are CPUs (a mask) that its filters removed, ``scores`` those of the others, ``sets`` the sets
+    that it considered with their scores, ``winner`` the index of the one that was taken. ``aside``: only for
+    what was missing on the intended NUMA nodes.
     """
 
     removed: CPUMask
@@ -183,7 +183,7 @@ PickResult = Picked | AllocationError | KubeletFault | Undetermined
 
 
 class StartRefused(Record):
-    """The kubelet does not start: in which stage, its error text, and the settings to mend, by path."""
+    """A refused start: the stage, the kubelet's error text, and the settings to fix, by path."""
 
     stage: str
     error: str

@@ -1,4 +1,4 @@
-"""Where one container runs and what it gets: what every manager adds to, and all that is reported for it.
+"""Where one container runs and what it gets: every manager adds to it, and all of it is reported.
 
 Rule: KEP-5526 and kubelet v1.36 ``pkg/kubelet/cm``; quotas of exclusive CPUs are lifted since 1.33 (gate
 DisableCPUQuotaWithExclusiveCPUs).
@@ -28,7 +28,7 @@ class ExclusiveClaim(Record):
 
 
 class Isolation(StrEnum):
-    """With whom a container shares its CPUs: no one, its own pod, or the whole node."""
+    """What a container shares its CPUs with: nothing, its own pod, or the whole node."""
 
     CONTAINER = "container"
     POD = "pod"
@@ -36,7 +36,7 @@ class Isolation(StrEnum):
 
 
 def isolation_of(container: Container, *, assigned: bool, divided: bool) -> Isolation:
-    """Return a container's level; *divided* is whether its pod has CPUs as a whole (KEP-5526)."""
+    """Return a container's isolation; *divided* is whether its pod has CPUs as a whole (KEP-5526)."""
     if not assigned:
         return Isolation.HOST
     if not divided:
@@ -48,8 +48,8 @@ def isolation_of(container: Container, *, assigned: bool, divided: bool) -> Isol
 class DeviceGrant(Record):
     """The devices of one resource that a container gets, counted by the mask of the nodes next to them.
 
-    ``reused`` were an init container's. With ``by_chance`` the counts are one way of several: a kubelet
-    leaves the choice to the device plugin or to chance.
+    ``reused`` were an init container's. With ``by_chance`` the counts are one possibility of several: a
+    kubelet leaves the choice to the device plugin or to chance.
     """
 
     resource: str
@@ -59,12 +59,12 @@ class DeviceGrant(Record):
 
     @property
     def total(self) -> int:
-        """How many devices they are."""
+        """The number of devices."""
         return sum(self.by_nodes.values())
 
 
 def cpuset_mems(blocks: Iterable["MemoryBlock"]) -> str:
-    """List the NUMA nodes of all blocks as the kubelet does for the runtime: by commas, without ranges."""
+    """List the NUMA nodes of all blocks as the kubelet does for the runtime: with commas, without ranges."""
     return ",".join(map(str, sorted({node for block in blocks for node in block.numa_affinity})))
 
 
@@ -74,7 +74,7 @@ _NO_CLAIM = ExclusiveClaim(0, POLICY_NONE)
 class Placement(Record):
     """Where one container runs: its exclusive CPUs or a shared pool, its memory and its devices.
 
-    ``cpus`` is a mask. ``in_pod_pool`` says that the pool is its own pod's (KEP-5526), not the node's.
+    ``cpus`` is a mask. ``in_pod_pool`` means that the pool is its own pod's (KEP-5526), not the node's.
     """
 
     container: Container
@@ -90,14 +90,14 @@ class Placement(Record):
 
     @property
     def isolation(self) -> Isolation:
-        """Whom the container shares its CPUs with."""
+        """What the container shares its CPUs with."""
         if self.exclusive:
             return Isolation.CONTAINER
         return Isolation.POD if self.in_pod_pool else Isolation.HOST
 
     @property
     def cpuset_mems(self) -> str:
-        """What the kubelet makes ``cpuset.mems``; empty leaves it as it is."""
+        """The value to which the kubelet sets ``cpuset.mems``; empty if it leaves it as it is."""
         return cpuset_mems(self.memory)
 
 

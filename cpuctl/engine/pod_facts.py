@@ -43,7 +43,7 @@ _NO_V1 = (
 
 
 class NodeOfPods(NamedTuple):
-    """The node and the rules that pods are looked at by; ``static`` names managers with a static policy.
+    """The node and the rules by which pods are read; ``static`` names managers with a static policy.
 
     ``scope`` and ``policy`` are the Topology Manager's, ``none`` if it does nothing.
     ``memory`` in bytes and ``allocatable`` by resource are None if the node is not known.
@@ -61,14 +61,14 @@ class NodeOfPods(NamedTuple):
 
     @property
     def gives_cpus(self) -> bool:
-        """Whether containers can get CPUs of their own here."""
+        """Whether containers can get exclusive CPUs here."""
         return "cpu" in self.static
 
 
 class ContainerFacts(Record):
-    """What one container gets; ``exclusive``: CPUs of its own on this node, else ``why_shared``.
+    """What one container gets; ``exclusive``: whether it gets exclusive CPUs here, else ``why_shared``.
 
-    ``isolation`` tells with whom it shares them.
+    ``isolation`` shows what it shares its CPUs with.
     """
 
     container: Container
@@ -82,7 +82,7 @@ class ContainerFacts(Record):
 
 
 class EphemeralFacts(Record):
-    """What a container gets that was added for debugging; ``cpus`` says where it runs."""
+    """What a container that was added for debugging gets; ``cpus`` says where it runs."""
 
     name: str
     cgroup: CgroupValues
@@ -92,10 +92,10 @@ class EphemeralFacts(Record):
 
 
 class PodFacts(Record):
-    """What follows from one pod. ``view`` is the pod as its kubelet looks at it.
+    """What follows from one pod. ``view`` is the pod as its kubelet reads it.
 
-    ``downward`` is what its containers read of resources, ``creation`` what the API server makes of it;
-    ``rejected`` is the kubelet's answer.
+    ``downward`` is what its containers read about resources, ``creation`` what the API server does with it;
+    ``rejected`` is the kubelet's refusal, if it refuses.
     """
 
     written: Pod
@@ -116,7 +116,7 @@ class PodFacts(Record):
 
 
 def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> PodFacts:
-    """Work out what follows from *pod*, as a manifest gives it; *server* has taken the pods before it."""
+    """Return what follows from *pod* as in its manifest; *server* has accepted the pods before it."""
     server = server or PodServer(node.rules.server, node.limit_ranges)
     stored = provenance(pod, node.rules, node.limit_ranges)
     view = node.rules.node.view(stored.pod)
@@ -182,7 +182,7 @@ def _container(
 
 
 def _ephemeral(name: str, pod: StoredPod, qos: Qos, node: NodeOfPods) -> EphemeralFacts:
-    """Work out what an ephemeral container gets: no manager admits it, and the API gives it no resources."""
+    """Return what an ephemeral container gets: no manager admits it, and the API gives it no resources."""
     container = Container(name)
     return EphemeralFacts(
         name=name,
@@ -199,7 +199,7 @@ def _oom_score(pod: StoredPod, container: Container, qos: Qos, node: NodeOfPods)
 
 
 def _isolation(pod: StoredPod, qos: Qos, node: NodeOfPods, *, exclusive: bool) -> Isolation:
-    """Return with whom a container shares its CPUs: no one, its pod, the node."""
+    """Return what a container shares its CPUs with: nothing, its pod, or the node."""
     if exclusive:
         return Isolation.CONTAINER
     divided = node.gives_cpus and node.scope == "pod" and node.rules.node.managers
@@ -207,7 +207,7 @@ def _isolation(pod: StoredPod, qos: Qos, node: NodeOfPods, *, exclusive: bool) -
 
 
 def _empty_pool(pod: StoredPod, qos: Qos, node: NodeOfPods) -> Rejected | None:
-    """Refuse a pod whose containers leave none of its CPUs to those of them that share, on any node."""
+    """Refuse a pod whose exclusive containers leave none of its CPUs for the shared ones, on any node."""
     rules = node.rules.node
     total = pod_level_cpus(pod, qos) if rules.managers and pod.has_pod_level_resources else 0
     if not (total and node.gives_cpus and node.scope == "pod"):

@@ -30,7 +30,7 @@ def guaranteed_equivalent(container: Container) -> bool:
 
 
 def pod_level_cpus(pod: StoredPod, qos: "Qos") -> int:
-    """Count the exclusive CPUs that a pod is due as a whole; 0 if its request is no whole number."""
+    """Count the exclusive CPUs that a pod is due as a whole; 0 if its request is not a whole number."""
     if qos.qos_class is not QosClass.GUARANTEED or pod.resources is None:
         return 0
     request = pod.resources.requests.get("cpu", _NOTHING)
@@ -38,10 +38,10 @@ def pod_level_cpus(pod: StoredPod, qos: "Qos") -> int:
 
 
 def unaligned_managers(pod: StoredPod, qos: "Qos") -> Iterator[tuple[str, str]]:
-    """Yield the managers that ignore a Guaranteed pod with pod-level resources, and what that is called.
+    """Yield the managers that ignore a Guaranteed pod with pod-level resources, each with a text about it.
 
-    It holds without the gate PodLevelResourceManagers. The CPU Manager is named if the pod or one of its
-    containers asks for whole CPUs.
+    This applies without the gate PodLevelResourceManagers. The CPU Manager is included if the pod or one of
+    its containers requests whole CPUs.
     """
     if qos.qos_class is not QosClass.GUARANTEED or pod.resources is None:
         return
@@ -62,8 +62,8 @@ class PodLevelRules(Record):
 
     Without ``restores_cpus`` and ``restores_memory`` a running pod is allocated again after a restart, and
     what it had belongs to no pod: kubernetes issues 140989 and 140906. Without ``hints_at_held_memory`` what
-    it has is no hint for it then, in pod scope. Without ``passes_over`` a pod with resources of its own is
-    aligned like any other, by what its containers ask for.
+    it has is not a hint for it then, in pod scope. Without ``passes_over`` a pod with pod-level resources is
+    aligned like any other, by what its containers request.
     """
 
     managers: bool = False
@@ -74,7 +74,7 @@ class PodLevelRules(Record):
 
     @classmethod
     def of(cls, gates: "FeatureGates") -> "PodLevelRules":
-        """Choose the rules of a release with its gates."""
+        """Return the rules of a release with its gates."""
         release = gates.release
         return cls(
             managers=gates.enabled("PodLevelResourceManagers") and gates.enabled("PodLevelResources"),
@@ -85,7 +85,7 @@ class PodLevelRules(Record):
         )
 
     def divides(self, pod: StoredPod) -> bool:
-        """Return whether the managers look at a pod's own resources instead of its containers'."""
+        """Return whether the managers use a pod's own resources instead of its containers'."""
         return self.managers and pod.has_pod_level_resources
 
     def skips(self, pod: StoredPod) -> bool:
@@ -99,11 +99,11 @@ NEVER_DIVIDED = PodLevelRules()
 Amounts = Mapping[str, int]
 """Whole CPUs, or bytes, by resource."""
 Claims = Callable[[Container], Amounts]
-"""What a container gets for itself, by resource; nothing for a shared one."""
+"""What a container gets exclusively, by resource; empty for a shared one."""
 
 
 def empty_pool(containers: Iterable[Container], claims: Claims, budget: Amounts) -> str:
-    """Say in the kubelet's words that a pod's pool would be empty; nothing if all is well.
+    """Return the kubelet's words if a pod's shared pool would be empty, else an empty string.
 
     *budget* is what the pod has. CPUs are counted under the name ``cpus``.
     """

@@ -1,9 +1,9 @@
-"""Findings about a pod for the kubelet that gets it, and what the kubelet says to each alone.
+"""Findings about a pod for the kubelet that gets it, and the kubelet's own answer to each pod alone.
 
-Of pod-level resources: KEP-2837 (managers do not look at ``spec.resources``), KEP-5526 (gate
-PodLevelResourceManagers), kubelet v1.36. Of amounts that the Memory Manager cannot count, because of how they
+For pod-level resources: KEP-2837 (managers do not use ``spec.resources``), KEP-5526 (gate
+PodLevelResourceManagers), kubelet v1.36. For amounts that the Memory Manager cannot count because of how they
 are written: ``memorymanager/policy_static.go``. An API server writes ``1.5Gi`` as ``1536Mi``; a static pod
-comes as it is in the file.
+stays as it is in the file.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class KubeletView(NamedTuple):
-    """What decides about exclusive CPUs and memory; an unknown policy is empty."""
+    """The settings that decide on exclusive CPUs and memory; an unknown policy is empty."""
 
     rules: NodeRules = DEFAULT_NODE
     cpu_policy: str = ""
@@ -50,7 +50,7 @@ class KubeletView(NamedTuple):
 
     @classmethod
     def of(cls, kubelet: Kubelet) -> KubeletView:
-        """Look at a kubelet whose configuration is known."""
+        """Return the view of a kubelet whose configuration is known."""
         config = kubelet.config
         gates = kubelet.gates
         return cls(
@@ -63,7 +63,7 @@ class KubeletView(NamedTuple):
 
     @property
     def may_pin(self) -> bool:
-        """Whether containers may get exclusive CPUs here: they do not under a policy known to be none."""
+        """Whether containers may get exclusive CPUs here: not if the policy is known to be none."""
         return self.cpu_policy in ("", "static")
 
     @property
@@ -74,7 +74,7 @@ class KubeletView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PodLintSubject:
-    """A pod as its kubelet gets it; ``spec`` is where its spec stands, ``view`` what the kubelet looks at."""
+    """A pod as its kubelet gets it; ``spec`` is the path of its spec, ``view`` the pod as it is read."""
 
     pod: StoredPod
     spec: FieldPath
@@ -113,13 +113,13 @@ _WORD = re.compile("[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 @dataclass(slots=True)
 class TrialNode:
-    """An empty node that pods are tried on; pods that ask for the same get the same answer."""
+    """An empty node on which pods are tried; pods that request the same get the same answer."""
 
     node: Node
     _verdicts: dict[Hashable, Verdict] = field(default_factory=dict)
 
     def lint(self, subject: PodLintSubject) -> Iterator[Finding]:
-        """Return whether and why the kubelet refuses a pod."""
+        """Report whether and why the kubelet refuses a pod."""
         match self._verdict(subject.pod):
             case Admitted():
                 pass
@@ -144,7 +144,7 @@ class TrialNode:
 
 
 def _requested(pod: StoredPod) -> Hashable:
-    """Report everything that the answer depends on; whether an amount can be counted is not in its text."""
+    """Return everything that the answer depends on; an amount's text does not show if it is countable."""
     return (
         tuple((each.name, each.kind, *_amounts(each.resources)) for each in pod.all_containers),
         None if pod.resources is None else _amounts(pod.resources),
@@ -164,7 +164,7 @@ def _written(amounts: Mapping[str, Quantity]) -> Iterator[Hashable]:
 
 
 def _code(reason: str) -> str:
-    """Make a code of a reason: ``smt-alignment`` of ``SMTAlignmentError``, ``out-of-cpu`` of ``OutOfcpu``."""
+    """Return a code: ``smt-alignment`` for reason ``SMTAlignmentError``, ``out-of-cpu`` for ``OutOfcpu``."""
     if reason.startswith("OutOf"):
         return f"out-of-{reason.removeprefix('OutOf').lower()}"
     return "-".join(_WORD.findall(reason.removesuffix("Error"))).lower()
@@ -189,7 +189,7 @@ _OVERFLOW = (
 
 
 def lint_exclusive_cpus(subject: PodLintSubject) -> Iterator[Finding]:
-    """Look at every container of a pod without pod-level resources."""
+    """Check every container of a pod without pod-level resources."""
     if not subject.kubelet.may_pin or subject.view.resources is not None:
         return
     for container in subject.view.all_containers:
@@ -200,7 +200,7 @@ def lint_exclusive_cpus(subject: PodLintSubject) -> Iterator[Finding]:
 
 
 def whole_cpus(container: Container) -> int:
-    """Count the CPUs of a container that requests whole ones, and is limited to just those; else 0."""
+    """Count the CPUs of a container whose request and limit are the same whole number, else 0."""
     request, limit = container.resources.requests.get("cpu"), container.resources.limits.get("cpu")
     if request is None or request != limit or not request.is_integral_cpu:
         return 0
@@ -208,7 +208,7 @@ def whole_cpus(container: Container) -> int:
 
 
 def _lint_whole(subject: PodLintSubject, container: Container) -> Iterator[Finding]:
-    """Report whole CPUs in a pod that is not Guaranteed: that looks like a slip."""
+    """Report whole CPUs in a pod that is not Guaranteed: that looks like a mistake."""
     count, qos = whole_cpus(container), subject.qos
     if count:
         detail = (
@@ -219,7 +219,7 @@ def _lint_whole(subject: PodLintSubject, container: Container) -> Iterator[Findi
 
 
 def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Finding]:
-    """Report a part of a CPU: below one CPU seldom meant to be exclusive, and only under a static policy."""
+    """Report fractional CPUs; below one CPU, seldom meant to be exclusive, only under a static policy."""
     request = container.resources.requests.get("cpu", Quantity())
     if request.is_integral_cpu:
         return
@@ -233,7 +233,7 @@ def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Fi
 
 
 def _advice(subject: PodLintSubject, container: Container) -> str:
-    """Word the smallest change after which the container would get its CPUs."""
+    """Describe the smallest change after which the container would get its CPUs."""
     amounts = {
         (change.place.container, change.place.resource): change.after
         for change in advise(subject.view, container, qos=subject.qos).changes
@@ -245,7 +245,7 @@ def _advice(subject: PodLintSubject, container: Container) -> str:
 
 
 def lint_pod_level(subject: PodLintSubject) -> Iterator[Finding]:
-    """Look at a pod whose pod-level resources make it Guaranteed."""
+    """Check a pod whose pod-level resources make it Guaranteed."""
     pod, kubelet = subject.view, subject.kubelet
     guaranteed = subject.qos.qos_class is QosClass.GUARANTEED
     if not pod.has_pod_level_resources or not guaranteed:
@@ -259,7 +259,7 @@ def lint_pod_level(subject: PodLintSubject) -> Iterator[Finding]:
 
 
 def _lint_alignment(subject: PodLintSubject) -> Iterator[Finding]:
-    """Name the managers that ignore the pod; if the policies are unknown, only what CPUs come to."""
+    """Report the managers that ignore the pod; if the policies are unknown, only the CPU Manager."""
     field_path, kubelet = subject.spec.child("resources"), subject.kubelet
     static = {
         "cpu": kubelet.pins,
@@ -274,7 +274,7 @@ def _lint_alignment(subject: PodLintSubject) -> Iterator[Finding]:
 
 
 def _lint_shared_pool(subject: PodLintSubject) -> Iterator[Finding]:
-    """Refuse what gives all CPUs of the pod away while a container is to share some."""
+    """Refuse exclusive CPUs that use up the pod's CPUs while another container needs shared ones."""
     pod = subject.view
     lasting = [each for each in pod.all_containers if each.kind is not ContainerKind.INIT]
     exclusive = [each for each in lasting if _is_exclusive(each)]
@@ -289,7 +289,7 @@ def _lint_shared_pool(subject: PodLintSubject) -> Iterator[Finding]:
 
 
 def _pod_cpus(pod: StoredPod) -> int:
-    """Count the whole CPUs of the pod level; 0 if they are no whole number."""
+    """Count the pod-level CPUs; 0 if they are not a whole number."""
     request = pod.resources.requests.get("cpu", _ZERO) if pod.resources else _ZERO
     return max(request.value, 0) if request.is_integral_cpu else 0
 
@@ -301,7 +301,7 @@ def _is_exclusive(container: Container) -> bool:
 
 
 def lint_static_quantities(subject: PodLintSubject) -> Iterator[Finding]:
-    """Look at the memory requests of a static pod that is Guaranteed."""
+    """Check the memory requests of a static pod that is Guaranteed."""
     policy = subject.kubelet.memory_policy
     guaranteed = subject.qos.qos_class is QosClass.GUARANTEED
     if not subject.pod.static or not guaranteed or policy not in ("", "Static"):
@@ -343,7 +343,7 @@ _LINTS: tuple[Callable[[PodLintSubject], Iterator[Finding]], ...] = (
 
 
 def lint_pod(subject: PodLintSubject, trial: TrialNode | None = None) -> Iterator[Finding]:
-    """Look at a pod that the API server takes; on a known node the kubelet itself is asked, too."""
+    """Check a pod that the API server accepts; on a known node, ask the kubelet itself as well."""
     found = [finding for lint in _LINTS for finding in lint(subject)]
     yield from found
     if trial is not None and all(finding.severity is not Severity.ERROR for finding in found):

@@ -52,7 +52,7 @@ def server_rules(gates: FeatureGates) -> ServerRules:
 
 
 def node_rules(gates: FeatureGates) -> NodeRules:
-    """Return how a kubelet with these gates looks at pods."""
+    """Return how a kubelet with these gates reads pods."""
     release = gates.release
     return NodeRules(
         minor=gates.minor,
@@ -82,7 +82,7 @@ def _refuses_references(gates: FeatureGates) -> bool:
 
 
 def _refused_claims(gates: FeatureGates) -> str:
-    """Return what a kubelet says of static pods with claims: one that minds all references has other words.
+    """Return what a kubelet says about static pods with claims; one that refuses all references differs.
 
     Rule: kubelet ``pkg/kubelet/config/common.go``.
     """
@@ -92,7 +92,7 @@ def _refused_claims(gates: FeatureGates) -> str:
 
 
 def reports_allocated_resources(gates: FeatureGates) -> bool:
-    """Return whether these gates let statuses have ``allocatedResources``: a kubelet and a server must agree.
+    """Return whether these gates allow ``allocatedResources`` in statuses: kubelet and server must agree.
 
     Rule: ``kubelet_pods.go``, ``pkg/api/pod/util.go``; its own gate decides while that is alpha (1.32).
     """
@@ -103,7 +103,7 @@ def reports_allocated_resources(gates: FeatureGates) -> bool:
 
 
 def pod_level_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
-    """Return how a kubelet rejects pod-level resources that it has switched off; None if it does not.
+    """Return how a kubelet rejects pod-level resources that it has disabled; None if it does not.
 
     Rule: kubelet v1.36 ``pkg/kubelet/lifecycle`` (``isPodLevelResourcesSupported``).
     """
@@ -129,7 +129,7 @@ def sidecar_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
 
 
 def differences_in_force(server: FeatureGates, node: FeatureGates) -> dict[str, Difference]:
-    """Name what later releases than 1.27 do otherwise with pods, as far as it holds on the two sides."""
+    """Name what releases after 1.27 do differently with pods, as far as it applies to the two sides."""
     sides = [(name, server) for name in _AT_SERVER] + [(name, node) for name in _AT_NODE]
     found = {name: DIFFERENCES[name] for name, gates in sides if _holds(DIFFERENCES[name], gates)}
     return dict(sorted(found.items(), key=lambda item: item[1].since))

@@ -1,7 +1,7 @@
-"""An API server that pods are created at: everything that keeps a pod from being stored, in its order.
+"""An API server that creates pods: everything that keeps a pod from being stored, in its order.
 
 Validation comes first, then LimitRanges, then ResourceQuotas. The real one stops at the first of the three;
-here all that each of them says about the pod is reported at once.
+here everything that each of them says about the pod is reported at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Creation(Record):
     """What the API server does with a new pod: without ``refusals`` it is stored, and charged to quotas.
 
-    The refusals are separate by their source: validation, LimitRanges, ResourceQuotas.
+    The refusals are separated by source: validation, LimitRanges, ResourceQuotas.
     """
 
     invalid: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ _STORED = Creation()
 
 
 class PodServer(Copied):
-    """An API server with what governs its namespaces. Copies go their own way: quotas fill up by the pod.
+    """An API server with the rules of its namespaces. Copies are independent: each pod fills up quotas.
 
     ``ledger`` is None without quotas.
     """
@@ -58,24 +58,24 @@ class PodServer(Copied):
         self.ledger = _ledger(tuple(quotas))
 
     def copy(self) -> Self:
-        """Return one that goes on from the same state."""
+        """Return a copy that goes on from the same state."""
         copied = super().copy()
         copied.ledger = self.ledger.copy() if self.ledger is not None else None
         return copied
 
     @property
     def used(self) -> tuple[Mapping[str, Quantity], ...]:
-        """What is used of every quota now."""
+        """The current usage of every quota."""
         return self.ledger.used if self.ledger is not None else ()
 
     def count(self, pods: Iterable[StoredPod]) -> None:
-        """Take pods for ones that are there already."""
+        """Count pods that already exist."""
         if self.ledger is not None:
             for pod in pods:
                 self.ledger.count(pod, _qos_class(pod))
 
     def create(self, pod: StoredPod) -> Creation:
-        """Decide on a new pod, which has its defaults; static ones and those that are there are stored."""
+        """Decide on a new pod, which has its defaults; static pods and existing ones are stored."""
         found = self._refused(pod)
         if self.ledger is None:
             return found
@@ -85,19 +85,19 @@ class PodServer(Copied):
         return replace(found, beyond_quotas=beyond, charges=charges)
 
     def resize(self, before: StoredPod, after: StoredPod, *, valid: bool) -> tuple[str, ...]:
-        """Return what quotas refuse of new resources; without a word, the pod is charged these if *valid*."""
+        """Return the quotas' refusals of new resources; without any, the pod is charged these if *valid*."""
         if self.ledger is None:
             return ()
         texts = self.ledger.resize(before, after, _qos_class(before), valid=valid)
         return tuple(f'pods "{after.name}" is forbidden: {text}' for text in texts)
 
     def end(self, pod: StoredPod) -> None:
-        """Let a pod end: its resources are free again."""
+        """End a pod: its resources are free again."""
         if self.ledger is not None:
             self.ledger.end(pod)
 
     def release(self, pod: StoredPod) -> None:
-        """Let a pod go: quotas count it no longer."""
+        """Remove a pod: quotas no longer count it."""
         if self.ledger is not None:
             self.ledger.release(pod)
 

@@ -1,4 +1,4 @@
-"""What a resource manager is to the node: hints for the Topology Manager, allocation, release.
+"""What a resource manager does for the node: hints for the Topology Manager, allocation, release.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, hint providers.
 """
@@ -20,9 +20,9 @@ Refusal = Rejected | KubeletFault | Undetermined
 
 
 class Candidate(Record):
-    """A pod that is to be admitted, with the QoS class that the node counts it in.
+    """A pod to be admitted, with its QoS class on the node.
 
-    ``divided`` says that managers go by its own resources and divide them among its containers (KEP-5526).
+    ``divided`` means that managers use its own resources and divide them among its containers (KEP-5526).
     """
 
     pod: StoredPod
@@ -35,25 +35,25 @@ class Provider(Protocol):
 
     @property
     def name(self) -> ProviderName:
-        """What to call it in a trace."""
+        """The name in a trace."""
 
     def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
-        """Answer the Topology Manager for a container, or for the pod if that is None."""
+        """Return the hints for a container, or for the pod if *container* is None."""
 
     def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Refusal:
-        """Allocate for the container that is *placed*, near the hint; add to the placement what it gets."""
+        """Allocate for the container being *placed*, near the hint; add what it gets to the placement."""
 
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
     ) -> Sequence[Placement] | Refusal:
-        """Allocate for a pod that is divided, near the hint; add to the placements what containers get."""
+        """Allocate for a divided pod, near the hint; add what the containers get to the placements."""
 
     def keep_only(
         self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None
     ) -> None:
-        """Release everything that is not held by one of these containers, by pod UID.
+        """Release everything not held by one of these containers, by pod UID.
 
-        *gone* are the pods that may hold such things, by their UIDs; None if all are to be looked through.
+        *gone* are the UIDs of the pods that may hold such things; None if all pods are to be checked.
         """
 
     def remove_container(self, uid: str, container: str) -> None:
@@ -61,25 +61,25 @@ class Provider(Protocol):
 
 
 class ClaimSource(Protocol):
-    """Who serves the resource claims of pods: the scheduler allocates devices, their drivers prepare them.
+    """The service for pods' resource claims: the scheduler allocates devices, their drivers prepare them.
 
-    No manager of the kubelet's has a say, and none learns of it.
+    No manager of the kubelet is involved, and none is informed.
     """
 
     def copy(self) -> Self:
-        """Return one that goes on from the same state."""
+        """Return a copy that goes on from the same state."""
 
     def allocate(self, pod: StoredPod) -> Pending | Undetermined | None:
-        """Allocate the claims of a pod that comes, or say why that cannot be done, or not be known."""
+        """Allocate the claims of a new pod, or return why that is impossible or unknown."""
 
     def counted(self, pod: StoredPod) -> StoredPod:
-        """Return a pod with what its claims count as in its status (KEP-5517)."""
+        """Return a pod with the amounts that its claims count as, as in its status (KEP-5517)."""
 
     def prepare(self, pod: StoredPod) -> None:
         """Let drivers prepare the claims of a pod that the kubelet has admitted."""
 
     def problem(self, uid: str) -> str:
-        """Say why a pod does not start although its claims are allocated; empty if nothing keeps it."""
+        """Return why a pod does not start although its claims are allocated; empty if it does."""
 
     def release(self, uid: str) -> None:
-        """Take back what a pod has that has gone."""
+        """Release the claims of a pod that is gone."""

@@ -1,7 +1,7 @@
 """A pod that is admitted again while it holds pod-level CPUs or memory: what a new allocation loses.
 
-Rule: kubernetes issues 140989 (CPUs) and 140906 (memory), fixed in 1.38: ``AllocatePod`` does not look
-whether the pod has its share already, and hints do not take it for the pod's.
+Rule: kubernetes issues 140989 (CPUs) and 140906 (memory), fixed in 1.38: ``AllocatePod`` does not check
+whether the pod already has its share, and hints do not treat it as the pod's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CPU_ISSUE, MEMORY_ISSUE = "kubernetes/kubernetes#140989", "kubernetes/kubernetes
 
 
 class PodAllocation(Record):
-    """What a pod holds as a whole, and how many memory assignments have no owner before it comes back.
+    """What a pod holds as a whole, and how many memory assignments have no owner before it is readmitted.
 
     ``cpus`` is a mask.
     """
@@ -29,7 +29,7 @@ class PodAllocation(Record):
 
     @property
     def issues(self) -> tuple[str, ...]:
-        """Where the defect is known from that concerns it."""
+        """The issues that report the defects that affect it."""
         return tuple(issue for issue, held in ((CPU_ISSUE, self.cpus), (MEMORY_ISSUE, self.memory)) if held)
 
 
@@ -47,7 +47,7 @@ class Readmission(Record):
 
 
 def pod_allocation_of(cpu: CPUManagerState, memory: MemoryManagerState, uid: str) -> PodAllocation | None:
-    """Return what a pod holds as a whole; None if it holds nothing so."""
+    """Return what a pod holds as a whole; None if it holds nothing that way."""
     cpus, blocks = cpu.pod_entries.get(uid, 0), memory.pod_blocks.get(uid, ())
     if not cpus and not blocks:
         return None

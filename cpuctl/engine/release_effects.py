@@ -1,4 +1,4 @@
-"""What another release does with the same pods, and which difference between the two does it."""
+"""What another release does with the same pods, and which difference between the two causes it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNKNOWN = "undetermined: "
 
 
 class PodEffect(NamedTuple):
-    """One pod whose fate is another one, or not known: what becomes of it on either side, in words."""
+    """One pod whose fate differs or is not known: what happens to it on either side, in words."""
 
     pod: str
     before: str
@@ -39,10 +39,10 @@ class PodEffect(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """Differences that change an answer when each is taken the other way alone.
+    """Differences that each change an answer if reversed alone.
 
-    ``shown_by_start``: whether, or with which words, the kubelet starts on the node's state files;
-    ``shown_by_pods``: what becomes of a pod. ``pods`` is None if there are none.
+    ``shown_by_start`` change whether, or with which error, the kubelet starts with the node's state files;
+    ``shown_by_pods`` change what happens to a pod. ``pods`` is None if there are no pods.
     """
 
     pods: tuple[PodEffect, ...] | None
@@ -51,7 +51,7 @@ class Effects(NamedTuple):
 
 
 Start = Callable[["Kubelet"], "StartResult"]
-"""Starts a kubelet on the machine and lets it go on from what is there."""
+"""Starts a kubelet on the machine and lets it go on from the existing state."""
 
 
 class _Fates(NamedTuple):
@@ -62,9 +62,9 @@ class _Fates(NamedTuple):
 def effects_of(
     start: Start, kubelets: tuple[Kubelet, Kubelet], pods: Sequence[StoredPod], names: Iterable[str]
 ) -> Effects:
-    """Let either kubelet start and admit *pods*, and again with one of the differences *names* turned.
+    """Let both kubelets start and admit *pods*, and again with each of the differences *names* reversed.
 
-    A kubelet that does not start has no pods to tell of.
+    A kubelet that does not start has no pods to compare.
     """
     fates = tuple(_fates(start(kubelet), pods) for kubelet in kubelets)
     changed = tuple(

@@ -1,9 +1,9 @@
 """Settings of reserved CPUs and memory with which a kubelet starts.
 
-The kubelet knows no rule for choosing CPUs: it takes what is configured. CPUs are masks. Rule for memory:
+The kubelet has no rule for choosing CPUs: it takes what is configured. CPUs are masks. Rule for memory:
 kubelet v1.36 ``memorymanager/memory_manager.go`` and ``policy_static.go``: ``reservedMemory`` must equal,
 to the byte, what kubeReserved, systemReserved and hard eviction keep, and no node may give more than it
-has. Nothing is proposed that ``check_start`` would not let start.
+has. Only settings with which a kubelet starts (``check_start``) are proposed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class CPUChoice(NamedTuple):
 def choose_reserved(topology: CPUTopology, request: CPUReserve) -> CPUChoice:
     """Choose CPUs, those near CPU 0 first: the kernel's own work tends to be there.
 
-    Raise ValueError if there are not as many, or none would be left.
+    Raise ValueError if there are not enough, or none would be left.
     """
     chosen = 0
     for inside, count in _regions(topology, request):
@@ -84,7 +84,7 @@ def _regions(topology: CPUTopology, request: CPUReserve) -> Iterator[tuple[int, 
 
 
 def _choose(topology: CPUTopology, inside: int, count: int, request: CPUReserve) -> int:
-    """Take core after core, cache after cache, the last core in part unless cores are to stay whole."""
+    """Take core by core, cache by cache, only part of the last core unless cores are to stay whole."""
     chosen = 0
     for core in sorted(_cores(topology, inside), key=lambda mask: _distance(topology, mask, request)):
         missing = count - chosen.bit_count()
@@ -99,7 +99,7 @@ def _cores(topology: CPUTopology, inside: int) -> list[int]:
 
 
 def _distance(topology: CPUTopology, core: int, request: CPUReserve) -> tuple[bool, bool, int, int, int]:
-    """Sort cores: isolated and fast ones last, then by the lowest CPU of the node, the cache and the core."""
+    """Return a core's sort key: isolated and fast ones last, then the lowest CPU of node, cache and core."""
     node = _group(topology.numa_nodes.values(), core)
     cache = _group(topology.uncore_caches.values(), core)
     return (
@@ -123,7 +123,7 @@ def _lowest(mask: int, count: int) -> int:
 
 
 def _split(groups: Iterable[int], chosen: int) -> int:
-    """Join the chosen CPUs whose group is chosen in part only."""
+    """Return the chosen CPUs whose group is only partly chosen."""
     split = 0
     for group in groups:
         if group & ~chosen:
@@ -135,7 +135,7 @@ _MIB = 1 << 20
 
 
 class Spread(StrEnum):
-    """How a reservation is laid out over the nodes."""
+    """How a reservation is distributed over the nodes."""
 
     EVEN = "even"
     PROPORTIONAL = "proportional"
@@ -147,8 +147,8 @@ def split_memory(
 ) -> dict[int, int]:
     """Split *total* bytes over nodes that have *available* bytes; nodes that give nothing are left out.
 
-    Parts are whole MiB but for one. *node* names the node for ``ONE_NODE``; without it the lowest that has
-    the room gives all. Raise ValueError if there is not enough room, or no such node.
+    All parts but one are whole MiB. *node* names the node for ``ONE_NODE``; without it the lowest that has
+    enough gives all. Raise ValueError if there is not enough memory, or no such node.
     """
     if total > sum(available.values()):
         raise ValueError(
@@ -182,7 +182,7 @@ def _giving_all(available: Mapping[int, int], total: int, node: int | None) -> i
 
 
 def _even(available: Mapping[int, int], total: int) -> dict[int, int]:
-    """Give every node the same part, the smallest first: what they lack, the others give."""
+    """Take the same part from every node, the smallest first: what they lack, the others give."""
     parts, left = {}, total
     smallest_first = sorted(available, key=lambda each: (available[each], each))
     for given, each in enumerate(smallest_first):
@@ -192,7 +192,7 @@ def _even(available: Mapping[int, int], total: int) -> dict[int, int]:
 
 
 def _in_mib(available: Mapping[int, int], parts: dict[int, int], total: int) -> dict[int, int]:
-    """Round parts down to MiB, and let the nodes with most room give the rest."""
+    """Round parts down to MiB, and take the rest from the nodes with the most left."""
     rounded = {each: part // _MIB * _MIB for each, part in parts.items()}
     left = total - sum(rounded.values())
     for each in sorted(rounded, key=lambda each: (rounded[each] - available[each], each)):
@@ -207,7 +207,7 @@ _BYTE = 10**9
 
 
 class MemoryReserve(NamedTuple):
-    """How to lay memory out; *node* names the node if one gives all."""
+    """How to distribute memory; ``node`` names the node if one gives all."""
 
     spread: Spread = Spread.EVEN
     node: int | None = None
@@ -221,7 +221,7 @@ class ReserveRequest(NamedTuple):
 
 
 class MemoryProposal(NamedTuple):
-    """The bytes to reserve in all, and those of each NUMA node."""
+    """The bytes to reserve in total, and those of each NUMA node."""
 
     total: int
     parts: Mapping[int, int]
@@ -237,7 +237,7 @@ class Proposal(NamedTuple):
 
 
 class NoProposal(NamedTuple):
-    """Why nothing that was requested makes the kubelet start, with its own answer if it has one."""
+    """Why the kubelet does not start with what was requested, with its own answer if it has one."""
 
     why: str
     outcome: NotStarted | None = None
@@ -258,7 +258,7 @@ def propose(info: MachineInfo, kubelet: Kubelet, request: ReserveRequest) -> Pro
         except GoError as error:
             return NoProposal(f"the kubelet does not support this machine: {error}")
         choice = choose_reserved(topology, request.cpus)
-        # The list takes the place of kubeReserved's and systemReserved's CPUs, and changes no memory.
+        # The list replaces kubeReserved's and systemReserved's CPUs, and changes no memory.
         config = replace(config, reserved_system_cpus=str(CPUSet(choice.cpus)))
     if request.memory is not None:
         split = _memory(info, replace(kubelet, config=config), request.memory)
@@ -274,12 +274,12 @@ def propose(info: MachineInfo, kubelet: Kubelet, request: ReserveRequest) -> Pro
 
 
 def memory_available(info: MachineInfo) -> dict[int, int]:
-    """Return the bytes that every NUMA node has of memory that is not set aside as huge pages."""
+    """Return the bytes of every NUMA node's memory that is not set aside as huge pages."""
     return {node.id: max(0, node.memory_bytes - sum(hugepages_by_name(node).values())) for node in info.nodes}
 
 
 def reserved_memory(parts: Mapping[int, int]) -> tuple[ReservedMemory, ...]:
-    """Write bytes by NUMA node as the configuration has them."""
+    """Convert bytes by NUMA node to the form of the configuration."""
     return tuple(
         ReservedMemory(numa_node=node, limits={"memory": countable(part)}) for node, part in parts.items()
     )
@@ -309,7 +309,7 @@ def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> Memo
 
 
 def _unsplittable(kept: Quantity) -> str:
-    """Say why no reservation can equal an amount, nothing if one can."""
+    """Return why no reservation can equal an amount; empty if one can."""
     if kept.sign <= 0:
         none = "no memory is reserved, but the Static policy requires some"
         return f"{none}: set {MEMORY_SETTINGS}"

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class SavedFiles(Record):
-    """What a kubelet makes of the files that it finds; ``unreadable`` are others that it cannot load.
+    """What a kubelet reads from the files that it finds; ``unreadable`` are others that it cannot load.
 
-    ``by_others`` is what other releases, by their minors, make of the same files, if the input
-    names no release.
+    ``by_others`` is what other releases, by their minors, read from the same files, if the input does not
+    name a release.
     """
 
     cpu: SavedCPUState = None
@@ -35,15 +35,15 @@ class SavedFiles(Record):
 
 
 LoadFailure: TypeAlias = Literal["stops", "crashes", "goesOn", "unread"]
-"""What becomes of a kubelet that cannot load a file."""
+"""What happens to a kubelet that cannot load a file."""
 
 
 ORDER = (CLAIMS_FILE, ALLOCATED_FILE, ACTUATED_FILE, STATUS_FILE, CPU_FILE, MEMORY_FILE, DEVICES_FILE)
-"""In this order a kubelet opens its files."""
+"""The order in which a kubelet opens its files."""
 
 
 def load_failure_of(name: str, gates: FeatureGates) -> LoadFailure:
-    """Return what a kubelet does with the file of that name."""
+    """Return what a kubelet does if it cannot load the file of that name."""
     if name == DEVICES_FILE:
         return "goesOn"
     if name == CLAIMS_FILE:

@@ -50,7 +50,7 @@ NotStarted = StartRefused | KubeletFault | Undetermined
 StartResult: TypeAlias = "Node | NotStarted"
 
 _FLAGS_IN_STATES = ("configured policy", "reserved cpus", "the expected machine state")
-"""Of what stands against a state file, the words that say that it hangs on a flag."""
+"""Words in an objection to a state file that show that it depends on a flag."""
 
 _ENDS = ("would start", "cannot be determined", "would not start")
 
@@ -59,7 +59,7 @@ LOADING = "loading the kubelet configuration"
 
 
 class Started(Record):
-    """A kubelet that has come up, as far as its resource managers go.
+    """A kubelet that has started, as far as its resource managers are concerned.
 
     ``policy`` is the CPU Manager's, ``memory_policy`` the Memory Manager's; one that does nothing is None.
     ``hugepages_known``: whether it is known what huge pages the machine has.
@@ -76,7 +76,7 @@ class Started(Record):
 
     @property
     def reserved(self) -> dict[str, Quantity]:
-        """What is kept from pods of every resource."""
+        """What is kept from pods, by resource."""
         return self.reservations.total(self.capacity)
 
 
@@ -90,7 +90,7 @@ class _RefusedError(Exception):
 def start_node(
     info: MachineInfo, kubelet: Kubelet, *, fit: bool = False, devices: DeviceInventory | None = None
 ) -> StartResult:
-    """Start the managers on a machine without state files; *fit* makes pods fit into the node, too.
+    """Start the managers on a machine without state files; *fit* checks that pods fit into the node, too.
 
     *devices* are those that device plugins have registered, None if that is not known.
     """
@@ -110,7 +110,7 @@ def started_node(
     fit: bool = False,
     devices: DeviceInventory | None = None,
 ) -> Node:
-    """Return the node of a kubelet that has come up, with what pods have to fit into and its devices."""
+    """Return the node of a started kubelet, with its devices and what pods must fit into."""
     from cpuctl.engine.node_fit import allocatable_of
 
     zero = started.gates.release.fits_zero_requests
@@ -125,8 +125,8 @@ def started_node(
 
 
 def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
-    """Return the node of a kubelet that has come up."""
-    # A caller that only asks whether it starts does not need what admits pods.
+    """Return the node of a started kubelet."""
+    # A caller that only checks whether it starts does not need what admits pods.
     from cpuctl.engine.cpu.provider import CPUProvider
     from cpuctl.engine.cpu.state import DelayRules
     from cpuctl.engine.memory.provider import MemoryProvider
@@ -157,7 +157,7 @@ def check_start(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
 
 
 def unless_flags_missing(outcome: T, kubelet: Kubelet) -> T | Undetermined:
-    """Take back a refusal over what a flag sets if the kubelet's flags are not all known."""
+    """Turn a refusal over what a flag sets into Undetermined if not all of the kubelet's flags are known."""
     if not kubelet.flags_gap or not isinstance(outcome, StartRefused):
         return outcome
 
@@ -173,7 +173,7 @@ def unless_flags_missing(outcome: T, kubelet: Kubelet) -> T | Undetermined:
 
 
 def last_checks(started: Started) -> Started | NotStarted:
-    """Do what a kubelet checks once its managers have their state."""
+    """Make the checks that a kubelet makes once its managers have their state."""
     try:
         reports_expected = started.gates.release.reports_expected_capacity
         kept = started.reserved.get("memory")
@@ -188,10 +188,10 @@ def last_checks(started: Started) -> Started | NotStarted:
 
 
 def start_managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
-    """Do what a kubelet does up to the point where its managers have written their state files.
+    """Start a kubelet up to the point where its managers have written their state files.
 
-    If the input names no release of the kubelet, and the assumed one does not get so far, others
-    are asked: a refusal is one of all releases that would take the configuration.
+    If the input does not name a release of the kubelet, and the assumed one does not get that far, others
+    are tried: a refusal means that none of them gets that far either.
     """
     outcome = unless_flags_missing(_managers(info, kubelet), kubelet)
     if kubelet.released or not isinstance(outcome, StartRefused | KubeletFault):
@@ -210,12 +210,12 @@ def _of_release(kubelet: Kubelet, minor: int) -> Kubelet:
 def agreed(
     outcome: Started | NotStarted, others: Mapping[int, Started | NotStarted], assumed: int, why: str
 ) -> Started | NotStarted:
-    """Say what all releases do if it is unknown which one it is; else which of them does what.
+    """Return the outcome if all releases agree on how it ends, else Undetermined with what each of them does.
 
-    *outcome* is that of the minor that is *assumed*, *why* what makes releases differ.
+    *outcome* is that of the *assumed* minor, *why* what makes releases differ.
     """
     ends = dict(sorted(others.items()))
-    # The one that is assumed comes last: its words are those that are repeated.
+    # The assumed one comes last: its words are the ones that are repeated.
     ends.pop(assumed, None)
     ends[assumed] = outcome
     if len({_end_of(end) for end in ends.values()}) == 1:
@@ -242,7 +242,7 @@ def why_not_started(refused: NotStarted) -> str:
 
 
 def _minors(minors: Iterable[int]) -> str:
-    """Write releases as people say them: ``1.27 to 1.32, 1.36``."""
+    """Format releases as people write them: ``1.27 to 1.32, 1.36``."""
     runs = CPUSet.of(minors).runs()
     return ", ".join(f"1.{first}" if first == last else f"1.{first} to 1.{last}" for first, last in runs)
 

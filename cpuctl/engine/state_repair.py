@@ -1,9 +1,9 @@
-"""State files that a kubelet starts on: what is done to them is a list of actions, each with its reason.
+"""Repair of state files so that a kubelet starts with them: a list of actions, each with its reason.
 
-In the CPU Manager's state every container keeps its CPUs as far as it may; what the kubelet wants of it is
-said in ``cpuctl.engine.cpu.state.validate``. A pod that lost CPUs (gone from the machine, reserved now, or
-another pod's as well) gets others in their place, one for one in all that it holds, so that what its
-containers share they still share, and baselines stay inside. In the Memory Manager's nothing is moved.
+In the CPU Manager's state every container keeps its CPUs as far as possible; what the kubelet requires is in
+``cpuctl.engine.cpu.state.validate``. A pod that lost CPUs (no longer on the machine, now reserved, or another
+pod's as well) gets others instead, one for one in everything that it holds, so that its containers still
+share what they shared, and baselines stay inside. In the Memory Manager's state nothing is moved.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ActionKind(StrEnum):
 
 
 class RepairAction(NamedTuple):
-    """One thing that was done, to whom, and why; ``before`` and ``after`` are lists of CPUs or amounts."""
+    """One thing that was done, for which pod, and why; ``before`` and ``after`` list CPUs or amounts."""
 
     did: ActionKind
     reason: str
@@ -57,7 +57,7 @@ class RepairAction(NamedTuple):
 
 
 class Repaired(NamedTuple, Generic[_State]):
-    """A state that fits, and how it came to be; without actions it is the one that was given."""
+    """A state that fits, and how it was made; without actions it is the one that was given."""
 
     state: _State
     actions: tuple[RepairAction, ...] = ()
@@ -73,29 +73,29 @@ class NotRepaired(NamedTuple):
 # A state of the CPU Manager.
 
 Moves = Mapping[str, Mapping[int, int]]
-"""By UID, the CPU that takes the place of another."""
+"""By UID, the CPU that replaces each one that is moved."""
 
 
 def moves_of(holders: Iterable[CPUHolder], owners: Owners, policy: StaticPolicy) -> Moves | NotRepaired:
     """Find a new place for every CPU that a pod may not keep; it keeps all others.
 
-    Of CPUs that several pods hold, the first by UID keeps them.
+    CPUs that several pods hold stay with the first pod by UID.
     """
     parts: dict[str, list[CPUHolder]] = {}
-    # Containers come before the pod as a whole: what is near each of them goes to them.
+    # Containers come before the pod as a whole, so that each gets the CPUs near its own.
     for held in sorted(holders, key=lambda held: not held.container):
         parts.setdefault(held.uid, []).append(held)
     return _Search(owners, policy, parts).run()
 
 
 def moved(cpus: CPUSet, moves: Mapping[int, int], leaving: CPUSet) -> CPUSet:
-    """Put the new CPUs in the place of the old ones; *leaving* are all that are moved."""
+    """Replace the old CPUs with the new ones; *leaving* are all that are moved."""
     there = cpus & leaving
     return (cpus - there) | CPUSet.of(moves[cpu] for cpu in there) if there else cpus
 
 
 class _Search:
-    """``parts`` is what every pod holds, ``taken`` what some pod keeps or has got."""
+    """A search for moves; ``parts`` is what every pod holds, ``taken`` what some pod keeps or has got."""
 
     def __init__(
         self, owners: Owners, policy: StaticPolicy, parts: Mapping[str, Sequence[CPUHolder]]
@@ -131,9 +131,9 @@ class _Search:
                 yield uid, cpus - kept
 
     def _found(self, held: CPUHolder, lost: CPUSet) -> CPUSet | None:
-        """Take as many free CPUs, near what is kept; None if they are too few.
+        """Take as many free CPUs as are *lost*, near what is kept; None if there are too few.
 
-        Threads of cores that the holder has already come first, then what the kubelet would take.
+        Threads of cores that the holder already has come first, then what the kubelet would take.
         """
         free = CPUSet(self.policy.allocatable) - self.taken
         if len(free) < len(lost):
@@ -178,7 +178,7 @@ def _first(cpus: Iterable[int], count: int) -> CPUSet:
 class CPURules(NamedTuple):
     """The CPU Manager that is to start: ``policy`` is None for the policy ``none``.
 
-    ``keeps_pods`` and ``keeps_baselines`` tell whether it reads what pods hold as a whole, and baselines.
+    ``keeps_pods`` and ``keeps_baselines`` show whether it reads what pods hold as a whole, and baselines.
     """
 
     policy: StaticPolicy | None
@@ -217,7 +217,7 @@ def repair_cpu_state(
 
 
 class _Work:
-    """The state as far as it is repaired, and what was done to it."""
+    """The state as repaired so far, and what was done to it."""
 
     def __init__(self, state: CPUStateFile, rules: CPURules, owners: Owners) -> None:
         self.state = state
@@ -226,7 +226,7 @@ class _Work:
         self.actions: list[RepairAction] = []
 
     def give_up(self) -> None:
-        """Hold nothing: the policy none knows no exclusive CPUs."""
+        """Drop all entries: the policy none has no exclusive CPUs."""
         if self.state.policy_name == "none":
             return
         self._do(ActionKind.POLICY, "policy none is configured", before=self.state.policy_name, after="none")
@@ -240,7 +240,7 @@ class _Work:
         self.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
 
     def start_from_empty(self) -> None:
-        """Take nothing over from another policy, which has no exclusive CPUs."""
+        """Take over nothing from another policy, which has no exclusive CPUs."""
         self._do(
             ActionKind.POLICY,
             "policy static is configured",
@@ -250,13 +250,13 @@ class _Work:
         self.state = CPUStateFile(policy_name="static", default_cpu_set=CPUSet())
 
     def drop_gone(self) -> None:
-        """Drop what no pod holds any more."""
+        """Drop the entries whose pod or container is gone."""
         for uid, name, status in gone(self.state.entries, self.owners):
             self._do(ActionKind.DROPPED, GONE[status], uid, name, before=str(self.state.entries[uid][name]))
         self.state = replace(self.state, entries=kept(self.state.entries, self.owners))
 
     def settle_pods(self) -> None:
-        """Let pods hold as a whole what their containers hold at least, and nothing without containers."""
+        """Let pods hold as a whole at least what their containers hold, and nothing if these hold nothing."""
         pods, entries = {}, self.state.entries
         for uid, whole in sorted(self.state.pod_entries.items()):
             covered = union(entries.get(uid, {}).values())
@@ -280,7 +280,7 @@ class _Work:
         self.state = replace(self.state, pod_entries=pods)
 
     def move(self, moves: Moves, policy: StaticPolicy) -> None:
-        """Put other CPUs in the place of those that pods cannot keep."""
+        """Replace the CPUs that pods cannot keep with others."""
         for uid, own in sorted(moves.items()):
             leaving = CPUSet.of(own)
             why = _why_lost(leaving, policy)
@@ -297,7 +297,7 @@ class _Work:
         )
 
     def settle_baselines(self) -> None:
-        """Keep promises to those that still hold CPUs, as far as they hold what was promised."""
+        """Keep the baselines of containers that still hold CPUs, as far as they hold what was promised."""
         baselines: dict[str, dict[str, CPUSet]] = {}
         dropped = {(each.pod_uid, each.container) for each in self.actions}
         for uid, guaranteed in sorted(self.state.baselines.items()):
@@ -314,7 +314,7 @@ class _Work:
         self.state = replace(self.state, baselines=baselines)
 
     def give_up_baselines(self) -> None:
-        """Report what a kubelet without baselines loses, now that it has to be written anyway."""
+        """Drop the baselines, which this kubelet does not keep, and report what is lost."""
         for uid, guaranteed in sorted(self.state.baselines.items()):
             for name, baseline in sorted(guaranteed.items()):
                 now = self.state.entries.get(uid, {}).get(name)
@@ -327,7 +327,7 @@ class _Work:
         self.state = replace(self.state, baselines={})
 
     def fill_pool(self, policy: StaticPolicy) -> None:
-        """Share what no pod holds, except for reserved CPUs if they are kept apart."""
+        """Put what no pod holds into the shared pool, except reserved CPUs if they are kept apart."""
         held = union(holder.cpus for holder in holders(self.state))
         strict = policy.options.strict_cpu_reservation
         pool = CPUSet(policy.allocatable if strict else policy.topology.cpus) - held
@@ -376,9 +376,9 @@ def _why_pool(old: CPUSet, new: CPUSet, policy: StaticPolicy) -> str:
     return "; ".join(f"{are(cpus)} {why}" for why, cpus in reasons.items() if cpus)
 
 
-# A state of the Memory Manager that its kubelet starts on: the same entries, on the machine as it is now.
-# Nothing is moved: memory stays where it is, whatever a file says. What has no place is a reason not to
-# repair.
+# A state of the Memory Manager with which its kubelet starts: the same entries, on the machine as it is now.
+# Nothing is moved: memory stays where it is, whatever a file says. A block that does not fit is a reason not
+# to repair.
 
 _SHOWN = 3
 _REMOVE = f"remove the pods that do not fit from the node, then {REPAIR_WITH_PODS}, or {DRAIN}"
@@ -392,8 +392,8 @@ _REASONS = {
 class MemoryRules(NamedTuple):
     """The Memory Manager that is to start: ``fresh`` are the tables of the machine, None for the policy None.
 
-    ``keeps_pods`` tells whether it reads what pods hold as a whole, ``compares_groups`` whether it holds
-    groups of NUMA nodes against the machine, or every node by itself.
+    ``keeps_pods`` shows whether it reads what pods hold as a whole, ``compares_groups`` whether it compares
+    groups of NUMA nodes with the machine, or every node separately.
     """
 
     fresh: Mapping[int, MemoryNode] | None

@@ -1,4 +1,4 @@
-"""Starting a kubelet on the state files of its node: one answer to one question, whichever command asks."""
+"""Start of a kubelet with the state files of its node: every command gets the same answer."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _NO_FILES = SavedFiles()
 
 
 class StateStart(Record):
-    """How a start ends; ``refusals`` is what stands against each file by itself.
+    """How a start ends; ``refusals`` is the objection to each file alone.
 
-    ``managers`` is how far it comes without files, ``node`` has taken them over, as far as that goes: it is
+    ``managers`` is how far it gets without files, ``node`` has taken them over, as far as possible: it is
     None if the kubelet ends before it opens any.
     """
 
@@ -57,9 +57,9 @@ def start_on(
 ) -> StateStart:
     """Start a kubelet on a machine with these files: its configuration is checked first, then every file.
 
-    If the input names no release of the kubelet, the assumed one is reported to start or
-    not: if another one would come to another end on the same files, nothing is. *fit* makes pods fit into
-    the node, *devices* are those that device plugins have registered, None if that is not known.
+    If the input does not name a release of the kubelet, the outcome is that of the assumed one, unless
+    another one would end differently with the same files: then it is Undetermined. *fit* checks that pods
+    fit into the node, *devices* are those that device plugins have registered, None if that is not known.
     """
     managers = start_managers(info, kubelet)
     if not isinstance(managers, Started):
@@ -85,7 +85,7 @@ def start_on(
 def _refusals(
     node: Node, gates: FeatureGates, files: SavedFiles, root: str
 ) -> Iterator[tuple[str, NotStarted]]:
-    """Yield what stands against each file, in the order in which a kubelet opens them."""
+    """Yield the objection to each file, in the order in which a kubelet opens them."""
     if files.unreadable:
         from cpuctl.engine.saved_files import ORDER, load_failure_of
 
@@ -101,7 +101,7 @@ def _refusals(
 
 
 def _refused(name: str, error: str, failure: LoadFailure, root: str) -> NotStarted | None:
-    """Say how a kubelet ends over a file that it cannot load; None if it does not."""
+    """Return how a kubelet ends over a file that it cannot load; None if it does not."""
     from cpuctl.checkpoints.reader import kubelet_refusal
 
     if failure == "crashes":
@@ -115,7 +115,7 @@ def _refused(name: str, error: str, failure: LoadFailure, root: str) -> NotStart
 
 
 def _below(refused: NotStarted, root: str, name: str) -> NotStarted:
-    """Put the kubelet's own root directory into its text."""
+    """Return a refusal with the kubelet's own root directory in its text."""
     if not isinstance(refused, StartRefused):
         return refused
     error = refused.error.replace(f'"{_ROOT}/{name}"', f'"{root}/{name}"')

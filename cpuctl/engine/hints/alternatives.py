@@ -1,6 +1,6 @@
-"""Sets of NUMA nodes that a Topology Manager might as well have chosen, for who chooses in its place.
+"""Sets of NUMA nodes that a Topology Manager could equally have chosen, for policies that choose instead.
 
-No kubelet looks at them: of equal ones it keeps the lowest.
+A kubelet does not consider them: among equal sets it keeps the lowest.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from cpuctl.engine.hints.topology_manager import HintRound, Merged, ProviderName
 from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 
 MOST_TRIED = 20_000
-"""Beyond so many sets of one size, none but the chosen one is looked at."""
+"""With more sets of one size than this, only the chosen one is considered."""
 
 
 def equally_good(hint_round: HintRound, manager: TopologyManager) -> tuple[NodeMask, ...]:
-    """List the sets that all managers prefer, as small and as close as the one that was chosen, lowest first.
+    """List the sets that all managers prefer, as small and as close as the chosen one, lowest first.
 
-    It is that one alone if not all prefer it; nothing if any NUMA nodes will do.
+    Only the chosen set if not all managers prefer it; empty if any NUMA nodes will do.
     """
     merged = hint_round.merged
     if not isinstance(merged, Merged) or merged.hint.nodes is None:
@@ -39,9 +39,9 @@ def equally_good(hint_round: HintRound, manager: TopologyManager) -> tuple[NodeM
 
 
 def preferred_by_cpus(hint_round: HintRound, manager: TopologyManager) -> tuple[NodeMask, ...]:
-    """List the smallest sets that the CPU Manager prefers, if no set is preferred by all, the best first.
+    """List the smallest sets that the CPU Manager prefers, best first, if no set is preferred by all.
 
-    Those that the Memory Manager prefers, too, come alone, if there are any.
+    If the Memory Manager prefers some of them, only those are listed.
     """
     merged, cpus = hint_round.merged, _first(hint_round, "cpu")
     if not isinstance(merged, Merged) or merged.hint.preferred or not cpus:
@@ -63,7 +63,7 @@ def _first(hint_round: HintRound, provider: ProviderName) -> HintList | None:
 
 
 def _sets(everything: NodeMask, like: NodeMask) -> list[NodeMask]:
-    """List all sets of NUMA nodes of one size, lowest first; of too many only the one that is there."""
+    """List all sets of NUMA nodes as large as *like*, lowest first; only *like* if there are too many."""
     nodes, size = _nodes(everything), like.bit_count()
     if comb(len(nodes), size) > MOST_TRIED:
         return [like]

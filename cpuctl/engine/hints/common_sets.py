@@ -1,8 +1,8 @@
-"""Sets of NUMA nodes that serve several requests at once, CPUs and devices say, without making them all.
+"""Sets of NUMA nodes that serve several requests at once, such as CPUs and devices, without listing them all.
 
-Every node is decided on once. What the requests still miss afterwards is all that matters of the past, so
-what is tried grows with those amounts, not with the number of sets. If amounts are too many for that,
-memory in bytes say, it is the bounds that leave little to try.
+Each node is decided once. Afterwards only the amounts that the requests still lack matter, so the search
+grows with those amounts, not with the number of sets. If there are too many amounts for that, as with
+memory in bytes, the bounds keep the search small.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from cpuctl.engine.hints.coverage import Coverage, Progress, SocketRule, balance
 from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 
 State: TypeAlias = tuple[Progress, ...]
-"""How far all coverages are."""
+"""The progress of all coverages."""
 
 _FEW_NODES = 8
-"""So few nodes have so few sets that a better bound costs more than it saves."""
+"""Up to this many nodes have so few sets that a better bound costs more than it saves."""
 
 _NOT_KNOWN = NodeMask(-1)
-"""Stands for a set that has not been searched for yet."""
+"""Marks a set that has not been searched for yet."""
 
 
 class Constraints:
-    """What is asked of the sets: all ``coverages``, and ``rules`` for the sockets that they touch.
+    """What the sets must meet: all ``coverages``, and ``rules`` for the sockets that they touch.
 
     ``failed`` remembers dead ends.
     """
@@ -43,7 +43,7 @@ class Constraints:
         return tuple(each.add(done, node) for each, done in zip(self.coverages, state, strict=True))
 
     def lowest(self, state: State, remaining: NodeMask, count: int, taken: NodeMask) -> NodeMask | None:
-        """Find the lowest set of what is *taken* and *count* of the *remaining* nodes that serves all."""
+        """Find the lowest set that serves all: the nodes *taken* plus *count* of the *remaining* ones."""
         if not 0 <= count <= remaining.bit_count():
             return None
         if count == 1:
@@ -70,7 +70,7 @@ class Constraints:
         return found
 
     def _with_one(self, state: State, remaining: NodeMask, taken: NodeMask) -> NodeMask | None:
-        """Find the lowest of the *remaining* nodes that brings all that is missing."""
+        """Return *taken* plus the lowest of the *remaining* nodes that supplies everything still missing."""
         for node in CPUSet(remaining):
             nodes = taken | NODE_0 << node
             served = all(missing <= 0 for missing, _ in self.taking(state, node))
@@ -95,8 +95,8 @@ class _Parts(NamedTuple):
 class CommonSets(_Parts):
     """Sets of the nodes ``taken`` and ``more`` of the ``remaining`` ones (masks) that meet the constraints.
 
-    ``state`` is how far the nodes taken have come, ``known`` the lowest of the sets if it is known. For
-    use like ``cpuctl.engine.hints.node_search.SetsWithCPUs``.
+    ``state`` is the progress made by the nodes taken, ``known`` the lowest of the sets if it is known. Used
+    like ``cpuctl.engine.hints.node_search.SetsWithCPUs``.
     """
 
     @classmethod
@@ -121,7 +121,7 @@ class CommonSets(_Parts):
 
     @property
     def possible(self) -> bool:
-        """Return whether there is any such set."""
+        """Whether there is any such set."""
         return self._lowest is not None
 
     def lowest(self) -> NodeMask | None:
@@ -152,6 +152,6 @@ class CommonSets(_Parts):
         )
 
     def _lowest_if(self, node: int, *, taken: bool) -> NodeMask | None:
-        """Return what is known of the lowest set with or without a node: it may be the lowest of all."""
+        """Return the lowest set with or without a node if it is known: it may be the lowest of all."""
         lowest = self._lowest
         return lowest if lowest is None or (lowest >> node & 1) == taken else _NOT_KNOWN

@@ -1,8 +1,8 @@
-"""What a request asks of a set of NUMA nodes: that enough lies next to them, CPUs or devices.
+"""What a request requires of a set of NUMA nodes: enough CPUs or devices next to them.
 
-Sets of nodes are masks of node ids. What lies next to several nodes at once counts as soon as one of them
-is in the set, and only once. The option ``align-by-socket`` prefers hints by the number of sockets that they
-touch (kubelet v1.36 ``policy_static.go``).
+Sets of nodes are masks of node ids. What is next to several nodes counts as soon as one of them is in the
+set, and only once. The option ``align-by-socket`` prefers hints by the number of sockets that they touch
+(kubelet v1.36 ``policy_static.go``).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 from cpuctl.records import Record
 
 Progress: TypeAlias = tuple[int, int]
-"""How much is still missing, and which of the things next to several nodes are counted (a mask)."""
+"""How much is still missing, and which items next to several nodes are already counted (a mask)."""
 
 
 _STEPS = 16
-"""How often the weights of two coverages are halved until both are hard to meet."""
+"""How many times the weights of two coverages are bisected to make both hard to meet."""
 
 
 class Coverage(ByContent):
-    """Sets of ``nodes`` that have ``wanted`` next to them; ``amounts`` tells by mask what there is.
+    """Sets of ``nodes`` with ``wanted`` next to them; ``amounts`` is what is available, by mask.
 
-    Whatever has to be next to the set is in ``amounts`` with more than all the rest together, and wanted.
+    A required mask has a larger amount than all others together, and ``wanted`` includes that amount.
     """
 
     def __init__(self, *, nodes: NodeMask, amounts: Mapping[NodeMask, int], wanted: int) -> None:
@@ -42,7 +42,7 @@ class Coverage(ByContent):
     def of(
         cls, nodes: NodeMask, amounts: Mapping[NodeMask, int], required: Iterable[NodeMask], wanted: int
     ) -> Coverage:
-        """Want an amount, and that each of the *required* masks has a node in the set."""
+        """Require an amount, and that each of the *required* masks has a node in the set."""
         decisive = sum(amounts.values()) + 1
         weighted, must = dict(amounts), set(required)
         for mask in must:
@@ -53,21 +53,21 @@ class Coverage(ByContent):
         return self.next_to(nodes) >= self.wanted
 
     def next_to(self, nodes: NodeMask) -> int:
-        """Return how much lies next to a set."""
+        """Return how much is next to a set."""
         return sum(amount for mask, amount in self.amounts.items() if mask & nodes)
 
     def amounts_at(self, node: int) -> int:
-        """Return how much lies next to a node."""
+        """Return how much is next to a node."""
         return sum(amount for _, amount in self._at.get(node, ()))
 
     def only_at(self, node: int, nodes: NodeMask) -> int:
-        """Return how much lies next to a node and to no other one of *nodes*."""
+        """Return how much is next to a node and to no other of *nodes*."""
         bit, masks = NODE_0 << node, self._masks
         return sum(amount for index, amount in self._at.get(node, ()) if masks[index] & nodes == bit)
 
     @property
     def start(self) -> Progress:
-        """Nothing is in the set yet."""
+        """The progress of an empty set."""
         return self.wanted, 0
 
     def add(self, progress: Progress, node: int) -> Progress:
@@ -80,7 +80,7 @@ class Coverage(ByContent):
         return max(missing, 0), counted
 
     def within_reach(self, progress: Progress, remaining: NodeMask, count: int) -> bool:
-        """Return whether *count* of the *remaining* nodes may do; False is certain, True is a bound."""
+        """Return whether *count* of the *remaining* nodes may suffice; False is certain, True is not."""
         missing, counted = progress
         if missing <= 0:
             return True
@@ -93,7 +93,7 @@ class Coverage(ByContent):
         return sum(sorted(fresh, reverse=True)[: max(count, 0)]) >= missing
 
     def _within_levels(self, missing: int, remaining: NodeMask, count: int) -> bool:
-        """Return the same while nothing that nodes share is counted: all equal ones are taken at once."""
+        """Return the same while no shared item is counted: nodes with equal amounts are taken together."""
         for amount, nodes in self._levels:
             if count <= 0:
                 return False
@@ -105,7 +105,7 @@ class Coverage(ByContent):
         return False
 
     def forget(self, progress: Progress, remaining: NodeMask) -> Progress:
-        """Drop what makes no difference any more, so that equal prospects compare equal."""
+        """Drop what no longer matters, so that equivalent states compare equal."""
         missing, counted = progress
         if missing <= 0 or not counted:
             return missing, 0
@@ -114,7 +114,7 @@ class Coverage(ByContent):
 
     @cached_property
     def _at(self) -> Mapping[int, list[tuple[int, int]]]:
-        """What lies next to each node: index and amount."""
+        """The items next to each node, as index and amount."""
         at: dict[int, list[tuple[int, int]]] = {}
         for index, (mask, amount) in enumerate(self.amounts.items()):
             for node in CPUSet(mask & self.nodes):
@@ -123,12 +123,12 @@ class Coverage(ByContent):
 
     @cached_property
     def shared_nodes(self) -> NodeMask:
-        """The nodes that have something next to them which others have, too."""
+        """The nodes that share something with other nodes."""
         return reduce(or_, (mask for mask in self.amounts if mask.bit_count() > 1), NO_NODES)
 
     @cached_property
     def _levels(self) -> list[tuple[int, NodeMask]]:
-        """The nodes (a mask) that have as much next to them each, by that amount, the largest first."""
+        """The amounts next to single nodes, largest first, each with the nodes (a mask) that have it."""
         levels: dict[int, NodeMask] = {}
         for node in CPUSet(self.nodes):
             amount = self.amounts_at(node)
@@ -141,13 +141,13 @@ class Coverage(ByContent):
 
     @cached_property
     def _shared(self) -> int:
-        """The things that lie next to more than one node."""
+        """The items next to more than one node, as a mask of indices."""
         masks = enumerate(self.amounts)
         return CPUSet.of(index for index, mask in masks if (mask & self.nodes).bit_count() > 1).mask
 
 
 class SocketRule(Record):
-    """Sets of nodes have to touch ``wanted`` sockets, exactly; ``of_node`` has the sockets of each node."""
+    """A rule that sets touch exactly ``wanted`` sockets; ``of_node`` has the sockets of each node."""
 
     wanted: int
     of_node: Mapping[int, frozenset[int]]
@@ -157,10 +157,10 @@ class SocketRule(Record):
         return len(self.touched(nodes)) == self.wanted
 
     def most_free(self, taken: NodeMask, free: Mapping[int, int], count: int) -> int | None:
-        """Return the most free CPUs of *count* nodes that make an allowed set with those *taken*, if any do.
+        """Return the most free CPUs of any *count* nodes that form an allowed set with *taken*, if any do.
 
-        *free* has the free CPUs of the nodes to choose from. Nodes of one socket differ in that only, so
-        what is tried grows with sockets times nodes, not with the number of sets.
+        *free* has the free CPUs of the nodes to choose from. Nodes of one socket differ only in these, so the
+        work grows with sockets times nodes, not with the number of sets.
         """
         touched = self.touched(taken)
         groups: dict[frozenset[int], list[int]] = {}
@@ -168,7 +168,7 @@ class SocketRule(Record):
             groups.setdefault(self.of_node[node] - touched, []).append(cpus)
         times = Counter(chain.from_iterable(groups))
         shared = frozenset(socket for socket, number in times.items() if number > 1)
-        # By number of sockets touched, which of these other groups touch, too, and number of nodes.
+        # By number of sockets touched, those of them that other groups also touch, and number of nodes.
         most = {(len(touched), frozenset[int](), 0): 0}
         for sockets, free_in_group in groups.items():
             sums = list(accumulate(sorted(free_in_group, reverse=True)))
@@ -191,9 +191,9 @@ class SocketRule(Record):
 
 
 def balances(coverages: Sequence[Coverage], size: int) -> Iterator[Coverage]:
-    """Weigh every two of the coverages against each other, as hard to meet with *size* nodes as may be.
+    """Yield a weighted sum of each pair of coverages, as hard to meet with *size* nodes as possible.
 
-    A set that serves both serves the outcome as well: this only shows earlier that there is no such set.
+    A set that serves both also serves the sum: the sum only shows earlier that there is no such set.
     """
     for one, other in combinations([each for each in coverages if each.wanted > 0], 2):
         yield _balance(one, other, size)
@@ -218,7 +218,7 @@ def _weighed(one: Coverage, other: Coverage, weights: tuple[int, int]) -> Covera
     amounts: dict[NodeMask, int] = {}
     for each, weight in zip((one, other), weights, strict=True):
         for mask, amount in each.amounts.items():
-            # More than is wanted must not make up for what the other one lacks.
+            # A surplus of one must not make up for a shortage of the other.
             amounts[mask] = amounts.get(mask, 0) + weight * min(amount, each.wanted)
     wanted = weights[0] * one.wanted + weights[1] * other.wanted
     return Coverage(nodes=one.nodes & other.nodes, amounts=amounts, wanted=wanted)

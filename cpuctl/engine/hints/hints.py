@@ -1,6 +1,6 @@
-"""Topology hints: sets of NUMA nodes that can serve a request, and whether they are as narrow as can be.
+"""Topology hints: sets of NUMA nodes that can serve a request, and whether they are as narrow as possible.
 
-Hints come listed, or as a rule instead of a list of up to 2^nodes of them.
+Hints are listed, or given as a rule instead of a list of up to 2^nodes of them.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``. Sets of NUMA nodes are masks of node ids.
 """
@@ -36,7 +36,7 @@ class HintRule(Protocol):
     """The hints for one resource: all sets of NUMA nodes that serve its coverages, and some others."""
 
     def __bool__(self) -> bool:
-        """Return whether there is any hint: all nodes together are one if some of them are."""
+        """Return whether there is any hint: if some nodes are a hint, so are all nodes together."""
 
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint."""
@@ -49,11 +49,11 @@ class HintRule(Protocol):
 
     @property
     def coverages(self) -> tuple[Coverage, ...]:
-        """What a set has to serve to be a hint; all are of the same nodes."""
+        """The coverages that a set must serve to be a hint; all are over the same nodes."""
 
     @property
     def others(self) -> tuple[NodeMask, ...]:
-        """Sets that are hints although they do not."""
+        """Sets that are hints although they do not serve the coverages."""
 
     @property
     def width(self) -> int:
@@ -61,22 +61,22 @@ class HintRule(Protocol):
 
     @property
     def socket_rule(self) -> SocketRule | None:
-        """What makes hints of other sizes preferred, too."""
+        """The rule that makes hints of other sizes preferred as well."""
 
     @property
     def narrowest(self) -> int:
-        """Size of the smallest hint, 0 when there is none."""
+        """The size of the smallest hint, 0 if there are no hints."""
 
 
 class DirectRule:
-    """A rule that finds its best sets by itself, sooner than any number of rules are searched together."""
+    """A rule that finds its best sets on its own, faster than the search that handles any number of rules."""
 
     def best_preferred(self, fit: Fit) -> list[NodeMask]:
         """Find the best preferred hint, like ``node_search.best_sets``."""
         raise NotImplementedError
 
     def best_cut(self, nodes: NodeMask, sizes: Iterable[int], fit: Fit) -> list[NodeMask]:
-        """Find the best of what hints cut out of *nodes*, in the first size there is."""
+        """Find the best intersections of hints with *nodes*, of the first size that has any."""
         raise NotImplementedError
 
 
@@ -87,30 +87,30 @@ HintList = Sequence[Hint] | HintRule
 # Which of several sets of NUMA nodes fits best, all else being equal: ``numa_info.go``.
 
 _UNKNOWN = -(1 << 80)
-"""Stands for a distance that no row holds: less than any sum of real ones, which have 64 bits each."""
+"""Stands for a distance that no row contains: less than any sum of real ones, which have 64 bits each."""
 
 
 class Fit(Record):
     """How sets of equal rank compare: fewer nodes, then closer ones if distance counts, then lower ids.
 
-    ``distances`` holds the row of every node by id; it is empty if distance does not count. A kubelet
-    looks nodes up in a row by id, too, so if ids are sparse a row can be too short: sets that need such a
-    distance sort before all others of their size.
+    ``distances`` holds the row of each node by id; it is empty if distance does not count. A kubelet also
+    indexes rows by node id, so with sparse ids a row can be too short: sets that need a missing distance
+    sort before all others of their size.
     """
 
     distances: Mapping[int, Sequence[int]] = {}
 
     def key(self, nodes: NodeMask) -> tuple[int, int, int]:
-        """Return what sorts sets of nodes, the best first."""
+        """Return the sort key of a set of nodes; the best set sorts first."""
         return nodes.bit_count(), self._distances_within(nodes), nodes
 
     def distance(self, one: int, other: int) -> int:
-        """Return the distance that the row of *one* has for *other*; below zero if it is too short."""
+        """Return the distance that the row of *one* has for *other*; below zero if the row is too short."""
         row = self.distances[one]
         return row[other] if other < len(row) else _UNKNOWN
 
     def unknown(self, nodes: NodeMask) -> tuple[int, int] | None:
-        """Name the first two nodes of a set without a distance between them, None if there are none."""
+        """Return the first two nodes of a set without a distance between them, None if all have one."""
         members = self._members(nodes)
         pairs = ((one, other) for one in members for other in members)
         return next((pair for pair in pairs if self.distance(*pair) < 0), None)
@@ -125,7 +125,7 @@ class Fit(Record):
 
 
 def no_distance(fit: Fit, one: int, other: int) -> KubeletFault:
-    """Name the crash of a Topology Manager whose row of node *one* is too short for node *other*."""
+    """Return the crash of a Topology Manager whose row of node *one* is too short for node *other*."""
     return KubeletFault(
         kind=FaultKind.CRASH,
         where=f"Topology Manager, looking up the distance from NUMA node {one} to NUMA node {other}",

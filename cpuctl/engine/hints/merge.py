@@ -5,9 +5,9 @@ with one of every other; the sets of nodes are intersected, and the best combina
 only on which intersections can be reached, so these are computed: first the preferred ones, for which all
 sets must be equal, then, if there are none, all others.
 
-Intersections are found without making all sets. A node that is to be left out need only be missing from one
-of the sets, and every request can do without as many nodes as it has more than it needs. So the nodes to
-leave out are divided among the requests.
+Intersections are found without building all sets. A node to leave out only has to be missing from one of
+the sets, and each request can spare as many nodes as it has in excess. So the nodes to leave out are
+divided among the requests.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SCALE = 1 << 20
 class Intersections(NamedTuple):
     """Sets of the nodes ``taken`` and ``more`` of the ``remaining`` ones (masks), the others left out.
 
-    Those of the latter that are decided on are ``left_out``. For use like ``node_search.SetsWithCPUs``.
+    Nodes already decided against are ``left_out``. Used like ``node_search.SetsWithCPUs``.
     """
 
     requests: tuple[tuple[Coverage, ...], ...]
@@ -45,10 +45,10 @@ class Intersections(NamedTuple):
 
     @classmethod
     def of(cls, requests: Iterable[Iterable[Coverage]], inside: NodeMask, size: int) -> Intersections:
-        """Choose *size* nodes *inside* that sets of all requests, one for each, can have in common there.
+        """Choose *size* nodes *inside* that sets of all requests, one set each, can have in common there.
 
-        The coverages of one request are of the same nodes. Nodes elsewhere are in no such set: every
-        request may have all of its own.
+        The coverages of one request are over the same nodes. Nodes elsewhere are in no such intersection,
+        so each request may keep all its other nodes.
         """
         requested = tuple(map(tuple, requests))
         shared = reduce(and_, (each.nodes for coverages in requested for each in coverages), inside)
@@ -61,7 +61,7 @@ class Intersections(NamedTuple):
 
     @property
     def possible(self) -> bool:
-        """Return whether there is any such set."""
+        """Whether there is any such set."""
         if not 0 <= self.more <= self.remaining.bit_count():
             return False
         served = tuple(_Served.all_nodes(coverages) for coverages in self.requests)
@@ -102,13 +102,13 @@ class _Served(Record):
         return all(each.only_at(node, self.nodes) <= surplus for each, surplus in pairs)
 
     def without(self, node: int) -> _Served:
-        """Do without a node."""
+        """Return the request without a node."""
         pairs = zip(self.coverages, self.surplus, strict=True)
         surplus = tuple(before - each.only_at(node, self.nodes) for each, before in pairs)
         return _Served(self.coverages, self.nodes & ~(NODE_0 << node), surplus)
 
     def price(self, node: int) -> int:
-        """Return how much of its surplus a node takes, the scarcest thing counting."""
+        """Return the share of its surplus that a node takes, for the scarcest coverage."""
         return max(
             each.only_at(node, self.nodes) * _SCALE // (surplus + 1)
             for each, surplus in zip(self.coverages, self.surplus, strict=True)
@@ -116,11 +116,11 @@ class _Served(Record):
 
     @property
     def shared(self) -> NodeMask:
-        """The nodes that share anything with others."""
+        """The nodes that share anything with other nodes."""
         return reduce(or_, (each.shared_nodes for each in self.coverages))
 
     def most(self, nodes: NodeMask) -> int:
-        """Return how many of these nodes it can do without; there may be fewer, but never more."""
+        """Return an upper bound on how many of these nodes it can do without."""
         return min(
             _fitting(sorted(each.only_at(node, self.nodes) for node in CPUSet(nodes)), surplus)
             for each, surplus in zip(self.coverages, self.surplus, strict=True)
@@ -129,7 +129,7 @@ class _Served(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Division:
-    """All nodes that ``must`` be left out, and all but ``kept`` of those that ``may``, for requests to lose.
+    """The nodes to divide: all that ``must`` be left out, and all but ``kept`` of those that ``may``.
 
     ``failed`` remembers dead ends.
     """
@@ -140,14 +140,14 @@ class _Division:
     failed: set[tuple[object, ...]] = field(default_factory=set)
 
     def works(self, served: tuple[_Served, ...]) -> bool:
-        """Return whether the requests can do without them, each node missing from one."""
+        """Return whether the requests can do without them, each node missing from one request."""
         favourites = (None, *range(len(served)))
         return any(self._at_once(served, favourite) for favourite in favourites) or self._searched(
             served, self.must, self.may, self.kept
         )
 
     def _at_once(self, served: tuple[_Served, ...], favourite: int | None) -> bool:
-        """Try one way: every node at the expense of the favourite, or of whom it costs least."""
+        """Try one way: take each node from the favourite, or else from the request that it costs least."""
         optional = sorted(CPUSet(self.may), key=lambda node: _price(served, node))
         for node in (*CPUSet(self.must), *optional[: len(optional) - self.kept]):
             losers = sorted(_losers(served, node), key=lambda index: index != favourite)
@@ -182,7 +182,7 @@ def _price(served: Iterable[_Served], node: int) -> int:
 
 
 def _losers(served: Sequence[_Served], node: int) -> list[int]:
-    """List the requests that can do without a node, by what it costs them."""
+    """List the requests that can do without a node, the cheapest first."""
     able = [index for index, each in enumerate(served) if each.spares(node)]
     return sorted(able, key=lambda index: served[index].price(node))
 
@@ -201,13 +201,13 @@ def _fitting(costs: Sequence[int], surplus: int) -> int:
 
 
 LARGEST_PRODUCT = 1 << 17
-"""Intersections made one by one before all sets of nodes are counted at once."""
+"""The most intersections made one by one; beyond that, all sets of nodes are counted at once."""
 
 
 def merge(lists: Sequence[HintList], everything: NodeMask, fit: Fit) -> Hint | KubeletFault:
-    """Merge the lists of one request; *everything* are all NUMA nodes of the machine, as a mask.
+    """Merge the lists of one request; *everything* is the mask of all NUMA nodes of the machine.
 
-    A fault if only a distance that no row holds could tell which set is best.
+    Return a fault if which set is best depends on a distance that no row contains.
     """
     rules = [hints for hints in lists if not isinstance(hints, Sequence)]
     explicit = [hints for hints in lists if isinstance(hints, Sequence)]
@@ -227,7 +227,7 @@ def merge(lists: Sequence[HintList], everything: NodeMask, fit: Fit) -> Hint | K
 def _preferred(
     rules: Sequence[HintRule], explicit: Sequence[Sequence[Hint]], everything: NodeMask, fit: Fit
 ) -> set[NodeMask]:
-    """Find the sets that every list prefers or leaves open; of those that only rules limit, the best."""
+    """Find the sets that every list prefers or leaves open; if only rules limit them, only the best."""
     offered: list[set[NodeMask]] = [
         {hint.nodes for hint in hints if hint.preferred and hint.nodes is not None} for hints in explicit
     ]
@@ -253,7 +253,7 @@ def _cut(hint: Hint, everything: NodeMask) -> NodeMask:
 
 
 def _size_rank(minimum: int, size: int) -> int:
-    """Sort the sizes of sets that are not preferred: the widest *minimum* of a list, narrower, then wider."""
+    """Return the sort key of a non-preferred set's size: *minimum* first, then narrower, then wider."""
     return size if size > minimum else -size
 
 
@@ -268,7 +268,7 @@ def _best(
 
 
 def reachable_sets(lists: Sequence[Sequence[NodeMask]], everything: NodeMask) -> set[NodeMask]:
-    """Intersect one mask of every list in all ways; without lists that is *everything*."""
+    """Intersect one mask of each list in all combinations; without lists, return *everything*."""
     reached = {everything}
     shortest_first = sorted(map(set, lists), key=len)
     for index, masks in enumerate(shortest_first):
@@ -279,7 +279,7 @@ def reachable_sets(lists: Sequence[Sequence[NodeMask]], everything: NodeMask) ->
 
 
 def _counted(lists: Sequence[set[NodeMask]], everything: NodeMask) -> set[NodeMask]:
-    """Count by inclusion and exclusion how many combinations intersect to exactly each set.
+    """Find the reachable sets: count the combinations that intersect in each by inclusion-exclusion.
 
     The work grows with lists * nodes * 2^nodes, never with the product of the lists.
     """
@@ -296,7 +296,7 @@ def _counted(lists: Sequence[set[NodeMask]], everything: NodeMask) -> set[NodeMa
 
 
 def _over_supersets(counts: list[int], width: int, sign: int) -> None:
-    """Add to every set (or take away again) the counts of all sets that contain it."""
+    """Add to each set, or subtract again, the counts of all sets that contain it."""
     for bit in range(width):
         step = 1 << bit
         for start in range(0, len(counts), step << 1):
@@ -313,9 +313,9 @@ def _unpacked(index: int, bits: list[int]) -> NodeMask:
 
 
 def best_preferred(rules: Sequence[HintRule], fit: Fit) -> set[NodeMask]:
-    """Find the best of the sets that every rule has for a preferred hint, like ``best_sets``.
+    """Find the best of the sets that are a preferred hint of every rule, like ``best_sets``.
 
-    Sets that are hints in spite of their rule are few: there may be worse ones of them in addition.
+    Sets that are hints outside the coverages are few: worse ones of these may be included.
     """
     if len(rules) == 1 and isinstance(rules[0], DirectRule):
         return set(rules[0].best_preferred(fit))
@@ -331,9 +331,9 @@ def best_preferred(rules: Sequence[HintRule], fit: Fit) -> set[NodeMask]:
 def best_cuts(
     rules: Sequence[HintRule], inside: set[NodeMask], sizes: Sequence[int], fit: Fit
 ) -> set[NodeMask]:
-    """Find what hints of all rules can have in common in each of the sets *inside*, the best of each way.
+    """Find what hints of all rules can have in common in each of the sets *inside*, the best per combination.
 
-    Sizes come in the order in which they are wanted.
+    *sizes* are in order of preference.
     """
     found: set[NodeMask] = set()
     for listed in product(*((False, True) if rule.others else (False,) for rule in rules)):
@@ -365,7 +365,7 @@ def _best_cut(rules: Sequence[HintRule], nodes: NodeMask, sizes: Iterable[int], 
 
 
 def _socket_rules(rules: Iterable[HintRule], size: int) -> list[SocketRule] | None:
-    """Return what is asked of sockets for every rule to prefer hints of a size; None if one never does."""
+    """Return the socket rules under which every rule prefers hints of a size; None if one never does."""
     others = [rule for rule in rules if rule.width != size]
     requested = [rule.socket_rule for rule in others if rule.socket_rule is not None]
     return requested if len(requested) == len(others) else None

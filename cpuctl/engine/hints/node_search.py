@@ -1,7 +1,7 @@
-"""Finding the best of many sets of NUMA nodes without making them all.
+"""Search for the best of many sets of NUMA nodes without building them all.
 
-Sets are masks of node ids. Of sets of one size the lowest is the one that avoids high ids: so nodes are
-decided on one by one from the highest down, each left out before it is taken in.
+Sets are masks of node ids. Among sets of one size the lowest is the one that avoids high ids, so nodes are
+decided one by one from the highest down; leaving a node out is tried before taking it in.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cpuctl.records import Record
 
 
 class NodeSets(Protocol):
-    """Sets of the nodes ``taken`` and ``more`` others of those ``free``, whatever is asked of them."""
+    """Sets of the nodes ``taken`` and ``more`` others of those ``free``, under any constraints."""
 
     @property
     def taken(self) -> NodeMask:
@@ -29,11 +29,11 @@ class NodeSets(Protocol):
 
     @property
     def more(self) -> int:
-        """How many of them."""
+        """How many of them to choose."""
 
     @property
     def possible(self) -> bool:
-        """Return whether there is any such set."""
+        """Whether there is any such set."""
 
     def without(self, node: int) -> Self:
         """Leave a node out."""
@@ -46,7 +46,7 @@ class NodeSets(Protocol):
 
 
 class SetsWithCPUs(Record):
-    """Sets of the nodes ``taken`` and ``more`` others that bring the ``missing`` CPUs between them.
+    """Sets of the nodes ``taken`` and ``more`` others that together supply the ``missing`` CPUs.
 
     ``free`` has the free CPUs of the others by id, ascending; ``rule`` limits the sockets of the whole set.
     """
@@ -59,7 +59,7 @@ class SetsWithCPUs(Record):
 
     @property
     def possible(self) -> bool:
-        """Return whether there is any such set."""
+        """Whether there is any such set."""
         if not 0 <= self.more <= len(self.free):
             return False
         if self.rule is None:
@@ -83,10 +83,10 @@ class SetsWithCPUs(Record):
 
 
 def best_sets(choice: NodeSets, fit: Fit) -> list[NodeMask]:
-    """Find the set that fits best; nothing if there is none.
+    """Find the set that fits best; an empty list if there is no set.
 
-    If distances within it are not known, another set of its size follows if there is one: comparing the
-    two is what a kubelet cannot do.
+    If distances within it are unknown, another set of its size follows if there is one: a kubelet cannot
+    compare the two.
     """
     best = _closest(choice, fit) if fit.distances else choice.lowest()
     if best is None:
@@ -98,7 +98,7 @@ def best_sets(choice: NodeSets, fit: Fit) -> list[NodeMask]:
 
 
 def without_high_nodes(choice: NodeSets) -> NodeMask | None:
-    """Find the lowest of some sets: nodes are left out from the highest down, if that is possible."""
+    """Find the lowest of some sets: nodes are left out from the highest down, where possible."""
     if not choice.possible:
         return None
     for node in sorted(choice.free, reverse=True):
@@ -116,8 +116,8 @@ def _closest(choice: NodeSets, fit: Fit) -> NodeMask | None:
 class _Search:
     """The closest set found so far, the lowest of equally close ones, and how far ``apart`` its nodes are.
 
-    The nodes taken from the start are as far apart in every set, so only the distances to them count. To
-    find the closest set is hard in general; with distances that go by sockets the bound leaves little to try.
+    The nodes taken from the start are equally far apart in every set, so only the distances to them count.
+    Finding the closest set is hard in general; if distances follow sockets, the bound leaves little to try.
     """
 
     def __init__(self, choice: NodeSets, fit: Fit) -> None:
@@ -134,7 +134,7 @@ class _Search:
         }
 
     def visit(self, choice: NodeSets, apart: int, added: Mapping[int, int]) -> None:
-        """Go through the sets of a choice: *apart* so far, *added* by each node that may be taken in."""
+        """Visit the sets of a choice; *apart* is the distance so far, *added* what each node would add."""
         if not choice.possible or not self._may_be_closer(choice, apart, added):
             return
         if not choice.more:
@@ -150,9 +150,9 @@ class _Search:
         )
 
     def _may_be_closer(self, choice: NodeSets, apart: int, added: Mapping[int, int]) -> bool:
-        """Return whether a set may come that is closer than the best, by a bound that is never too high.
+        """Return whether a closer set than the best may follow, by a bound that is never too high.
 
-        Each node adds at least its distances to the nearest of those that can still be taken. All is
+        Each node adds at least its distances to the nearest of those that can still be taken. Everything is
         doubled, because two nodes share the distance between them.
         """
         if self.best is None:

@@ -1,8 +1,8 @@
 """How many sets of NUMA nodes a kubelet walks and combines for one request, and how long that takes.
 
 Rule: kubelet v1.36 ``topologymanager/bitmask``, ``IterateBitMasks``: every manager goes through all 2^n - 1
-sets of the nodes that it knows, for each container (or pod) that asks it for hints. cpuctl gets by without;
-a kubelet with many nodes does not answer in any time that matters (kubernetes issue 135541). Then
+sets of the nodes that it knows, for each container (or pod) that needs hints. cpuctl does without that;
+a kubelet with many nodes does not answer in any practical time (kubernetes issue 135541). Then
 ``topologymanager/policy.go``, ``iterateAllProviderTopologyHints``: one hint of every list is combined with
 one of every other.
 """
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 CPU, MEMORY, DEVICES = "CPU Manager", "Memory Manager", "Device Manager"
 _NANOSECONDS = {CPU: 16_000, MEMORY: 1_200, DEVICES: 1_000}
-"""For one set: measured with 16 nodes of 128 CPUs on a kubelet 1.36.2, devices by kubernetes issue 135541."""
+"""Per set: measured with 16 nodes of 128 CPUs on a kubelet 1.36.2; devices from kubernetes issue 135541."""
 _LONGEST_SECONDS = 60
-"""A kubelet that is busy for longer with one request answers no others meanwhile."""
+"""A kubelet that is busy with one request for longer than this answers no others meanwhile."""
 _MOST_NODES = {
     who: (-(-_LONGEST_SECONDS * 10**9 // each)).bit_length() - 1 for who, each in _NANOSECONDS.items()
 }
-"""With so many nodes it still answers: asked at every request, the times only if it does not."""
+"""With up to this many nodes it still answers: checked at each request; times are computed only beyond it."""
 _NANOSECONDS_TO_COMBINE = 81
-"""For one combination: measured with two lists of 255 hints, and met by a merge of 65535 times 65535."""
+"""Per combination: measured with two lists of 255 hints, and confirmed by a merge of 65535 times 65535."""
 _LONGEST_MERGE_SECONDS = 600
 """That merge of 16 nodes took a kubelet 349 seconds, and it answered."""
 _MOST_COMBINATIONS = _LONGEST_MERGE_SECONDS * 10**9 // _NANOSECONDS_TO_COMBINE
 _SURE_BITS = _MOST_COMBINATIONS.bit_length() - 1
-"""Nodes times lists: with so few, not even all sets of nodes in each list are too many."""
+"""Nodes times lists: up to this product, not even all sets of nodes in each list are too many."""
 _UNITS = (("year", 365 * 86_400), ("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
 class Walk(Record):
-    """All sets of so many NUMA nodes, walked by one manager for each request of a kind."""
+    """One manager's walk over all sets of ``nodes`` NUMA nodes, made for each request of a kind."""
 
     who: str
     nodes: int
@@ -53,22 +53,22 @@ class Walk(Record):
 
     @property
     def sets(self) -> int:
-        """How many sets there are, the empty one left out."""
+        """The number of sets, without the empty one."""
         return (1 << self.nodes) - 1
 
     @property
     def seconds(self) -> int:
-        """How long it takes, about, whole seconds."""
+        """The approximate duration in whole seconds."""
         return self.sets * _NANOSECONDS[self.who] // 10**9
 
     @property
     def endless(self) -> bool:
-        """Whether the kubelet might as well never answer."""
+        """Whether it takes so long that the kubelet effectively never answers."""
         return self.nodes > _MOST_NODES[self.who]
 
     @property
     def text(self) -> str:
-        """Say what it walks and that it takes too long."""
+        """A sentence on what is walked, and that it takes too long."""
         return (
             f"would take longer than {_duration(self.seconds)}: it tries 2^{self.nodes} sets of NUMA nodes "
             f"({self.sets}) for {self.request}"
@@ -84,10 +84,10 @@ def endless_walk(who: str, nodes: int, request: str) -> KubeletFault | None:
 
 
 def endless_merge(lists: Sequence[HintList], nodes: int) -> KubeletFault | None:
-    """Return how a request ends whose hints are combined for too long; None if the kubelet answers.
+    """Return the fault of a request whose hints take too long to combine; None if the kubelet answers.
 
-    The lists are of sets of so many *nodes*.
-    Lists that come as rules count with the hints that they have at least.
+    The lists are over sets of *nodes* NUMA nodes.
+    A list given as a rule counts with its minimum number of hints.
     """
     if nodes * len(lists) <= _SURE_BITS:
         return None
@@ -108,7 +108,7 @@ def _combining(number: int) -> str:
 
 
 def _fewest(rule: HintRule) -> int:
-    """Return how many hints a rule has at least: adding nodes to a set that suffices keeps it sufficient."""
+    """Return the minimum number of hints of a rule: a sufficient set stays sufficient if nodes are added."""
     if rule.others or not rule.coverages or not rule.narrowest:
         return 1
     nodes = reduce(or_, rule.coverages[0].amounts, NO_NODES)
@@ -118,7 +118,7 @@ def _fewest(rule: HintRule) -> int:
 def endless_combining(
     info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates
 ) -> tuple[int, str] | None:
-    """Count how the hints for CPUs and memory of a pod combine, and tell the time, if that is too long."""
+    """Return the number of hint combinations for a pod's CPUs and memory, and the time, if it is too long."""
     if config.topology_manager_policy not in ("best-effort", "restricted"):
         return None
     both = {walk.who: walk.sets for walk in walks(info, config, gates) if walk.who in (CPU, MEMORY)}
@@ -127,7 +127,7 @@ def endless_combining(
 
 
 def walks(info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates) -> Iterator[Walk]:
-    """Yield what the managers of a kubelet would walk on a machine, for pods that have them do so."""
+    """Yield the walks that a kubelet's managers would make on a machine, for pods that require them."""
     nodes = len(info.nodes)
     aligns = config.topology_manager_policy != "none"
     if aligns and config.cpu_manager_policy == "static":
@@ -139,6 +139,6 @@ def walks(info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates) 
 
 
 def _duration(seconds: int) -> str:
-    """Write the largest whole unit: ``4 hours``."""
+    """Format a duration in its largest whole unit: ``4 hours``."""
     name, size = next(each for each in _UNITS if seconds >= each[1] or each[1] == 1)
     return counted(seconds // size, name)

@@ -1,4 +1,4 @@
-"""The Topology Manager: its start, what a policy makes of the providers' hints, and its metrics.
+"""The Topology Manager: its start, what a policy does with the providers' hints, and its metrics.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``: policies ``best-effort``, ``restricted`` and
 ``single-numa-node``. With policy ``none`` no hint is ever requested. How long an admission takes is not among
@@ -38,12 +38,12 @@ Answer: TypeAlias = Mapping[str, HintList | None] | None
 
 AlignmentPolicy: TypeAlias = Literal["best-effort", "restricted", "single-numa-node"]
 POLICIES: tuple[AlignmentPolicy, ...] = ("best-effort", "restricted", "single-numa-node")
-"""The policies that look at hints, the least strict first."""
+"""The policies that use hints, the least strict first."""
 _OPTIONS = "topologyManagerPolicyOptions"
 
 
 class Merged(Record):
-    """What the hints come to, and whether the policy admits it."""
+    """The merged hint, and whether the policy admits it."""
 
     hint: Hint
     admit: bool
@@ -53,9 +53,9 @@ MergeResult: TypeAlias = Merged | KubeletFault | Undetermined
 
 
 class HintRound(Record):
-    """One round of the Topology Manager: for a container or (None) the pod, hints and what they come to.
+    """One round of the Topology Manager, for a container or (None) the pod: hints and their merged result.
 
-    ``answers`` has the hints of each provider by its name, in the order in which they were asked.
+    ``answers`` has the hints of each provider by name, in the order in which they were asked.
     """
 
     container: Container | None
@@ -64,15 +64,15 @@ class HintRound(Record):
 
     @property
     def preferred(self) -> bool:
-        """Whether every provider prefers the NUMA nodes that came out."""
+        """Whether every provider prefers the resulting NUMA nodes."""
         return not isinstance(self.merged, KubeletFault | Undetermined) and self.merged.hint.preferred
 
 
 class TopologyManager(Record):
-    """A policy and its scope; ``everything`` are all NUMA nodes (a mask), also those without CPUs.
+    """A policy and its scope; ``everything`` is the mask of all NUMA nodes, including those without CPUs.
 
-    ``fault`` is how every admission ends on a machine with a NUMA node that no mask can hold: without NUMA
-    nodes cAdvisor takes packages for nodes, and a package that the kernel does not know has the id -1.
+    ``fault`` is how every admission ends on a machine with a NUMA node id that no mask can hold: without
+    NUMA nodes cAdvisor treats packages as nodes, and a package that the kernel does not know has the id -1.
     ``short_rows``: distances count, and some that may be looked up are in no row.
     """
 
@@ -101,11 +101,11 @@ class TopologyManager(Record):
 
     @classmethod
     def none(cls) -> "TopologyManager":
-        """Return the policy that takes no notice of hints."""
+        """Return the manager with the policy ``none``, which ignores hints."""
         return cls(policy="none", scope="none", everything=NO_NODES, fit=Fit())
 
     def merge(self, answers: Sequence[Answer]) -> MergeResult:
-        """Merge all answers to one request; a fault if a mask or a row of distances is too short."""
+        """Merge all answers to one request; return a fault if a mask or a row of distances is too short."""
         if self.policy == "none":
             return Merged(IMPOSSIBLE, admit=True)
         if self.fault is not None:
@@ -125,7 +125,7 @@ class TopologyManager(Record):
 
         hint = walked(providers, self.everything, self.fit)
         if isinstance(hint, Undetermined) and not hint.variants:
-            # A crash over sets that win is certain, however long the way to them is.
+            # A crash over the winning sets is certain, however long the walk to them is.
             resolved = self._merge(list(chain(*providers)))
             return resolved if isinstance(resolved, KubeletFault) else hint
         return hint
@@ -136,7 +136,7 @@ class TopologyManager(Record):
         if self.policy != "single-numa-node":
             return merge(lists, self.everything, self.fit)
         kept = [_on_one_node(hints, self.everything) for hints in lists]
-        # A list that the policy leaves empty makes no combination at all.
+        # With a list that the policy leaves empty there are no combinations.
         hint = merge(kept, self.everything, self.fit) if all(kept) else IMPOSSIBLE
         if isinstance(hint, Hint) and hint.nodes == self.everything:
             return Hint(None, hint.preferred)
@@ -175,9 +175,8 @@ def start_topology_manager(
 ) -> TopologyManager:
     """Set the manager up, in the order of ``NewManager``, or raise SettingError with the kubelet's text.
 
-    The name of the scope was checked by the validation of the configuration, as that of the policy should
-    have been. With the policy ``none`` the number of nodes is not looked at, and neither
-    are options since 1.28.
+    The scope's name was checked by configuration validation, as the policy's should have been. With the
+    policy ``none`` the number of nodes is not checked, nor, since 1.28, are the options.
     """
     refuse_gated_topology_options(config.topology_manager_policy_options, gates)
     none = config.topology_manager_policy == "none"
@@ -212,7 +211,7 @@ def _check_number(info: MachineInfo, options: TopologyOptions) -> None:
 
 
 class TopologyMetrics(Changeable):
-    """Counters since the kubelet's start; ``aligned`` and ``unaligned`` go by scope."""
+    """Counters since the kubelet's start; ``aligned`` and ``unaligned`` are by scope."""
 
     def __init__(self) -> None:
         self.requests = 0
@@ -223,7 +222,7 @@ class TopologyMetrics(Changeable):
     def count(
         self, manager: TopologyManager, *, admitted: bool, placed: int, hint_rounds: Sequence[HintRound]
     ) -> None:
-        """Count one admission of a pod, of which so many containers were *placed* after these rounds."""
+        """Count one admission of a pod, of which *placed* containers were allocated after these rounds."""
         self.requests += 1
         self.errors += not admitted and manager.policy != "none"
         if manager.policy != "single-numa-node":

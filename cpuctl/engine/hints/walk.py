@@ -1,10 +1,10 @@
-"""Merging as the kubelet does, one combination after another, for when a comparison on the way can crash it.
+"""Merging as the kubelet does, combination by combination, in case a comparison along the way can crash it.
 
 Rule: kubelet v1.36 ``topologymanager/policy.go`` and ``numa_info.go``. With ``prefer-closest-numa-nodes`` two
-sets of NUMA nodes of one size are compared by distances, which are looked up by node id. If ids are sparse
-rows are too short for that, and any comparison on the way crashes, not only the last one. Which sets are
-compared depends on the order of the combinations, and that on the order of a provider's resources, which a
-kubelet keeps in a map.
+sets of NUMA nodes of one size are compared by distances, which are looked up by node id. With sparse ids
+rows are too short for that, and any comparison along the way can crash, not only the last one. Which sets
+are compared depends on the order of the combinations, which in turn depends on the order of a provider's
+resources, which a kubelet keeps in a map.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Lists: TypeAlias = "Sequence[Sequence[Hint]]"
 Result: TypeAlias = "Hint | KubeletFault"
 
 MOST_NODES = 12
-"""So many have so many sets that a rule is not made a list."""
+"""More nodes than this have too many sets to expand a rule into a list."""
 MOST_STEPS = 1 << 21
-"""Of hints met by the states that combinations are in; a second or two."""
+"""A limit on hints times combination states; takes a second or two."""
 MOST_ORDERS = 720
 
 
 class _Combined(NamedTuple):
-    """A combination so far: the nodes in common, the set that all have been, and whether it is preferred."""
+    """A partial combination: the common nodes, the set that all hints name, and whether it is preferred."""
 
     nodes: NodeMask
     equal: NodeMask | None
@@ -41,7 +41,7 @@ class _Combined(NamedTuple):
             return self if hint.preferred or not preferred else _Combined(nodes, None, preferred=False)
         if preferred and hint.preferred and equal in (None, hint.nodes):
             return _Combined(nodes & hint.nodes, hint.nodes, preferred=True)
-        # What is not preferred stays so, whatever its sets are.
+        # A combination that is not preferred stays so, whatever its sets are.
         return _Combined(nodes & hint.nodes, None, preferred=False)
 
 
@@ -50,7 +50,7 @@ def walked(
 ) -> Hint | KubeletFault | Undetermined:
     """Merge the lists of all providers in every order that their resources may have.
 
-    Undetermined if orders differ in what they lead to, or the walk is too long.
+    Undetermined if different orders lead to different results, or if the walk is too long.
     """
     if everything.bit_count() > MOST_NODES:
         return _too_long(everything)
@@ -100,7 +100,7 @@ def _too_long(everything: NodeMask) -> Undetermined:
 
 
 class _CrashError(Exception):
-    """Two sets were compared that need a distance that no row holds."""
+    """A comparison of two sets needed a distance that no row contains."""
 
     def __init__(self, one: int, other: int) -> None:
         super().__init__(one, other)
@@ -108,7 +108,7 @@ class _CrashError(Exception):
 
 
 class _Walk:
-    """All combinations of the lists, in the kubelet's order; from equal states the way on is gone once."""
+    """All combinations of the lists, in the kubelet's order; equal states are followed only once."""
 
     def __init__(self, lists: Lists, everything: NodeMask, fit: Fit) -> None:
         self.lists = lists
@@ -145,7 +145,7 @@ class _Walk:
         assert best.nodes is not None
         size, other, widest = candidate.nodes.bit_count(), best.nodes.bit_count(), self.widest
         if not candidate.preferred and other <= widest and size != other:
-            # Of those that are not preferred as wide as the widest list's narrowest, else as near below it.
+            # Among non-preferred: as wide as the widest of the lists' narrowest hints, else as close below.
             return candidate if other < size <= widest else best
         return candidate if self._fits_better(candidate.nodes, best.nodes) else best
 

@@ -1,8 +1,8 @@
 """The Memory Manager's topology hints for one request, as a rule instead of a list of up to 2^nodes hints.
 
 Rule: kubelet v1.36 ``memorymanager/policy_static.go``, ``calculateHints``. NUMA nodes without assigned memory
-combine freely. A node that is in use is a hint by itself or with its group, never with others: these few
-sets are listed. Sets of NUMA nodes are masks of node ids.
+combine freely. A node in use is a hint only alone or with its group, never with others: these few sets are
+listed. Sets of NUMA nodes are masks of node ids.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Reusable = Mapping[tuple[NodeMask, str], int]
 
 
 class MemoryHints(ByContent):
-    """Hints: sets of unused nodes that have enough free of everything (``coverages``), and ``others``.
+    """Hints: sets of unused nodes with enough of everything free (``coverages``), and ``others``.
 
-    ``width`` is the fewest nodes that would do if all memory were free; hints that wide are preferred. No
-    hint is narrower, and there is none if it is 0.
+    ``width`` is the smallest number of nodes that would suffice if all memory were free; hints of that
+    width are preferred. No hint is narrower, and there are no hints if it is 0.
     """
 
     def __init__(self, *, coverages: tuple[Coverage, ...], others: tuple[NodeMask, ...], width: int) -> None:
@@ -48,7 +48,7 @@ class MemoryHints(ByContent):
     def generate(
         cls, tables: Mapping[int, MemoryNode], request: MemoryRequest, reusable: Reusable
     ) -> MemoryHints:
-        """Make the hints for a request, not an empty one, of resources that every node knows."""
+        """Return the hints for a non-empty request, for resources that every node has a table of."""
         if may_wrap(tables, request):
             return cls._listed(tables, request, reusable)
         unused = [number for number, node in tables.items() if not node.number_of_assignments]
@@ -81,7 +81,7 @@ class MemoryHints(ByContent):
     def _listed(
         cls, tables: Mapping[int, MemoryNode], request: MemoryRequest, reusable: Reusable
     ) -> MemoryHints:
-        """Look at every set: if sums wrap around, more nodes may have less."""
+        """Check every set: if sums wrap around, more nodes may have less."""
         sets = [
             NodeMask(CPUSet.of(members).mask)
             for size in range(1, len(tables) + 1)
@@ -116,12 +116,12 @@ class MemoryHints(ByContent):
 
     @cached_property
     def narrowest(self) -> int:
-        """Size of the smallest hint, 0 when there is none."""
+        """The size of the smallest hint, 0 if there are no hints."""
         sizes = (_fewest(self.coverages), *map(int.bit_count, self.others))
         return min(filter(None, sizes), default=0)
 
     def best(self, containing: NodeMask = NO_NODES) -> Hint | None:
-        """Find the best hint that contains these nodes: narrow, which the preferred are, then of low ids."""
+        """Find the best hint that contains these nodes: narrowest, as preferred ones are, then lowest."""
         required = Coverage.of(self._unused, {}, [NODE_0 << node for node in CPUSet(containing)], 0)
         for size in self._sizes:
             found = [each for each in self.others if each.bit_count() == size and not containing & ~each]
@@ -133,7 +133,7 @@ class MemoryHints(ByContent):
 
     @property
     def socket_rule(self) -> None:
-        """Sockets do not count."""
+        """None: sockets do not count."""
 
     @property
     def _unused(self) -> NodeMask:
@@ -154,7 +154,7 @@ def _covered(coverages: Iterable[Coverage], nodes: NodeMask) -> bool:
 
 
 def _fewest(coverages: Sequence[Coverage]) -> int:
-    """Count the fewest nodes that serve everything, 0 if all of them do not."""
+    """Return the smallest number of nodes that serve everything, 0 if even all of them do not."""
     least = [_fewest_for(each) for each in coverages]
     if len(coverages) == 1 or not all(least):
         return min(least)
@@ -163,7 +163,7 @@ def _fewest(coverages: Sequence[Coverage]) -> int:
 
 
 def _fewest_for(coverage: Coverage) -> int:
-    """Count the largest nodes that together have enough of one resource."""
+    """Return how many of the largest nodes together have enough of one resource."""
     totals = accumulate(sorted(coverage.amounts.values(), reverse=True))
     return next((count for count, total in enumerate(totals, 1) if total >= coverage.wanted), 0)
 
@@ -171,7 +171,7 @@ def _fewest_for(coverage: Coverage) -> int:
 def _is_hint(
     tables: Mapping[int, MemoryNode], request: MemoryRequest, reusable: Reusable, nodes: NodeMask
 ) -> bool:
-    """Determine for one set of nodes what the kubelet finds out for each."""
+    """Return whether one set of nodes is a hint, as the kubelet determines for each set."""
     members = list(CPUSet(nodes))
     if len(members) == 1:
         grouped_otherwise = len(tables[members[0]].cells) > 1

@@ -47,10 +47,10 @@ class AllocationFailure(StrEnum):
 class StaticMemoryPolicy(Record):
     """The static policy as constructed at kubelet start: the tables of a node with no memory assigned.
 
-    ``refuses_overlaps``: several NUMA nodes are given only if none of them is in use by itself or in
-    another group; without it groups overlap. ``compares_groups``: a state file is held against what groups
-    have, not each of their nodes. ``hugepages_known``: all huge pages of the tables are known. Through the
-    policy a provider reaches what this module does, which a node without it never loads.
+    ``refuses_overlaps``: several NUMA nodes are assigned only if none of them is in use alone or in another
+    group; without it groups may overlap. ``compares_groups``: a state file is compared with the sums of
+    groups, not with each of their nodes. ``hugepages_known``: all huge pages of the tables are known. A
+    provider calls this module through the policy; a node without the policy never loads it.
     """
 
     tables: Mapping[int, MemoryNode]
@@ -63,13 +63,13 @@ class StaticMemoryPolicy(Record):
         return MemoryManagerState(dict(self.tables))
 
     def request(self, container: Container) -> MemoryRequest | None:
-        """Read what a container asks for; None if that cannot be represented."""
+        """Return a container's memory request; None if it cannot be represented."""
         return container_request(container)
 
     def hints(
         self, state: MemoryManagerState, uid: str, request: MemoryRequest
     ) -> MemoryHints | KubeletFault | None:
-        """Make the hints for a pod's request, None if there are none."""
+        """Return the hints for a pod's request, None if it has no hints."""
         return find_hints(state, uid, request)
 
     def allocate(
@@ -116,7 +116,7 @@ def choose_nodes(
     *,
     refuses_overlaps: bool = True,
 ) -> NodeMask | Rejected | KubeletFault:
-    """Choose the NUMA nodes (a mask) for a container's request, or for a pod's if that is None."""
+    """Choose the NUMA nodes (a mask) for a container's request, or for a pod's if *container* is None."""
     nodes = _affinity(state, uid, request, hint)
     if isinstance(nodes, int):
         several = nodes.bit_count() > 1
@@ -129,9 +129,9 @@ def choose_nodes(
 def find_hints(
     state: MemoryManagerState, uid: str, request: MemoryRequest
 ) -> MemoryHints | KubeletFault | None:
-    """Make the hints for a pod's request, None if there are none.
+    """Return the hints for a pod's request, None if it has no hints.
 
-    A fault if a NUMA node has no table of a resource, or an id beyond what a mask holds.
+    Return a fault if a NUMA node has no table of a resource, or an id that no mask can hold.
     """
     for node in state.tables:
         if node not in NODE_IDS:
@@ -153,7 +153,7 @@ def find_hints(
 def _affinity(
     state: MemoryManagerState, uid: str, request: MemoryRequest, hint: Hint
 ) -> NodeMask | AllocationFailure | KubeletFault:
-    """Choose the nodes to allocate on: those of the hint, more if they are short, by default the best."""
+    """Choose the nodes to allocate on: those of the hint, more if they are short; the best without a hint."""
     chosen = hint if hint.nodes is not None else _default(state, uid, request, hint)
     if not isinstance(chosen, Hint):
         return chosen
@@ -179,7 +179,7 @@ def _default(
     if hints is None:
         return AllocationFailure.NO_DEFAULT
     if MEMORY not in request:
-        # The kubelet looks for the best hint among those for memory, and takes the lack of one for a hint.
+        # The kubelet searches the hints for memory for the best one, and uses the result even if it is nil.
         return _crash("choosing NUMA nodes for a container that requests huge pages, but no memory")
     best = hints.best()
     assert best is not None
@@ -215,7 +215,7 @@ def _take(
 
 
 def _unknown(state: MemoryManagerState, nodes: Iterable[int], request: MemoryRequest) -> KubeletFault | None:
-    """Look for a resource that a node has no table of: the kubelet takes it for granted."""
+    """Return the crash over a resource that a node has no table of: the kubelet assumes that it has one."""
     names = sorted(request)
     for node in nodes:
         for name in names:

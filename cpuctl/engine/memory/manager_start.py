@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.machine_info import MachineInfo
 
 MOST_NODES = 14
-"""So many can be combined one by one."""
+"""Of up to this many nodes, all sets can be checked one by one."""
 _SETTING = "memoryManagerPolicy"
 
 
@@ -29,8 +29,7 @@ def start_memory_manager(
 ) -> StaticMemoryPolicy | Undetermined | None:
     """Set the manager up, or raise SettingError with the kubelet's text; None for the policy ``None``.
 
-    *reserved* is what is kept from pods of every resource. Undetermined if the machine does not tell its
-    memory.
+    *reserved* is what is kept from pods, by resource. Undetermined if the machine's memory is not recorded.
     """
     if not gates.enabled("MemoryManager"):
         return None
@@ -67,7 +66,7 @@ def _static(
 
 
 def overdrawn(policy: StaticMemoryPolicy | None) -> Undetermined | None:
-    """Return whether sums over NUMA nodes wrap around, with too many sets of nodes to check each."""
+    """Return Undetermined if sums over NUMA nodes wrap around and there are too many sets to check each."""
     if policy is None or len(policy.tables) <= MOST_NODES:
         return None
     for number, node in policy.tables.items():
@@ -82,7 +81,7 @@ def overdrawn(policy: StaticMemoryPolicy | None) -> Undetermined | None:
 
 
 def wrapped_amounts(tables: Mapping[int, MemoryNode]) -> Iterator[str]:
-    """Name memory of which more is kept from pods than there is: the kubelet's books wrap around."""
+    """Name memory of which more is kept from pods than exists: the kubelet's accounting wraps around."""
     for number, node in tables.items():
         for name, table in node.memory_map.items():
             if table.allocatable > table.total:

@@ -18,11 +18,11 @@ from cpuctl.engine.pod_level import empty_pool
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 Claims = Callable[[Container], MemoryRequest]
-"""What a container gets for itself; nothing for one that shares."""
+"""What a container gets exclusively; empty for one that shares."""
 
 
 def pod_level_request(pod: StoredPod) -> MemoryRequest | None:
-    """Read what a pod requests as a whole; None if an amount is not written as a whole number."""
+    """Return what a pod requests as a whole; None if an amount is not written as a whole number."""
     request = {}
     for name, quantity in (pod.resources.requests if pod.resources else {}).items():
         if is_memory(name) and quantity.sign > 0:
@@ -34,14 +34,14 @@ def pod_level_request(pod: StoredPod) -> MemoryRequest | None:
 
 
 def empty_memory_pool(pod: StoredPod, claims: Claims, total: MemoryRequest) -> str:
-    """Say why no memory would be left for the pod's shared containers; nothing if some is."""
+    """Return why no memory would be left for the pod's shared containers; empty if some is left."""
     return empty_pool(pod.all_containers, claims, total)
 
 
 def allocate_bubble(
     state: MemoryManagerState, pod: StoredPod, claims: Claims, total: MemoryRequest, hint: Hint
 ) -> dict[str, Blocks] | Rejected | KubeletFault:
-    """Give a pod its *total* memory near the *hint*, and tell what each container has of it."""
+    """Give a pod its *total* memory near the *hint*, and return each container's part of it."""
     if why := empty_memory_pool(pod, claims, total):
         return Rejected(reason=RejectionReason.EMPTY_POD_SHARED_POOL, message=why)
     nodes = choose_nodes(state, pod.uid, total, hint)
@@ -67,15 +67,15 @@ def _blocks(members: tuple[int, ...], request: MemoryRequest) -> Blocks:
 def _without(left: MemoryRequest, own: MemoryRequest, container: Container) -> dict[str, int]:
     """Take a container's own memory from the pool.
 
-    What an app container takes of a resource that the pod's total does not name wraps around: the kubelet
-    then writes 2^64 minus it into the blocks of every container that shares the pool.
+    If an app container takes some of a resource that the pod's total does not name, the pool wraps around:
+    the kubelet then writes 2^64 minus that amount into the blocks of every container that shares the pool.
     """
     names = left.keys() if container.kind is ContainerKind.SIDECAR else left.keys() | own.keys()
     return {name: wrapped(left.get(name, 0) - own.get(name, 0)) for name in names}
 
 
 def _parts(pod: StoredPod, claims: Claims, total: MemoryRequest) -> dict[str, MemoryRequest]:
-    """Go through the containers: init containers get what sidecars before them leave, others the pool."""
+    """Return each container's part: init containers get what sidecars before them leave, others the pool."""
     parts: dict[str, MemoryRequest] = {}
     left = dict(total)
     for container in pod.all_containers:

@@ -43,7 +43,7 @@ class MemoryMetrics(Changeable):
         self.assignments: Counter[str] = Counter()
 
     def container(self, *, known: bool, failed: bool) -> None:
-        """Count one container that asks for memory; *known* when it had it already."""
+        """Count one container that requests memory; *known* if it had the memory already."""
         self.pinning_requests += 1
         if failed:
             self.pinning_errors += 1
@@ -53,7 +53,7 @@ class MemoryMetrics(Changeable):
             self.assignments["node_exclusive"] += 1
 
     def pod(self, exclusive: list[bool], *, failed: bool) -> None:
-        """Count a pod that asks for memory as a whole; *exclusive* tells which containers have their own."""
+        """Count a pod that requests memory as a whole; *exclusive* shows which containers have their own."""
         if failed:
             self.pinning_errors += 1
             self.errors["pod"] += 1
@@ -68,7 +68,7 @@ _STAGE = "memoryManagerStart"
 
 
 class MemoryProvider(Copied):
-    """The Memory Manager of a node; ``policy`` is None for the policy ``None``, and the state empty then."""
+    """The Memory Manager of a node; for the policy ``None``, ``policy`` is None and the state empty."""
 
     def __init__(self, policy: StaticMemoryPolicy | None, rules: PodLevelRules = NEVER_DIVIDED) -> None:
         """Set the manager up on a node without a state file."""
@@ -79,11 +79,11 @@ class MemoryProvider(Copied):
 
     @property
     def name(self) -> ProviderName:
-        """What to call it in a trace."""
+        """The name in a trace."""
         return "memory"
 
     def restore(self, saved: SavedMemoryState) -> StartRefused | KubeletFault | Undetermined | None:
-        """Take over a state file as at kubelet start, or say in the kubelet's words why not."""
+        """Take over a state file as at kubelet start, or return in the kubelet's words why not."""
         if saved is None:
             return None
 
@@ -109,7 +109,7 @@ class MemoryProvider(Copied):
         return state
 
     def state_file(self) -> MemoryStateFile:
-        """Return what the kubelet's ``memory_manager_state`` says now."""
+        """Return the current content of the kubelet's ``memory_manager_state``."""
         from cpuctl.checkpoints.model import MemoryStateFile
 
         if self.policy is None:
@@ -117,7 +117,7 @@ class MemoryProvider(Copied):
         return self.state.as_file(pod_level=self.rules.managers)
 
     def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
-        """Answer the Topology Manager for a container, or for the pod if that is None."""
+        """Return the hints for a container, or for the pod if *container* is None."""
         pod = candidate.pod
         if self.policy is None or _why_not(candidate, self.rules):
             return None
@@ -143,7 +143,7 @@ class MemoryProvider(Copied):
         return hints if isinstance(hints, KubeletFault) else dict.fromkeys(request, hints) if hints else {}
 
     def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Refusal:
-        """Allocate for the container that is placed, near the hint; add to the placement what it gets."""
+        """Allocate for the container being placed, near the hint; add what it gets to the placement."""
         if self.policy is None:
             return placed
         if why := _why_not(candidate, self.rules):
@@ -157,7 +157,7 @@ class MemoryProvider(Copied):
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
     ) -> Sequence[Placement] | Refusal:
-        """Allocate for a pod that is divided, near the hint; add to the placements what containers get."""
+        """Allocate for a divided pod, near the hint; add what the containers get to the placements."""
         if self.policy is None:
             return placed
         pod, request = candidate.pod, _pod_request(candidate)
@@ -180,7 +180,7 @@ class MemoryProvider(Copied):
     def keep_only(
         self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None
     ) -> None:
-        """Release everything that is not held by one of these containers; *gone* as in ``Provider``."""
+        """Release everything not held by one of these containers; *gone* as in ``Provider``."""
         self.state.keep_only(containers, gone)
 
     def remove_container(self, uid: str, container: str) -> None:
@@ -188,12 +188,12 @@ class MemoryProvider(Copied):
         self.state.remove_container(uid, container)
 
     def start_container(self, pod: StoredPod, container: str) -> None:
-        """Release what ordinary init containers hold that have ended when this one starts."""
+        """Release the memory of the ordinary init containers that have ended when this one starts."""
         self.state.start_container(pod, container)
 
 
 def _why_not(candidate: Candidate, rules: PodLevelRules) -> str:
-    """Say why a pod gets no memory of its own; nothing if it does."""
+    """Return why a pod gets no memory assigned; empty if it does."""
     qos = candidate.qos
     if qos.qos_class is not QosClass.GUARANTEED:
         return f"the pod is {qos.qos_class}, not Guaranteed: {qos.reason}"
@@ -203,7 +203,7 @@ def _why_not(candidate: Candidate, rules: PodLevelRules) -> str:
 
 
 def _request(policy: StaticMemoryPolicy, candidate: Candidate, container: Container) -> MemoryRequest | None:
-    """Read a container's requests; in a pod that is divided only those of one with its own slice."""
+    """Return a container's requests; in a divided pod only those of a container with its own slice."""
     if candidate.divided and not guaranteed_equivalent(container):
         return {}
     return policy.request(container)
@@ -221,7 +221,7 @@ def _claims(policy: StaticMemoryPolicy, candidate: Candidate) -> Claims:
 
 
 def _regenerated_hints(held: Blocks, request: MemoryRequest) -> Answer:
-    """Make the hints that lead to the same memory; no preference if it is not what is requested now."""
+    """Return the hints that lead to the same memory; no preference if it is not what is requested now."""
     if len(held) != len(request) or any(request.get(block.type) != block.size for block in held):
         return None
     hints: dict[str, list[Hint]] = {name: [] for name in request}

@@ -1,4 +1,4 @@
-"""What a Memory Manager makes of its state file at start: it replays who has what, and compares.
+"""What a Memory Manager does with its state file at start: it replays all assignments, and compares.
 
 Rule: kubelet v1.36 ``memorymanager/policy_static.go``, ``validateState``.
 """
@@ -24,7 +24,7 @@ _CHANCE = (
 
 
 class HeldBlock(NamedTuple):
-    """A block, and who holds it."""
+    """A block and its holder."""
 
     uid: str
     container: str
@@ -36,8 +36,8 @@ def restored(
 ) -> MemoryManagerState | str | KubeletFault | Undetermined:
     """Take over a file of the static policy, or return the kubelet's error.
 
-    *fresh* are the tables of the machine as it is now; *compares_groups* is False for a kubelet that holds
-    every NUMA node by itself against them. A fault if the kubelet crashes on the file, Undetermined if
+    *fresh* are the tables of the machine as it is now; *compares_groups* is False for a kubelet that
+    compares each NUMA node separately. Return a fault if the kubelet crashes on the file, Undetermined if
     its answer depends on the order of a map.
     """
     difference = _difference if compares_groups else _difference_of_nodes
@@ -61,9 +61,9 @@ def _text(objection: str | KubeletFault) -> str:
 
 
 def _other_orders(held: Sequence[HeldBlock]) -> Iterator[Sequence[HeldBlock]]:
-    """Yield orders in which a kubelet may replay blocks: of those that share a node, another may come last.
+    """Yield orders in which a kubelet may replay blocks: among those that share a node, any may come last.
 
-    If groups do not overlap, all orders come to the same, and one more is enough.
+    If groups do not overlap, all orders lead to the same result, and one more is enough.
     """
     yield held[::-1]
     groups = {frozenset(each.block.numa_affinity) for each in held}
@@ -77,7 +77,7 @@ def _other_orders(held: Sequence[HeldBlock]) -> Iterator[Sequence[HeldBlock]]:
 
 
 def held_blocks(state: MemoryManagerState) -> Iterator[HeldBlock]:
-    """Yield what counts: of a pod that holds memory as a whole that alone, of others what containers hold."""
+    """Yield the blocks that count: the pod's own if it holds memory as a whole, else its containers'."""
     for uid, containers in sorted(state.blocks.items()):
         whole = state.pod_blocks.get(uid)
         for container, blocks in sorted(containers.items()) if whole is None else (("", whole),):
@@ -89,7 +89,7 @@ def _objection(
     held: Iterable[HeldBlock],
     difference: Callable[[Tables], str | KubeletFault],
 ) -> str | KubeletFault:
-    """Return what the kubelet objects to when it replays all blocks in this order, or nothing."""
+    """Return the kubelet's objection on replaying all blocks in this order; empty if it has none."""
     expected = dict(fresh)
     for uid, container, block in held:
         if problem := replay(expected, block):
@@ -98,7 +98,7 @@ def _objection(
 
 
 def replay(tables: Tables, block: MemoryBlock) -> str:
-    """Charge the tables with a block, or say what is wrong with it, as the kubelet goes on."""
+    """Charge a block to the tables, or return what is wrong with it, as the end of the kubelet's text."""
     for node in block.numa_affinity:
         if node not in tables:
             return "the memory assignment uses the NUMA that does not exist"
@@ -125,7 +125,7 @@ def _difference(found: Tables, expected: Tables) -> str | KubeletFault:
 
 
 def _difference_of_nodes(found: Tables, expected: Tables) -> str:
-    """Compare tables node by node and number by number, as up to 1.31."""
+    """Compare tables node by node and number by number, as kubelets up to 1.31 do."""
     same = found.keys() == expected.keys() and all(
         _equivalent(node, expected[number]) and node.memory_map == expected[number].memory_map
         for number, node in found.items()
@@ -134,7 +134,7 @@ def _difference_of_nodes(found: Tables, expected: Tables) -> str:
 
 
 def _equivalent(node: MemoryNode, other: MemoryNode) -> bool:
-    """Compare all but what is free and reserved."""
+    """Return whether two nodes agree in all but the free and reserved amounts."""
     return (
         node.number_of_assignments == other.number_of_assignments
         and sorted(node.cells) == sorted(other.cells)
@@ -150,7 +150,7 @@ def _capacities(node: MemoryNode) -> dict[str, tuple[int, int, int]]:
 
 
 def _of_group(tables: Tables, cells: Iterable[int], resource: str) -> tuple[int, int]:
-    """Add up what is free and reserved: how a group divides it among its nodes does not matter."""
+    """Add up the free and reserved amounts: how a group divides them among its nodes does not matter."""
     members = [tables[cell].memory_map[resource] for cell in cells]
     return wrapped(sum(each.free for each in members)), wrapped(sum(each.reserved for each in members))
 

@@ -1,4 +1,4 @@
-"""The Memory Manager's state: who has which memory, and what one pod may use again.
+"""The Memory Manager's state: the memory that each container has, and what one pod may reuse.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager``. Sets of NUMA nodes are masks of node ids.
 """
@@ -22,17 +22,16 @@ Blocks: TypeAlias = "tuple[MemoryBlock, ...]"
 
 
 def nodes_of(block: MemoryBlock) -> NodeMask:
-    """Return the NUMA nodes of a block as a mask, which holds no unknown package (-1)."""
+    """Return the NUMA nodes of a block as a mask, without an unknown package (-1)."""
     return NodeMask(CPUSet.of(node for node in block.numa_affinity if node >= 0).mask)
 
 
 class MemoryManagerState(Changeable):
-    """What the kubelet keeps in ``memory_manager_state``, and the memory one pod may use again.
+    """What the kubelet keeps in ``memory_manager_state``, and the memory that one pod may reuse.
 
     The memory of an ordinary init container may go to later containers of its pod on the same nodes:
-    ``reusable``, in bytes by nodes and resource, is kept in memory only and for the pod last allocated to.
-    ``pod_blocks`` is the memory that pods hold as a whole (KEP-5526): what their containers have is known
-    from it.
+    ``reusable``, in bytes by nodes and resource, is never saved, and kept only for the pod last allocated to.
+    ``pod_blocks`` is the memory that pods hold as a whole (KEP-5526): their containers' memory is part of it.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -49,11 +48,11 @@ class MemoryManagerState(Changeable):
         return copied
 
     def assigned(self, uid: str, container: str) -> Blocks | None:
-        """Return a container's memory, None when it has none of its own."""
+        """Return the memory assigned to a container, None if it has no assignment."""
         return self.blocks.get(uid, {}).get(container)
 
     def reusable_for(self, uid: str) -> Mapping[tuple[NodeMask, str], int]:
-        """Return the memory a container of this pod may use although it is taken already."""
+        """Return the memory that a container of this pod may use although it is already taken."""
         return self.reusable if self.reusable_by == uid else {}
 
     def remember_reuse(self, uid: str, kind: ContainerKind, blocks: Blocks) -> None:
@@ -68,7 +67,7 @@ class MemoryManagerState(Changeable):
                 self.reusable[key] = left
 
     def record(self, pod: StoredPod, container: Container, blocks: Blocks) -> None:
-        """Enter a container's blocks; those of init containers shrink by what is used again."""
+        """Record a container's blocks; those of earlier init containers shrink by what is reused."""
         held = self.blocks.setdefault(pod.uid, {})
         held[container.name] = blocks
         for block in blocks:
@@ -79,7 +78,7 @@ class MemoryManagerState(Changeable):
                     held[earlier.name] = held_earlier
 
     def remove_container(self, uid: str, container: str) -> None:
-        """Release a container's memory; that of a pod as a whole goes with its last container."""
+        """Release a container's memory; a pod's memory as a whole is released with its last container."""
         from cpuctl.engine.memory.tables import release
 
         containers = self.blocks.get(uid, {})
@@ -103,13 +102,13 @@ class MemoryManagerState(Changeable):
     def keep_only(
         self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None
     ) -> None:
-        """Release everything that is not held by one of these containers, by pod UID; *gone* may be alone."""
+        """Release what none of these containers holds, by pod UID; *gone* limits it to some pods."""
         for uid in list(self.blocks) if gone is None else gone:
             for name in sorted(self.blocks.get(uid, {}).keys() - set(containers.get(uid, ()))):
                 self.remove_container(uid, name)
 
     def as_file(self, *, pod_level: bool = False) -> MemoryStateFile:
-        """Return what the kubelet writes for this state; *pod_level* is its gate for pods as a whole."""
+        """Return what the kubelet writes for this state; *pod_level* is its gate PodLevelResourceManagers."""
         from cpuctl.checkpoints.model import MemoryStateFile
 
         return MemoryStateFile(
@@ -138,7 +137,7 @@ def _ended_before(pod: StoredPod, container: Container) -> Iterable[Container]:
 
 
 def _shrunk(held: Blocks, used: MemoryBlock, amount: int) -> tuple[Blocks, int]:
-    """Take an amount off the blocks that are like the one *used*; return them, and what is left over."""
+    """Subtract an amount from the blocks of the type and nodes of *used*; return them and the rest."""
     shrunk = []
     for block in held:
         again = 0

@@ -1,7 +1,7 @@
-"""The Memory Manager's tables: what every NUMA node has of memory and huge pages, and who shares it.
+"""The Memory Manager's tables: memory and huge pages of every NUMA node, and its group of nodes.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager`` (``policy_static.go``, machine state). Sums wrap at 64
-bits as the kubelet's do; only the count made before any pod has memory shows it instead.
+bits as the kubelet's do; only ``memory_account``, made before any pod has memory, reports that instead.
 Tables are values: a change makes new ones.
 """
 
@@ -28,7 +28,7 @@ def is_memory(resource: str) -> bool:
 
 
 def is_huge_pages(resource: str) -> bool:
-    """Distinguish huge pages of any size from ordinary memory."""
+    """Return whether a resource is huge pages of any size, not ordinary memory."""
     return resource.startswith(_HUGE_PAGES)
 
 
@@ -46,12 +46,12 @@ def hugepages_by_name(node: InfoNode) -> dict[str, int]:
 
 
 def wrapped(number: int) -> int:
-    """Keep the low 64 bits."""
+    """Return the low 64 bits."""
     return number & _WRAP
 
 
 def fresh_tables(info: MachineInfo, reserved: Mapping[int, Mapping[str, int]]) -> Tables:
-    """Make the tables of a machine with no memory assigned yet.
+    """Return the tables of a machine with no memory assigned yet.
 
     *reserved* are the bytes that pods never get, by NUMA node and resource.
     """
@@ -61,7 +61,7 @@ def fresh_tables(info: MachineInfo, reserved: Mapping[int, Mapping[str, int]]) -
 def _fresh_node(node: InfoNode, reserved: Mapping[str, int]) -> MemoryNode:
     pages = hugepages_by_name(node)
     tables = {name: _fresh_table(total, reserved.get(name, 0)) for name, total in pages.items()}
-    # Huge pages are taken off what pods get of memory, but not off its total.
+    # Huge pages are subtracted from the memory for pods, but not from its total.
     tables[MEMORY] = _fresh_table(node.memory_bytes, reserved.get(MEMORY, 0), sum(pages.values()))
     return MemoryNode(number_of_assignments=0, memory_map=tables, cells=(node.id,))
 
@@ -92,7 +92,7 @@ def may_wrap(tables: Mapping[int, MemoryNode], resources: Collection[str]) -> bo
 
 
 def charge(tables: Tables, nodes: Sequence[int], resource: str, amount: int) -> None:
-    """Take bytes from nodes, the lowest first, and make them a group; all count that, even if it is none."""
+    """Take bytes from nodes, lowest first, and make them a group; each counts it, even if it gives none."""
     for number in nodes:
         node = tables[number]
         taken = min(amount, node.memory_map[resource].free)
@@ -105,7 +105,7 @@ def charge(tables: Tables, nodes: Sequence[int], resource: str, amount: int) -> 
 
 
 def release(tables: Tables, blocks: Iterable[MemoryBlock]) -> None:
-    """Give blocks back, to the lowest nodes first; a node that is no longer used leaves its group."""
+    """Return blocks to their nodes, lowest first; a node that is no longer used leaves its group."""
     for block in blocks:
         amount = block.size
         for number in block.numa_affinity:
@@ -129,7 +129,7 @@ def _moved(tables: Mapping[str, MemoryTable], resource: str, taken: int) -> Mapp
 
 
 def violates_groups(tables: Mapping[int, MemoryNode], members: list[int]) -> bool:
-    """Return whether one of several nodes is in use by itself or in another group."""
+    """Return whether one of several nodes is in use alone or in another group."""
     return any(
         tables[node].number_of_assignments and set(tables[node].cells) != set(members) for node in members
     )
@@ -140,10 +140,10 @@ _BYTE = 10**9
 
 
 class NodeAmounts(Record):
-    """One resource of one NUMA node in bytes; None is not known, as nothing was recorded.
+    """One resource of one NUMA node in bytes; None if it was not recorded.
 
-    ``huge_pages`` is what of memory is set aside as huge pages. If that and ``reserved`` are more than
-    the ``total``, ``allocatable`` is what the kubelet goes on with, and ``overdrawn`` by how much.
+    ``huge_pages`` is the memory set aside as huge pages. If that plus ``reserved`` exceeds ``total``,
+    ``allocatable`` is the wrapped value that the kubelet goes on with, and ``overdrawn`` the excess.
     """
 
     numa_node: int
@@ -155,14 +155,14 @@ class NodeAmounts(Record):
 
     @property
     def overdrawn(self) -> int:
-        """The bytes that are taken and not there, as far as that is known."""
+        """The bytes that are taken but do not exist, as far as known."""
         if self.total is None:
             return 0
         return max(0, self.reserved + (self.huge_pages or 0) - self.total)
 
 
 def memory_account(info: MachineInfo, reserved: Iterable[ReservedMemory]) -> Iterator[NodeAmounts]:
-    """Count by NUMA node and resource, memory first; what is reserved of other nodes is passed over."""
+    """Yield amounts by NUMA node and resource, memory first; reservations of other nodes are ignored."""
     listed: dict[int, dict[str, int]] = {}
     for item in reserved:
         amounts = listed.setdefault(item.numa_node, {})
@@ -185,7 +185,7 @@ def memory_account(info: MachineInfo, reserved: Iterable[ReservedMemory]) -> Ite
             )
 
 
-# How much memory and huge pages a container or a pod asks the Memory Manager for.
+# How much memory and huge pages a container or a pod requests from the Memory Manager.
 #
 # Rule: kubelet v1.36 ``policy_static.go``. Amounts are the kubelet's unsigned 64-bit numbers.
 
@@ -197,7 +197,7 @@ _Sums = dict[str, int]
 
 
 def container_request(container: Container) -> MemoryRequest | None:
-    """Read a container's requests; None if one is not written as a whole number (``1.5Gi``, ``1000m``)."""
+    """Return a container's requests; None if one is not written as a whole number (``1.5Gi``, ``1000m``)."""
     request = {}
     for name, quantity in container.resources.requests.items():
         if is_memory(name):

@@ -1,8 +1,8 @@
 """Huge pages that pods may take although the Memory Manager has promised them to others.
 
-Its books hold the memory of Guaranteed pods alone. Every other pod that asks for huge pages takes them, as it
-needs them, from whatever NUMA node the kernel finds some on: kubernetes issue 134395; KEP-5759 proposes that
-kubelets look at the pages that are free.
+It accounts for the memory of Guaranteed pods only. Any other pod that requests huge pages takes them, as it
+needs them, from any NUMA node on which the kernel finds some: kubernetes issue 134395; KEP-5759 proposes
+that kubelets check the free pages.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from cpuctl.pods.requests import pod_requests
 
 
 class PagesAtRisk(NamedTuple):
-    """Huge pages of some NUMA nodes, in bytes: what pods may get of them in all, and what is promised.
+    """Huge pages of some NUMA nodes, in bytes: what pods may get of them in total, and what is promised.
 
-    ``outside`` is what pods that are in no books may take in all, on any node; ``takers`` and
+    ``outside`` is what pods without an assignment may take in total, on any node; ``takers`` and
     ``holders`` are the names of pods.
     """
 
@@ -34,12 +34,12 @@ class PagesAtRisk(NamedTuple):
 
     @property
     def missing(self) -> int:
-        """What may be gone of the promised pages if all that can be taken is taken here."""
+        """The promised pages that may be missing if everything that can be taken is taken here."""
         return min(self.guaranteed, self.guaranteed + self.outside - self.allocatable)
 
 
 def pages_at_risk(state: MemoryManagerState, active: Mapping[str, StoredPod]) -> Iterator[PagesAtRisk]:
-    """Yield the sets of NUMA nodes whose promised huge pages pods outside of the books could take."""
+    """Yield the sets of NUMA nodes whose promised huge pages pods without an assignment could take."""
     held = {uid: tuple(_blocks(state, uid)) for uid in {*state.blocks, *state.pod_blocks}}
     guaranteed = [
         (uid, block) for uid, blocks in held.items() for block in blocks if is_huge_pages(block.type)
@@ -67,7 +67,7 @@ def pages_at_risk(state: MemoryManagerState, active: Mapping[str, StoredPod]) ->
 
 
 def _blocks(state: MemoryManagerState, uid: str) -> Iterator[MemoryBlock]:
-    """Yield what a pod holds: as a whole, of which its containers have parts, or by container."""
+    """Yield what a pod holds: as a whole, with parts for its containers, or by container."""
     if uid in state.pod_blocks:
         yield from state.pod_blocks[uid]
         return
@@ -78,7 +78,7 @@ def _blocks(state: MemoryManagerState, uid: str) -> Iterator[MemoryBlock]:
 def _takers(
     pods: Iterable[StoredPod], held: Mapping[str, Iterable[MemoryBlock]], resource: str
 ) -> Iterator[tuple[str, int]]:
-    """Yield pods that ask for such pages and have none in the books, with how much they ask for."""
+    """Yield pods that request such pages without an assignment, with the amount that they request."""
     for pod in pods:
         amount = pod_requests(pod).get(resource)
         if (

@@ -1,7 +1,7 @@
-"""What a resize means beyond CPU sets: who restarts, what the scheduler counts meanwhile, what cgroups say.
+"""The effects of a resize beyond CPU sets: restarts, what the scheduler counts meanwhile, cgroup values.
 
 Rule: ``computePodResizeAction`` and ``resizePolicy`` (KEP-1287); ``PodRequests`` of component-helpers, which
-counts the most of desired, allocated and actual.
+counts the maximum of desired, allocated and actual.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_REQUIREMENTS = ResourceRequirements()
 
 
 def changed_amounts(request: PodResize, container: str) -> tuple[tuple[str, str], ...]:
-    """Name what changes of a container, or with ``POD`` of the pod: (side, resource)."""
+    """Name what changes in a container, or with ``POD`` in the pod, as pairs (side, resource)."""
     old, new = (
         requirements(pod).get(container) or _NO_REQUIREMENTS
         for pod in (request.running.allocated, request.desired)
@@ -58,7 +58,7 @@ class ScheduledAmounts(Record):
 
 
 def counted(outcome: ResizeOutcome, rules: ResizeRules) -> ScheduledAmounts:
-    """Return what the pod takes of the node in the scheduler's eyes."""
+    """Return what the pod takes of the node, as the scheduler counts it."""
     running, desired = outcome.request.running, outcome.request.desired
     before = most_requested(running.spec, running.allocated, running.actual)
     meanwhile = settled = before
@@ -77,7 +77,7 @@ def counted(outcome: ResizeOutcome, rules: ResizeRules) -> ScheduledAmounts:
 
 
 def most_requested(first: StoredPod, *others: StoredPod) -> StoredPod:
-    """Return a pod that requests, container by container, the most of what its versions do."""
+    """Return a pod that requests, container by container, the maximum of what its versions request."""
     total = {name: dict(each.requests) for name, each in requirements(first).items() if each is not None}
     for other in others:
         for name, amounts in requirements(other).items():
@@ -98,7 +98,7 @@ class CgroupChange(Record):
 
 
 def cgroup_change(outcome: ResizeOutcome, settings: CgroupSettings, view: NodeRules) -> CgroupChange:
-    """Return what the kubelet writes once a resize is granted; cpuset.cpus is not part of it."""
+    """Return what the kubelet writes to cgroups once a resize is granted, apart from cpuset.cpus."""
     old = _Cgroups(outcome.request.running.allocated, view, settings)
     before = old.values({name for name, share in outcome.shares.items() if share.before is not None})
     if not outcome.result.accepted:
@@ -118,7 +118,7 @@ class _Cgroups:
         self.settings = settings
 
     def values(self, held: Collection[str]) -> dict[str, CgroupValues]:
-        """Work out all values; *held* names the containers that have CPUs in the CPU Manager's state."""
+        """Compute all values; *held* names the containers that have CPUs in the CPU Manager's state."""
         pod, settings = self.pod, self.settings
         own = {
             each.name: isolation_of(each, assigned=each.name in held, divided=self.divided)

@@ -1,7 +1,7 @@
-"""A resize on its way: API server, the kubelet's own checks, resource managers, the fit into the node.
+"""The path of a resize: API server, the kubelet's own checks, resource managers, the fit into the node.
 
-Up to 1.37 a kubelet admits the pod again with its new resources, without knowing that it runs: the
-CPU Manager leaves what a container has, and has no hint for one of another size (kubernetes issue 140031).
+Up to 1.37 a kubelet admits the pod again with its new resources, without knowing that it runs: the CPU
+Manager keeps a container's CPUs, and has no hint if the container's size differs (kubernetes issue 140031).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 
 _ABOUT_CHANGES = frozenset(ResizeReason) - {ResizeReason.ALLOCATION}
-"""Reasons that no new pod meets."""
+"""Reasons that never apply to a new pod."""
 
 
 class ResizePath(Record):
-    """Who decides on a resize; without ``server`` the API server has agreed already.
+    """The components that decide on a resize; without ``server`` the API server has agreed already.
 
     *capacity* is what the whole node has for pods by the kubelet's count (CPU in milli), None if it is
     not known.
@@ -59,7 +59,7 @@ class ResizePath(Record):
 
 
 class _Found(Record):
-    """What the managers and the fit into the node have come to."""
+    """The result of the managers and of the fit into the node."""
 
     decided_by: DecidedBy
     verdict: Verdict
@@ -104,12 +104,12 @@ def decide(node: Node, request: PodResize, path: ResizePath) -> ResizeOutcome:
 
 
 def _delay(node: Node, pod: StoredPod) -> int:
-    """Return how long containers of a pod wait that are to give up CPUs (KEP-6122); 0 if none does."""
+    """Return how long a pod's containers wait before they give up CPUs (KEP-6122); 0 if none of them does."""
     return delay_of(node.pod_rules.known(pod), node.delays) if node.state.pending.get(pod.uid) else 0
 
 
 def _early(request: PodResize, path: ResizePath) -> ResizeOutcome | None:
-    """Decide what needs no look at the managers."""
+    """Decide what does not need the managers; None if they are needed."""
     if not request.is_new:
         return ResizeOutcome(request=request, result=ResizeResult.UNCHANGED, decided_by=DecidedBy.NONE)
     if path.server is not None and (refusals := path.server.refusals(request)):
@@ -159,7 +159,7 @@ def _is_short(admission: Admission) -> bool:
 
 
 def _by_allocator(node: Node, request: PodResize, path: ResizePath) -> _Found:
-    """Ask the allocator, then whether the pod fits: if it does not, the KEP keeps what was."""
+    """Ask the allocator, then check whether the pod fits: if not, by the KEP everything stays as it was."""
     pod, running = request.desired, node.active[request.desired.uid]
     short = _shortage(node, pod)
     on_trial = short is not None and path.semantics is Semantics.KEP
@@ -189,7 +189,7 @@ def _allocator(semantics: Semantics) -> Callable[[Resizing], Resized]:
 
 
 def _more_departures(resized: Resized, path: ResizePath) -> tuple[Departure, ...]:
-    """Return whether the reference implementation would go on trying."""
+    """Return the departure of the reference implementation if it would keep trying."""
     refusal = resized.verdict
     if path.semantics is not Semantics.KEP or not isinstance(refusal, Rejected):
         return ()
@@ -211,7 +211,7 @@ def _ruling(found: _Found, path: ResizePath, unfollowed: tuple[str, ...]) -> Res
 
 
 def _refusal(found: _Found, path: ResizePath, reason: str) -> ResizeResult:
-    """Distinguish a refusal that is final from one that is tried again: releases try all of them again."""
+    """Distinguish a final refusal from one that is retried: releases retry all of them."""
     if not found.preview or found.decided_by is DecidedBy.NODE_FIT:
         return ResizeResult.DEFERRED
     final = path.semantics is Semantics.KEP or reason == RejectionReason.TOPOLOGY_AFFINITY
@@ -219,7 +219,7 @@ def _refusal(found: _Found, path: ResizePath, reason: str) -> ResizeResult:
 
 
 def obstacle_of(verdict: Verdict) -> Obstacle | None:
-    """Return what stands in the way of a resize that resource managers or the fit into the node refuse."""
+    """Return the obstacle to a resize that resource managers or the fit into the node refuse."""
     if not isinstance(verdict, Rejected):
         return None
     return Obstacle.POD if verdict.reason in _ABOUT_CHANGES else Obstacle.NODE
@@ -246,13 +246,13 @@ def _shortage(node: Node, pod: StoredPod) -> Rejected | Undetermined | None:
 
 
 def _cpus(node: Node, pod: StoredPod) -> dict[str, int]:
-    """Return what containers hold, or will once a delay has passed (KEP-6122)."""
+    """Return the CPUs that containers hold, or will hold once a delay has passed (KEP-6122)."""
     held, awaited = (of.get(pod.uid, {}) for of in (node.state.assignments, node.state.pending))
     return {**held, **awaited}
 
 
 def _shares(node: Node, pod: StoredPod, before: Mapping[str, int]) -> dict[str, CPUShare]:
-    """Pair what containers had with what they have, as far as they have or had CPUs of their own."""
+    """Pair the exclusive CPUs that containers had with those that they have now, if they had or have any."""
     after, baselines = _cpus(node, pod), node.state.baselines.get(pod.uid, {})
     return {
         each.name: CPUShare(before.get(each.name), after.get(each.name), baselines.get(each.name))
@@ -262,7 +262,7 @@ def _shares(node: Node, pod: StoredPod, before: Mapping[str, int]) -> dict[str, 
 
 
 def _unfollowed(node: Node, pod: StoredPod) -> tuple[str, ...]:
-    """Name the containers that hold another number of CPUs than they are due now."""
+    """Name the containers that hold a different number of CPUs than they are due now."""
     if node.cpu.rules.divides(pod):
         return ()
     candidate = Candidate(pod, pod_qos(node.pod_rules.view(pod)))

@@ -1,4 +1,4 @@
-"""What a kubelet refuses for good before it asks its resource managers: its words, in its order.
+"""What a kubelet refuses for good before it asks its resource managers, in its words and order.
 
 Rule: ``canResizePod`` (1.27 to 1.33), then ``podResizesAdmitHandler``, whose texts are those of 1.36.
 """
@@ -40,7 +40,7 @@ _NEEDED = {
 
 
 class KubeletResize(Record):
-    """A resize as one kubelet looks at it.
+    """A resize as one kubelet sees it.
 
     *capacity* is what the whole node has for pods (CPU in milli), None if that is not known.
     """
@@ -50,13 +50,13 @@ class KubeletResize(Record):
     capacity: Mapping[str, int] | None
 
     def objection(self) -> str:
-        """Return why the resize can never be done here, or nothing."""
+        """Return why the resize can never be done here; empty if it can."""
         checks = (self._gate, self._swap, self._pod_level, self._managers, self._capacity)
         return next((text for check in checks if (text := check())), "")
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """What stands in the way of a resize to which there is an objection: only capacity binds new pods."""
+        """The obstacle behind an objection to the resize: only capacity also limits new pods."""
         if self._capacity():
             return Obstacle.NODE
         return None if self.request.running.spec.static else Obstacle.POD
@@ -65,7 +65,7 @@ class KubeletResize(Record):
         return "" if self.rules.in_place else "InPlacePodVerticalScaling is disabled"
 
     def _swap(self) -> str:
-        """Refuse to change the memory of a container that may swap, unless it is restarted for that."""
+        """Refuse to change the memory of a container that may swap, unless the change restarts it."""
         if not self.rules.swap or not self.rules.release.refuses_resizes_with_swap:
             return ""
         for before, after in self._containers("memory"):
@@ -80,7 +80,7 @@ class KubeletResize(Record):
         return "InPlacePodLevelResourcesVerticalScaling is disabled"
 
     def _managers(self) -> str:
-        """Refuse Guaranteed pods what static managers cannot follow."""
+        """Refuse changes of Guaranteed pods that static managers cannot follow."""
         rules = self.rules
         qos = pod_qos(self._desired, pod_level=rules.pod_level_resources).qos_class
         if not rules.release.managers_refuse_resizes or qos is not QosClass.GUARANTEED:
@@ -105,7 +105,7 @@ class KubeletResize(Record):
     def _capacity(self) -> str:
         if self.capacity is None or not self.rules.checks_capacity:
             return ""
-        desired = self._desired._replace(counted_claims=())  # they count when free capacity is looked for
+        desired = self._desired._replace(counted_claims=())  # they count in the check for free capacity
         requests = pod_requests(desired, pod_level=self.rules.pod_level_resources)
         memory, cpu = requests.get("memory", _NOTHING).value, requests.get("cpu", _NOTHING).milli_value
         for name, wanted in (("memory", memory), ("cpu", cpu)):
@@ -124,7 +124,7 @@ class KubeletResize(Record):
         return self.request.running.allocated
 
     def _containers(self, resource: str) -> list[tuple[Container, Container]]:
-        """Pair the containers, as they are and as they are to be, whose request of a resource changes."""
+        """Pair the current and desired versions of containers whose request for a resource changes."""
         before = {each.name: each for each in self._allocated.all_containers}
         return [
             (before[each.name], each)
@@ -136,9 +136,9 @@ class KubeletResize(Record):
 
 
 def _swaps(pod: StoredPod, container: Container) -> bool:
-    """Return whether a container may swap (KEP-2400): in Burstable pods that are not critical.
+    """Return whether a container may swap (KEP-2400): only in Burstable pods that are not critical.
 
-    Its memory request has to be below its limit, and it needs one of the two.
+    Its memory request must be below its limit, and at least one of the two must be set.
     """
     if pod.critical or pod_qos(pod).qos_class is not QosClass.BURSTABLE:
         return False
@@ -149,7 +149,7 @@ def _swaps(pod: StoredPod, container: Container) -> bool:
 
 
 def gate_needed(message: str, release: Behaviours) -> str:
-    """Return the missing gate for which a resize was refused with a message; empty for other reasons."""
+    """Return the missing gate behind the message of a refused resize; empty for other reasons."""
     if "alongside Memory Manager" in message:
         return EXCLUSIVE_MEMORY if release.has_gate_of_exclusive_memory else EXCLUSIVE_CPUS
     return next((gate for text, gate in _NEEDED.items() if text in message), "")
@@ -158,10 +158,10 @@ def gate_needed(message: str, release: Behaviours) -> str:
 def whole_node(
     info: MachineInfo, config: KubeletConfiguration, allocatable: Allocatable, release: Behaviours
 ) -> Mapping[str, int]:
-    """Return what the node has for pods, CPU in milli: what a kubelet compares a resize with before others.
+    """Return what the node has for pods, CPU in milli: the first thing a kubelet compares a resize with.
 
     Up to 1.33 it is ``status.allocatable`` of the node, in 1.34 and 1.35 ``GetNodeAllocatableAbsolute``,
-    which leaves eviction thresholds out of account; from 1.36 on it does not compare at all.
+    which ignores eviction thresholds; from 1.36 on the kubelet does not compare at all.
     """
     if not release.compares_resizes_with_absolute_allocatable:
         return allocatable.amounts

@@ -1,4 +1,4 @@
-"""What becomes of a resize: who decided what, and what the pod's status says of it."""
+"""The outcome of a resize: who decided what, and what the pod's status says about it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -14,10 +14,10 @@ from cpuctl.records import Record
 
 
 class ResizeResult(StrEnum):
-    """What becomes of a resize.
+    """How a resize ends.
 
-    ``Forbidden`` is the API server's: the pod stays as it is. ``Ignored``: the kubelet does not even look.
-    ``NoEffect``: it accepts, and a container's exclusive CPUs stay as they are all the same.
+    ``Forbidden``: the API server refuses it, and the pod stays as it is. ``Ignored``: the kubelet does not
+    even check it. ``NoEffect``: the kubelet accepts it, but a container's exclusive CPUs stay as they are.
     """
 
     ADMITTED = "Admitted"
@@ -37,7 +37,7 @@ class ResizeResult(StrEnum):
 
 
 class DecidedBy(StrEnum):
-    """Who had the last word."""
+    """The component that decided in the end."""
 
     NONE = "nobody"
     API_SERVER = "apiServer"
@@ -47,7 +47,7 @@ class DecidedBy(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """What stands in the way of a refused resize.
+    """The obstacle to a refused resize.
 
     ``POD``: a running pod may not be changed like that, but a new one may have these resources. ``NODE``:
     too little of a resource is free, or the node is too small.
@@ -68,12 +68,11 @@ class CPUShare(Record):
 class ResizeOutcome(Record):
     """The decision about one resize and what it is based on.
 
-    ``message`` is in the words of who decided. ``shares`` has the containers that hold or held exclusive
-    CPUs, ``unfollowed`` those among them whose CPUs do not follow their new size. ``preview`` tells that the
-    allocator of KEP-5554 was asked, ``departures`` where its reference implementation does otherwise.
-    ``delay`` is how many nanoseconds containers keep the CPUs that they lose, at least (KEP-6122).
-    ``obstacle`` is None if the resize is not refused, or if no new pod may have these
-    resources either.
+    ``message`` is in the words of the component that decided. ``shares`` has the containers that hold or
+    held exclusive CPUs, ``unfollowed`` those among them whose CPUs do not follow their new size. ``preview``
+    shows that the allocator of KEP-5554 was asked, ``departures`` where its reference implementation
+    differs. ``delay`` is the minimum number of nanoseconds for which containers keep the CPUs that they lose
+    (KEP-6122). ``obstacle`` is None if the resize is not refused, or if no new pod may have these resources.
     """
 
     request: PodResize
@@ -100,7 +99,7 @@ ConditionType = Literal["PodResizePending", "PodResizeInProgress"]
 
 
 class Condition(Record):
-    """A condition of the pod that is ``True``; ``observed_generation`` is None if releases tell none."""
+    """A condition of the pod that is ``True``; ``observed_generation`` is None if not reported."""
 
     type: ConditionType
     reason: str = ""
@@ -109,7 +108,7 @@ class Condition(Record):
 
 
 def conditions_of(outcome: ResizeOutcome, rules: ResizeRules) -> tuple[Condition, ...]:
-    """Return what the pod's status says right after the decision; it is no news that nothing is pending."""
+    """Return the pod's resize conditions right after the decision, only those that are ``True``."""
     generation = outcome.request.generation if rules.observes_generation else None
     if not rules.conditions:
         return ()
@@ -138,5 +137,5 @@ _LEGACY: Mapping[ResizeResult, LegacyStatus] = {
 
 
 def legacy_status(outcome: ResizeOutcome, rules: ResizeRules) -> LegacyStatus | None:
-    """Return what ``status.resize`` says, which conditions replaced in 1.33; None if it is empty."""
+    """Return the value of ``status.resize``, which conditions replaced in 1.33; None if it is empty."""
     return None if rules.conditions else _LEGACY.get(outcome.result)

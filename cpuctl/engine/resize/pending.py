@@ -1,7 +1,7 @@
-"""Several resizes on one node: those that wait are tried again, in the kubelet's order.
+"""Several resizes on one node: pending ones are retried, in the kubelet's order.
 
 Rule: ``sortPendingResizes`` and ``retryPendingResizes`` of ``pkg/kubelet/allocation`` (1.34). A kubelet
-tries again every three minutes, and whenever a pod comes, goes, is changed or has been resized.
+retries every three minutes, and whenever a pod is added, removed, changed or has been resized.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _NOTHING = Quantity()
 
 
 class RetriedResize(Record):
-    """What has come of a resize after so many attempts.
+    """The outcome of a resize after ``attempts`` attempts.
 
-    ``reference`` is the first attempt's answer of the reference implementation, if it is another one.
+    ``reference`` is the reference implementation's answer to the first attempt, if it differs.
     """
 
     outcome: ResizeOutcome
@@ -35,7 +35,7 @@ class RetriedResize(Record):
 
 
 def resize_all(node: Node, requests: Iterable[PodResize], path: ResizePath) -> list[RetriedResize]:
-    """Resize pods that run on *node*, in the order given; after each one, those that wait are tried again."""
+    """Resize pods that run on *node*, in the order given; after each granted one, retry those that wait."""
     done: list[RetriedResize] = []
     for request in requests:
         before = node.copy()
@@ -47,14 +47,14 @@ def resize_all(node: Node, requests: Iterable[PodResize], path: ResizePath) -> l
 
 
 def _reference(before: Node, outcome: ResizeOutcome, path: ResizePath) -> ResizeOutcome | None:
-    """Ask the reference implementation, if the KEP's text wants something else."""
+    """Ask the reference implementation, if the KEP's text requires something else."""
     if not outcome.departures:
         return None
     return decide(before, outcome.request, replace(path, semantics=Semantics.REFERENCE))
 
 
 def _retry(node: Node, done: list[RetriedResize], path: ResizePath) -> bool:
-    """Try all pending resizes again; return whether one of them was granted."""
+    """Retry all pending resizes; return whether one of them was granted."""
     granted = False
     waiting = {each.outcome.request.desired.uid: index for index, each in enumerate(done) if _waits(each)}
     for request in retry_order([done[index].outcome.request for index in waiting.values()], path):
@@ -70,10 +70,10 @@ def _waits(attempted: RetriedResize) -> bool:
 
 
 def retry_order(waiting: Sequence[PodResize], path: ResizePath) -> list[PodResize]:
-    """Put resizes that wait into the order in which they are tried again.
+    """Sort pending resizes into the order in which they are retried.
 
-    First those that ask for no more than the pod has, then by priority, then Guaranteed pods, then those
-    that have waited longest; *waiting* has them in the order in which they came, which decides the rest.
+    First those that do not request more than the pod has, then by priority, then Guaranteed pods, then
+    those that have waited longest; *waiting* is in order of arrival, which breaks ties.
     """
     if not path.kubelet.release.orders_pending_resizes:
         return list(waiting)
@@ -100,7 +100,7 @@ def _asks_for_more(request: PodResize, *, pod_level: bool) -> bool:
 
 
 def refused_after_restart(node: Node, uids: Collection[str]) -> dict[str, Verdict]:
-    """Return, of these pods, those that the next start of the kubelet does not take back; *node* is left."""
+    """Return the verdicts on these pods that a restarted kubelet does not readmit; *node* stays unchanged."""
     trial = node.copy()
     readmitted = trial.readmit(list(trial.active.values())) if uids else ()
     return {

@@ -1,4 +1,4 @@
-"""What a kubelet of one release, with its gates and policies, makes of a resize before any allocator.
+"""What a kubelet of one release, with its gates and policies, does with a resize before any allocator.
 
 Rule: KEP-1287, KEP-5419 and KEP-5554; kubelet ``canResizePod`` (1.27 to 1.33), then
 ``pkg/kubelet/allocation/handlers.go``.
@@ -21,12 +21,12 @@ OBSERVED_GENERATION = "PodObservedGenerationTracking"
 
 
 class ResizeRules(Record):
-    """A kubelet 1.*minor*.*patch*: gates that are on, and managers with a static policy.
+    """A kubelet 1.*minor*.*patch*: the gates that are on, and the managers with a static policy.
 
-    ``exclusive_cpus`` and ``exclusive_memory`` are the gates that let exclusive CPUs and memory of static
-    managers be resized, ``allocates`` tells whether there is an allocator for the former: it is a preview.
-    ``swap`` means that Burstable pods may swap; ``minds_static_memory`` that a static Memory Manager is an
-    obstacle, which 1.32 intended (it compared the policy with another spelling of it).
+    ``exclusive_cpus`` and ``exclusive_memory`` are the gates that allow resizing exclusive CPUs and memory
+    of static managers, ``allocates`` shows whether the former have an allocator: it is a preview. ``swap``
+    means that Burstable pods may swap; ``minds_static_memory`` that a static Memory Manager is an obstacle,
+    as 1.32 intended (it compared the policy with a different spelling).
     """
 
     minor: int = 36
@@ -54,7 +54,7 @@ class ResizeRules(Record):
         cgroup_version: int = 2,
         preview: bool = False,
     ) -> Self:
-        """Take the rules of a release; with *preview* its gate brings the allocator, released or not."""
+        """Return the rules of a release; with *preview* its gate enables the allocator, released or not."""
         exclusive = gates.enabled(EXCLUSIVE_CPUS)
         release = gates.release
         return cls(
@@ -77,12 +77,12 @@ class ResizeRules(Record):
 
     @property
     def release(self) -> Behaviours:
-        """What this release does in its own way."""
+        """The behaviours that are specific to this release."""
         return behaviours(self.minor, self.patch, self.turned)
 
     @property
     def conditions(self) -> bool:
-        """Whether resizes are reported in conditions; before, ``status.resize`` had one word."""
+        """Whether resizes are reported in conditions; before that, ``status.resize`` had one word."""
         return self.release.reports_resizes_in_conditions
 
     @property
@@ -102,7 +102,7 @@ class ResizeRules(Record):
 
 
 DEFAULT_RULES = ResizeRules()
-"""Release 1.36 as it comes."""
+"""Release 1.36 with its defaults."""
 
 
 def keeps_baselines(gates: FeatureGates) -> bool:
@@ -111,12 +111,12 @@ def keeps_baselines(gates: FeatureGates) -> bool:
 
 
 def _frees_memory(gates: FeatureGates) -> bool:
-    """Return whether a static Memory Manager is no obstacle; it got its own gate in 1.34."""
+    """Return whether a static Memory Manager is not an obstacle; it got its own gate in 1.34."""
     return gates.enabled(EXCLUSIVE_MEMORY if gates.release.has_gate_of_exclusive_memory else EXCLUSIVE_CPUS)
 
 
 def _takes_effect(gates: FeatureGates, name: str) -> bool:
-    """Return whether a feature is on; setting a gate that a release does not have brings none."""
+    """Return whether a feature is on; setting a gate that a release does not have has no effect."""
     return gates.enabled(name) and (gates.stage(name) is not None or name not in gates.settings)
 
 

@@ -1,6 +1,6 @@
-"""A pod that runs, the resources that it is to have, and what it has been granted as status or files say.
+"""A running pod, its desired resources, and what it has been granted according to its status or files.
 
-KEP-1287 tells four states apart: desired (the spec), allocated (what the kubelet has granted), actuated
+KEP-1287 distinguishes four states: desired (the spec), allocated (what the kubelet has granted), actuated
 (what it has sent to the runtime) and actual (what the runtime reports).
 """
 
@@ -22,10 +22,10 @@ POD = ""
 
 
 class RunningPod(Record):
-    """A pod with the resources it is ``allocated``; ``spec`` has those that it is to have already.
+    """A pod with its ``allocated`` resources; ``spec`` already has the desired ones.
 
-    ``actuated`` has what its runtime was sent, ``actual`` what that reports. ``waiting_since`` is when a
-    resize of it became pending, as the pod's status says it.
+    ``actuated`` has what was sent to the runtime, ``actual`` what the runtime reports. ``waiting_since`` is
+    when a resize of the pod became pending, according to its status.
     """
 
     spec: StoredPod
@@ -37,11 +37,11 @@ class RunningPod(Record):
 
     @classmethod
     def settled(cls, pod: StoredPod) -> "RunningPod":
-        """Take a pod that has what it is to have."""
+        """Return a pod that already has its desired resources."""
         return cls(spec=pod, allocated=pod, actuated=pod, actual=pod, generation=pod.generation)
 
     def changed(self, change: Callable[[StoredPod], StoredPod]) -> "RunningPod":
-        """Return the pod with the same change of all its versions."""
+        """Return the pod with the same change made to all its versions."""
         return replace(
             self,
             spec=change(self.spec),
@@ -56,30 +56,30 @@ class RunningPod(Record):
 
 
 class PodResize(Record):
-    """A running pod, and the same pod with the resources it is to have."""
+    """A running pod, and the same pod with its desired resources."""
 
     running: RunningPod
     desired: StoredPod
 
     @property
     def generation(self) -> int:
-        """The generation of the pod that has the desired resources: one more if they are new to it."""
+        """The generation of the pod with the desired resources: one higher if they are new to its spec."""
         known = same_resources(self.running.spec, self.desired)
         return self.running.generation + (not known)
 
     @property
     def is_new(self) -> bool:
-        """Whether anything is to change at all."""
+        """Whether the desired resources differ from the allocated ones."""
         return not same_resources(self.running.allocated, self.desired)
 
 
 def requirements(pod: Pod) -> dict[str, ResourceRequirements | None]:
-    """Return all that can be resized of a pod, by container; ``POD`` names the pod-level resources."""
+    """Return everything in a pod that can be resized, by container; ``POD`` names the pod-level resources."""
     return {POD: pod.resources} | {each.name: each.resources for each in pod.all_containers}
 
 
 def same_resources(one: Pod, other: Pod) -> bool:
-    """Return whether two versions of a pod ask for the same, however it is written."""
+    """Return whether two versions of a pod have the same resources, however these are written."""
     return requirements(one) == requirements(other)
 
 
@@ -101,13 +101,13 @@ _Read = Callable[[ReportedResources, ResourceRequirements], ResourceRequirements
 
 
 def running_pod(pod: StoredPod) -> RunningPod:
-    """Take a pod with what its status reports; one without a status has what it asks for."""
+    """Return a pod with what its status reports; one without a status has what it requests."""
     running, status = RunningPod.settled(pod), pod.resize
     if status is None:
         return running
     granted, actual = _reported(pod, _granted), _reported(pod, _in_force)
     if not granted and status.pending:
-        # Releases that do not report it: while a resize is pending, what runs is what was granted.
+        # For releases that do not report it: while a resize is pending, what runs is what was granted.
         granted = actual
     settled = not (status.pending or status.in_progress)
     current = with_requirements(pod, granted if settled else granted | actual)
@@ -123,7 +123,7 @@ def running_pod(pod: StoredPod) -> RunningPod:
 def with_checkpoints(
     running: RunningPod, allocated: RecordedPod | None, actuated: RecordedPod | None
 ) -> RunningPod:
-    """Put in what the kubelet's own files say it has granted, and has reported the runtime."""
+    """Return the pod with what the kubelet's own files record as granted and as actuated."""
     granted = running.allocated if allocated is None else _recorded(running.spec, allocated)
     current = running.actuated if actuated is None else _recorded(running.spec, actuated)
     return replace(running, allocated=granted, actuated=current)
@@ -160,9 +160,9 @@ def _places(pod: StoredPod) -> Iterator[tuple[str, ReportedResources]]:
 
 
 def _granted(reported: ReportedResources, requested: ResourceRequirements) -> ResourceRequirements | None:
-    """Take the requests that are granted; of limits only those in force are reported.
+    """Return the granted requests, with the limits in force: granted limits are not reported.
 
-    One that is to be the request is so already: no resize changes the QoS class.
+    A limit that equals the request in the spec also equals the granted one: no resize changes the QoS class.
     """
     if reported.granted is None:
         return None
@@ -182,5 +182,5 @@ def _in_force(reported: ReportedResources, requested: ResourceRequirements) -> R
 
 
 def _of(reported: Amounts, requested: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
-    """Take what is reported for requested amounts; the runtime does not report all of them."""
+    """Return requested amounts as they are reported; the runtime does not report all of them."""
     return {**requested, **{name: amount for name, amount in (reported or {}).items() if name in requested}}

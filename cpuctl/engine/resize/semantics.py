@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Semantics(StrEnum):
-    """By what the preview of the allocator goes: KEP-5554's text, or its reference implementation."""
+    """What the preview of the allocator follows: KEP-5554's text, or its reference implementation."""
 
     KEP = "kep"
     REFERENCE = "reference"

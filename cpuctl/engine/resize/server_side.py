@@ -1,7 +1,7 @@
-"""What an API server refuses of a resize before any kubelet hears of it.
+"""The resizes that an API server refuses before any kubelet learns about them.
 
 Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on the admission plugin
-``PodResizeValidator``. Texts are the API server's; if it has no word for it, they are ours.
+``PodResizeValidator``. Texts are the API server's; where it has none, they are ours.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,8 +41,8 @@ class ResizeServer(Record):
     """An API server 1.*minor* and its gates; ``node_resizes`` is the kubelet's gate.
 
     ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting.
-    ``allocatable`` is what the node's status says it has for pods (CPU in milli), None if not known.
-    ``namespaces`` has the LimitRanges and ResourceQuotas, which a resize that is let through is charged to.
+    ``allocatable`` is what the node has for pods according to its status (CPU in milli), None if not known.
+    ``namespaces`` has the LimitRanges, and the ResourceQuotas to which an accepted resize is charged.
     """
 
     minor: int = 36
@@ -65,7 +65,7 @@ class ResizeServer(Record):
         allocatable: Mapping[str, int] | None,
         namespaces: "PodServer | None" = None,
     ) -> "ResizeServer":
-        """Take the rules of a release with its gates."""
+        """Return the server of a release with its gates."""
         return cls(
             minor=gates.minor,
             turned=gates.turned,
@@ -81,35 +81,35 @@ class ResizeServer(Record):
 
     @property
     def release(self) -> Behaviours:
-        """What servers of this release do in their own way."""
+        """The behaviours that are specific to servers of this release."""
         return behaviours(self.minor, turned=self.turned)
 
     @property
     def rules(self) -> ServerRules:
-        """How it defaults and validates pods."""
+        """The rules by which it defaults and validates pods."""
         return ServerRules(
             minor=self.minor, pod_level=self.pod_level_resources, pod_level_limits=self.pod_level_limits
         )
 
     @property
     def limit_ranges(self) -> tuple["LimitRange", ...]:
-        """The LimitRanges that look at a resize: only at one by the subresource, but as at a new pod."""
+        """The LimitRanges that apply to a resize: only to one via the subresource, and as to a new pod."""
         namespaces = self.namespaces if self.release.has_resize_subresource else None
         return namespaces.limit_ranges if namespaces is not None else ()
 
     def stored(self, running: StoredPod, wanted: Pod) -> StoredPod:
-        """Return *wanted* as it is stored in the place of *running*."""
+        """Return *wanted* as it is stored in place of *running*."""
         return stored_pod(wanted, PodRules(server=self.rules), self.limit_ranges, before=running)
 
     def refusals(self, request: PodResize) -> tuple[str, ...]:
-        """Return all that is wrong with a resize, nothing if the pod is changed as requested."""
+        """Return everything that is wrong with a resize; empty if the pod is changed as requested."""
         if not self.in_place:
             does = "serve pods/resize" if self.release.has_resize_subresource else _WITHOUT_SUBRESOURCE
             return (f"the API server does not {does}: InPlacePodVerticalScaling is off",)
         return tuple(_Review(self, request.running.spec, request.desired, request).found())
 
     def obstacle(self, request: PodResize) -> Obstacle | None:
-        """Return what stands in the way of a refused resize, None if no such pod would be accepted."""
+        """Return the obstacle to a refused resize, None if no such pod would be accepted."""
         return _Review(self, request.running.spec, request.desired, request).obstacle()
 
 
@@ -120,7 +120,7 @@ class _Review(Record):
     request: PodResize
 
     def found(self) -> Iterator[str]:
-        """Yield the findings in the API server's order; the first ones leave nothing to look at."""
+        """Yield the findings in the API server's order; the first ones end the review."""
         if why := self._never():
             yield _forbidden(_ROOT, why)
             return
@@ -131,7 +131,7 @@ class _Review(Record):
         yield from findings or self._unadmitted()
 
     def obstacle(self) -> Obstacle | None:
-        """Distinguish rules about changes from those that a new pod has to obey, too."""
+        """Distinguish rules about changes from those that also apply to new pods."""
         if self.old.static or self._invalid():
             return None
         changes = chain(self._moved(), self._pod(), self._containers())
@@ -140,22 +140,22 @@ class _Review(Record):
         return Obstacle.NODE if any(self._too_large()) else None
 
     def _invalid(self) -> Sequence[str]:
-        """Look at the pod as it would be: validation of the whole spec comes before that of the change."""
+        """Validate the pod as it would be: validation of the whole spec comes before that of the change."""
         return invalid_parts(self.new, self.server.rules)
 
     def _unadmitted(self) -> Iterator[str]:
-        """Ask the admission plugins; quotas come last."""
+        """Yield what the admission plugins refuse; quotas come last."""
         refused = (*self._beyond_limit_ranges(), *self._too_large())
         yield from refused
         if self.server.namespaces is not None:
             yield from self.server.namespaces.resize(self.old, self.new, valid=not refused)
 
     def _beyond_limit_ranges(self) -> Iterator[str]:
-        """Ask the LimitRanges of the namespace."""
+        """Yield what the LimitRanges of the namespace refuse."""
         return beyond_limit_ranges(self.new, self.server.limit_ranges)
 
     def _never(self) -> str:
-        """Return why the pod is none that is resized."""
+        """Return why the pod cannot be resized at all; empty if it can."""
         if self.old.static:
             return "static pods cannot be resized"
         if self.old.os_name == "windows":
@@ -169,7 +169,7 @@ class _Review(Record):
         return f"resize of pods with pod-level resources is forbidden when {gate} feature gate is disabled"
 
     def _moved(self) -> Iterator[str]:
-        """Find containers that are not the ones that run."""
+        """Find containers that differ from the running ones in number, name or order."""
         for kind, old, new in self._groups():
             field_path = _SPEC.child(kind)
             if len(old) != len(new):
@@ -220,7 +220,7 @@ class _Review(Record):
         yield from self._less_memory(before, after, place)
 
     def _immutable(self, container: Container) -> str:
-        """Return why this container is none that is resized."""
+        """Return why this container cannot be resized; empty if it can."""
         if container.kind is ContainerKind.APP:
             return ""
         if not self.server.release.resizes_sidecars:
@@ -246,7 +246,7 @@ class _Review(Record):
             yield _forbidden(field_path.child("limits").key("memory"), why)
 
     def _too_large(self) -> Iterator[str]:
-        """Compare with the whole node, as an admission plugin does that runs after validation."""
+        """Compare with the whole node, as an admission plugin does after validation."""
         server = self.server
         if server.allocatable is None or not server.release.leaves_resize_capacity_to_server:
             return

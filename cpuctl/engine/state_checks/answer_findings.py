@@ -1,7 +1,7 @@
-"""What the running kubelet answers (its pod resources API) against its state files.
+"""What the running kubelet answers (its pod resources API), compared with its state files.
 
-The kubelet answers from memory, its next start reads the files: if they differ, someone has changed the
-files, or they could not be written. Rule: kubernetes ``pkg/kubelet/apis/podresources``: CPUs are the
+The kubelet answers from memory, its next start reads the files: if they differ, the files have been
+changed, or could not be written. Rule: kubernetes ``pkg/kubelet/apis/podresources``: CPUs are the
 exclusive ones, init containers that have ended are not listed, and allocatable CPUs are all but the reserved
 ones, none at all under the policy none.
 """
@@ -31,7 +31,7 @@ UNKNOWN_PODS = "pods (--pods): which pods the kubelet's answers (--pod-resources
 
 
 class SavedStates(NamedTuple):
-    """The files that a kubelet's answers can be held against; None if one is not there."""
+    """The files that a kubelet's answers can be compared with; None if one is missing."""
 
     cpu: CPUStateFile | None = None
     memory: MemoryStateFile | None = None
@@ -39,7 +39,7 @@ class SavedStates(NamedTuple):
 
     @property
     def uids(self) -> frozenset[str]:
-        """All pods that have something."""
+        """All pods that have an entry."""
         devices = self.devices.entries if self.devices else ()
         of_cpus = {*self.cpu.entries, *self.cpu.pod_entries} if self.cpu else set()
         of_memory = {*self.memory.entries, *self.memory.pod_entries} if self.memory else set()
@@ -47,7 +47,7 @@ class SavedStates(NamedTuple):
 
 
 class AnswerGap(Record):
-    """What a container holds by the kubelet's answer, and by a file that says otherwise; texts of both."""
+    """What a container holds according to the kubelet's answer and to a file that differs, both as text."""
 
     container: str
     file_name: str
@@ -57,7 +57,7 @@ class AnswerGap(Record):
 
     @property
     def message(self) -> str:
-        """Say it in a sentence about the container."""
+        """The difference in a sentence about the container."""
         return (
             f"its {self.what}: the kubelet reports {self.listed}, but {self.file_name} has {self.saved}, "
             "which a restarted kubelet would use"
@@ -65,7 +65,7 @@ class AnswerGap(Record):
 
 
 def answer_gaps(pod: PodAllocation, uid: str, saved: SavedStates) -> Iterator[AnswerGap]:
-    """Compare all that a pod's containers hold; *uid* is empty for a pod that no file knows."""
+    """Compare everything that a pod's containers hold; *uid* is empty for a pod that is in no file."""
     cpu, memory, devices = saved
     for container in pod.containers:
         # What a pod has as a whole (KEP-5526) is listed at its containers, and saved once.
@@ -114,7 +114,7 @@ def _names(names: Iterable[str]) -> str:
 
 
 def answer_findings(saved: SavedStates, answers: PodResources, owners: Owners) -> Iterator[StateFinding]:
-    """Name what files say otherwise than the kubelet: an answer knows pods by their names alone."""
+    """Report where files differ from the kubelet's answers, which identify pods by name alone."""
     uids = {pod.full_name: uid for uid, pod in (owners.pods or {}).items()}
     named = not unnamed(saved, owners)
     for pod in answers.answered_pods:
@@ -127,7 +127,7 @@ def answer_findings(saved: SavedStates, answers: PodResources, owners: Owners) -
 
 
 def unnamed(saved: SavedStates, owners: Owners) -> bool:
-    """Return whether files give something to pods with unknown names."""
+    """Return whether files have entries of pods with unknown names."""
     return not saved.uids <= (owners.pods or {}).keys()
 
 
@@ -144,7 +144,7 @@ def _of_pod(pod: PodAllocation, uid: str, saved: SavedStates) -> Iterator[StateF
 
 
 def _unlisted(saved: SavedStates, answers: PodResources, owners: Owners) -> Iterator[StateFinding]:
-    """Report pods that run and hold CPUs, and that the kubelet does not list."""
+    """Report pods that run and hold CPUs, but that the kubelet does not list."""
     listed = {pod.full_name for pod in answers.pods or ()}
     entries: Mapping[str, Mapping[str, CPUSet]] = saved.cpu.entries if saved.cpu else {}
     for uid, containers in sorted(entries.items()):
@@ -189,7 +189,7 @@ def _unowned_cpus(state: CPUStateFile, pods: Iterable[PodAllocation]) -> Iterato
 
 
 def allocatable_findings(answers: PodResources, guaranteed: CPUSet) -> Iterator[StateFinding]:
-    """Report that the running kubelet's static policy has other allocatable CPUs than this one."""
+    """Report allocatable CPUs of the running kubelet that differ from those of this static policy."""
     listed = answers.allocatable
     if listed is not None and listed != guaranteed:
         yield StateFinding(

@@ -1,6 +1,6 @@
 """What is wrong with a state of the CPU Manager, reported for every CPU and owner.
 
-Of what a kubelet with the static policy refuses at start it names the first thing only, and no owner
+A kubelet with the static policy reports only the first thing that it refuses at start, and no owner
 (``validateState``, see ``cpuctl.engine.cpu.state``). It compares neither holders with each other nor
 containers with their pod and with what they were promised.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class CPUHolder(Record):
-    """Exclusive CPUs and who holds them; a pod as a whole has no container."""
+    """Exclusive CPUs and their holder; ``container`` is empty for a pod as a whole."""
 
     uid: str
     container: str
@@ -49,9 +49,9 @@ class CPUHolder(Record):
 
 
 class CPUSubject(Record):
-    """A state as a kubelet reads it, and all that its file says; who runs on the node.
+    """A state as a kubelet reads it, the whole content of its file, and the pods on the node.
 
-    ``held`` is who holds exclusive CPUs in it: every pod as a whole, then its containers.
+    ``held`` has the holders of exclusive CPUs in it: every pod as a whole, then its containers.
     """
 
     state: CPUStateFile
@@ -61,7 +61,7 @@ class CPUSubject(Record):
 
     @classmethod
     def of(cls, state: CPUStateFile, whole: CPUStateFile, owners: Owners) -> CPUSubject:
-        """Sort the holders out."""
+        """Return the subject with the holders found in *state*."""
         return cls(state=state, whole=whole, owners=owners, held=tuple(holders(state)))
 
     @property
@@ -70,19 +70,19 @@ class CPUSubject(Record):
         return union(held.cpus for held in self.held)
 
     def names_of(self, cpus: CPUSet) -> str:
-        """Name who holds some of these CPUs, containers rather than their pod; nothing if all are free."""
+        """Name the holders of some of these CPUs, containers rather than their pod; empty if all are free."""
         found = [held for held in self.held if held.cpus & cpus]
         named = {held.uid for held in found if held.container}
         return self.owners.names([held.owner for held in found if held.container or held.uid not in named])
 
 
 def union(sets: Iterable[CPUSet]) -> CPUSet:
-    """Put sets together."""
+    """Return the union of sets."""
     return reduce(or_, sets, CPUSet())
 
 
 def holders(state: CPUStateFile) -> Iterator[CPUHolder]:
-    """Yield who holds exclusive CPUs: every pod as a whole, then its containers."""
+    """Yield the holders of exclusive CPUs: every pod as a whole, then its containers."""
     for uid in sorted({*state.pod_entries, *state.entries}):
         if uid in state.pod_entries:
             yield CPUHolder(uid, "", state.pod_entries[uid])
@@ -99,7 +99,7 @@ def cpu_findings(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates)
     """Compare a state with the machine and with what is reserved."""
     state = subject.state
     if not state.default_cpu_set and not state.entries:
-        return  # The kubelet makes a fresh one of it.
+        return  # The kubelet replaces it with a fresh one.
     yield from _pool(subject, policy)
     yield from _reserved(subject, policy)
     yield from _also_shared(subject)
@@ -163,7 +163,7 @@ def _also_shared(subject: CPUSubject) -> Iterator[StateFinding]:
     pool = subject.state.default_cpu_set
     for held in subject.held:
         if shared := held.cpus & pool:
-            # A kubelet compares what containers hold with the pool, and not what pods hold as a whole.
+            # A kubelet compares what containers hold with the pool, but not what pods hold as a whole.
             severity = Severity.ERROR if held.container else Severity.WARNING
             yield StateFinding(
                 severity,
@@ -265,7 +265,7 @@ def _by_pod(subject: CPUSubject) -> dict[str, CPUSet]:
 
 
 def _overlaps_in_pods(subject: CPUSubject) -> Iterator[StateFinding]:
-    """Compare containers that run at the same time; those of a pod with CPUs of its own share them."""
+    """Compare containers that run at the same time; those of a pod that holds CPUs as a whole share them."""
     taken: dict[str, CPUSet] = {}
     for held in subject.held:
         container = subject.owners.container(*held.owner)

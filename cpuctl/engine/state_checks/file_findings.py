@@ -1,4 +1,4 @@
-"""State files as they are found: what a kubelet reads from them, what they say, and what is wrong."""
+"""State files as they are found: what a kubelet reads from them, their content, and what is wrong."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Generic, TypeAlias, TypeVar
@@ -25,9 +25,9 @@ _State = TypeVar("_State")
 class FileFacts(Record):
     """What a file is, regardless of the kubelet that reads it.
 
-    ``wrong_checksums`` are the members whose checksum is not that of the content. ``embedded_differs``: the
-    older document that the newest formats carry does not say what the file says. ``readable_by`` are the
-    kinds of kubelet that load it.
+    ``wrong_checksums`` are the members whose checksum does not match the content. ``embedded_differs``: the
+    older document that the newest formats include differs from the file. ``readable_by`` are the kinds of
+    kubelet that load it.
     """
 
     format: str = ""
@@ -37,7 +37,7 @@ class FileFacts(Record):
 
 
 class FoundFile(Record, Generic[_State]):
-    """One file: ``read`` is what the kubelet makes of it, ``whole`` all that it says.
+    """One file: ``read`` is what the kubelet reads from it, ``whole`` its whole content.
 
     ``whole`` is None if that is not known.
     """
@@ -48,15 +48,15 @@ class FoundFile(Record, Generic[_State]):
 
     @property
     def state(self) -> _State | None:
-        """What there is to look at: what the kubelet reads or, if it reads nothing, what it says."""
+        """The content to check: what the kubelet reads or, if it reads nothing, the whole content."""
         return self.whole if isinstance(self.read, UnreadableState) else self.read
 
 
 class FoundStates(Record):
-    """The files of one kubelet; None if there is none.
+    """The files of one kubelet; None for a file that does not exist.
 
     ``pods`` are those that in-place resize keeps, ``devices`` the device manager's, ``claims`` the DRA
-    manager's. ``by_others`` is what other releases make of them, if the input names none.
+    manager's. ``by_others`` is what other releases read from them, if the input does not name a release.
     """
 
     cpu: FoundFile[CPUStateFile] | None = None
@@ -68,7 +68,7 @@ class FoundStates(Record):
 
     @property
     def by_name(self) -> "Mapping[str, AnyFile]":
-        """All files that are there."""
+        """All files that exist."""
         files: dict[str, AnyFile | None] = {
             CPU_FILE: self.cpu,
             MEMORY_FILE: self.memory,
@@ -97,10 +97,10 @@ def file_findings(
     *,
     certain: bool = True,
 ) -> Iterator[StateFinding]:
-    """Say what is wrong with a file; *policy* is the configured one, None if none is known.
+    """Report what is wrong with a file; *policy* is the configured one, None if it is not known.
 
-    *failure* tells what the kubelet does with it. If its release is unknown and others end
-    otherwise (*certain* is False), what another one may read is no error.
+    *failure* is what the kubelet does with it. If the release is unknown and releases differ in how they
+    end (*certain* is False), a file that another release may read is not an error.
     """
     if failure == "unread":
         yield _unread(name, file, version)
@@ -137,7 +137,7 @@ def file_findings(
 
 
 def _unread(name: str, file: AnyFile, version: str) -> StateFinding:
-    """Say that a file means nothing to this kubelet, whatever is in it."""
+    """Report that this kubelet does not read a file, regardless of its content."""
     broken = isinstance(file.read, UnreadableState)
     return StateFinding(
         severity=Severity.NOTE,
@@ -150,7 +150,7 @@ def _unread(name: str, file: AnyFile, version: str) -> StateFinding:
 
 
 def _gone_on(name: str, file: AnyFile) -> Iterator[StateFinding]:
-    """Say what is lost if a kubelet goes on without what it cannot read."""
+    """Report what is lost if a kubelet goes on without what it cannot read."""
     if isinstance(file.read, UnreadableState):
         yield StateFinding(
             severity=Severity.WARNING,
@@ -174,7 +174,7 @@ def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFind
     elif facts.readable_by:
         message += f"; format {facts.format} is read by {', '.join(facts.readable_by)}"
         if name in (CPU_FILE, MEMORY_FILE):
-            # What pods hold as a whole no migration gives back.
+            # No migration restores what pods hold as a whole.
             migrates = not getattr(file.whole, "pod_entries", None)
             message += "" if migrates else f" ({ROLLBACK})"
             fix = f"cpuctl checkpoint migrate --to {version}" if migrates else REPAIR

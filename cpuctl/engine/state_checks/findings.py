@@ -13,14 +13,14 @@ REPAIR = "cpuctl checkpoint repair"
 REPAIR_WITH_PODS = f"{REPAIR} --pods FILE"
 REMOVE = f"remove this pod from the node, then {REPAIR_WITH_PODS}"
 REMOVE_ONE = f"remove a pod that has exclusive CPUs from the node, then {REPAIR_WITH_PODS}"
-"""What a kubelet that is down has of a pod stays in its files when the pod goes."""
+"""While a kubelet is down, a pod's entries stay in its files even if the pod is removed."""
 
 MAX_SIMILAR = 50
-"""How many findings with the same code are reported: a file may have one for every entry."""
+"""The most findings of the same code that are reported: a file may have one for every entry."""
 
 
 class StatePlace(Record):
-    """A file, and whose entries in it something is about; empty if they have no owner."""
+    """A file, and the owner of the entries that a finding is about; empty if they have no owner."""
 
     file_name: str
     pod_uid: str = ""
@@ -32,7 +32,7 @@ StateFinding: TypeAlias = Diagnostic[StatePlace]
 
 
 def limited(findings: Iterable[StateFinding]) -> Iterator[StateFinding]:
-    """Pass findings on, of every code as many as people read, and say how many there are more."""
+    """Yield findings, at most ``MAX_SIMILAR`` of a kind, then how many more of it there are."""
     counts: Counter[tuple[str, str, Severity]] = Counter()
     for finding in findings:
         kind = finding.place.file_name, finding.code, finding.severity

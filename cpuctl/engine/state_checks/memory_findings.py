@@ -1,10 +1,10 @@
 """What a kubelet with the static policy finds in a state of the Memory Manager at start, in numbers.
 
-The kubelet says only that something is different (``validateState``, see ``cpuctl.engine.memory.restart``).
+The kubelet only says that something differs (``validateState``, see ``cpuctl.engine.memory.restart``).
 
-The memory of a machine differs from what a state file says after every boot: the kernel's image lies on
-another NUMA node (KASLR), and what boot leaves free varies: some MiB come and go (kubernetes issue 131253).
-KEP-6232 proposes to tolerate the size of the image, some 50 MiB, and 64 MiB more. No release does.
+After every boot a machine's memory differs from what a state file says: the kernel's image is on another
+NUMA node (KASLR), and what boot leaves free varies by some MiB (kubernetes issue 131253). KEP-6232 proposes
+to tolerate the size of the image, some 50 MiB, plus 64 MiB. No release does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cpuctl.state_names import MEMORY_FILE
 
 
 class UnplacedBlock(Record):
-    """A block that has no place, and why; ``missing`` are the bytes that are too many, if it is that."""
+    """A block that does not fit, and why; ``missing`` are the bytes in excess, if that is the reason."""
 
     held: HeldBlock
     why: str
@@ -41,7 +41,7 @@ class Replayed(Record):
 
 
 def replayed(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> Replayed:
-    """Charge the tables of a machine with no memory assigned yet with all blocks of a state."""
+    """Charge all blocks of a state to the tables of a machine with no memory assigned yet."""
     tables = dict(fresh)
     tried = [_charged(tables, held) for held in held_blocks(MemoryManagerState.of_file(saved))]
     return Replayed(tables, tuple(misfit for misfit in tried if misfit))
@@ -56,7 +56,7 @@ def _charged(tables: Tables, held: HeldBlock) -> UnplacedBlock | None:
 
 
 MOST_DRIFT = 128 << 20
-"""The most that a reboot changes of a NUMA node's memory, in bytes."""
+"""The most by which a reboot changes a NUMA node's memory, in bytes."""
 
 
 class DriftKind(StrEnum):
@@ -77,7 +77,7 @@ class DriftCause(StrEnum):
 
 
 class Amount(StrEnum):
-    """A number of the tables of a NUMA node that a kubelet compares; answers know it by this name."""
+    """A number in the tables of a NUMA node that a kubelet compares; reports use this name."""
 
     TOTAL = "total"
     RESERVED = "systemReserved"
@@ -86,9 +86,9 @@ class Amount(StrEnum):
 
 
 class DriftDifference(Record):
-    """A number as the file has it and as the machine does, in bytes; None if one of them has none.
+    """A number in the file and on the machine, in bytes; None on the side that does not have it.
 
-    ``resource`` is empty if a whole NUMA node has come or gone.
+    ``resource`` is empty if a whole NUMA node has appeared or disappeared.
     """
 
     node: int
@@ -99,9 +99,9 @@ class DriftDifference(Record):
 
 
 class MemoryDrift(Record):
-    """All differences of totals, what is reserved, and what pods may have; with the cause of each.
+    """All differences in totals, reservations and what pods may have, each with its cause.
 
-    ``misfit``: what pods hold does not fit any more, however small the difference.
+    ``misfit``: what pods hold no longer fits, however small the difference.
     """
 
     changes: tuple[tuple[DriftDifference, DriftCause], ...]
@@ -109,13 +109,13 @@ class MemoryDrift(Record):
 
     @property
     def kind(self) -> DriftKind:
-        """Whether it is all the work of a reboot."""
+        """Whether a reboot explains all differences."""
         harmless = not self.misfit and all(cause is DriftCause.REBOOT for _, cause in self.changes)
         return DriftKind.BENIGN if harmless else DriftKind.REAL
 
 
 def memory_drift(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> MemoryDrift | None:
-    """Compare what a state says of the machine with the machine; None if it is the same."""
+    """Compare a state's record of the machine with the machine; None if they are the same."""
     changes = tuple(_changes(saved.machine_state, fresh)) if saved.machine_state else ()
     return MemoryDrift(changes, bool(replayed(saved, fresh).misfits)) if changes else None
 
@@ -138,7 +138,7 @@ def _of_node(
     new_pages = hugepage_bytes(old) != hugepage_bytes(new)
     for resource in sorted({*old, *new}):
         before, after = old.get(resource), new.get(resource)
-        # A resource that comes or goes is one difference, not one of each number.
+        # A resource that appears or disappears is one difference, not one for each number.
         was, now = (each.total if each else None for each in (before, after))
         if was != now:
             yield DriftDifference(number, resource, Amount.TOTAL, was, now), _cause(resource, was, now)
@@ -197,15 +197,15 @@ def block_findings(
 ) -> Iterator[StateFinding]:
     """Report pods whose memory does not fit the machine, and totals that do not match the entries.
 
-    *compares_groups* is False for a kubelet that holds every NUMA node by itself against the machine.
+    *compares_groups* is False for a kubelet that compares each NUMA node with the machine separately.
     """
     if not saved.machine_state:
         if saved.entries:
             yield _no_tables()
-        return  # The kubelet makes fresh tables of it.
+        return  # The kubelet replaces it with fresh tables.
     again = replayed(saved, fresh)
     if again.misfits:
-        # With more in its entries than there is, a kubelet is content if tables say that all is taken.
+        # If entries hold more than exists, a kubelet is content if its tables say that everything is taken.
         taken = restored(saved, fresh, compares_groups=compares_groups)
         content = isinstance(taken, MemoryManagerState)
         severity = Severity.WARNING if content else Severity.ERROR
@@ -259,7 +259,7 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
 def _divided_otherwise(
     found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]
 ) -> Iterator[StateFinding]:
-    """Report groups whose pods hold memory on other nodes than if a kubelet had filled the nodes in order."""
+    """Report groups whose pods hold memory on other nodes than if the nodes had been filled in order."""
     for number, node in found.items():
         was, should = _alone(node), _alone(expected[number])
         if was != should:
@@ -282,7 +282,7 @@ def _alone(node: MemoryNode) -> dict[str, int]:
 
 
 def _sound(node: MemoryNode, due: MemoryNode) -> MemoryNode:
-    """Take what is for pods from the machine, unless the file is of another: that is reported elsewhere."""
+    """Take what is for pods from the machine, unless the file is from another: that is reported elsewhere."""
     return replace(
         node,
         memory_map={
@@ -295,7 +295,7 @@ def _sound(node: MemoryNode, due: MemoryNode) -> MemoryNode:
 
 
 def _basis(node: MemoryNode, resource: str) -> tuple[int, ...]:
-    """Return all that decides how much is for pods: total, reservation and, of memory, the huge pages."""
+    """Return what decides how much is for pods: total, reservation and, for memory, the huge pages."""
     table = node.memory_map[resource]
     basis = table.total, table.system_reserved
     return (*basis, hugepage_bytes(node.memory_map)) if resource == MEMORY else basis
@@ -322,7 +322,7 @@ def _differing(number: int, what: str, was: object, due: str, should: object) ->
 
 
 def _text(amount: object) -> str:
-    """Write a number, a list of nodes, or bytes by resource."""
+    """Format a number, a list of nodes, or bytes by resource."""
     if isinstance(amount, list):
         return ",".join(map(str, amount))
     if isinstance(amount, dict):
@@ -344,7 +344,7 @@ def _in_group(
 def _left(
     found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode], node: MemoryNode
 ) -> dict[str, int]:
-    """Subtract what the entries come to from what is for pods."""
+    """Subtract the sum of the entries from what is for pods."""
     taken = _in_group(expected, node, _reserved)
     for_pods = _in_group(found, node, _allocatable)
     return {name: wrapped(amount - taken[name]) for name, amount in for_pods.items()}

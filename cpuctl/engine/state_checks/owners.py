@@ -1,4 +1,4 @@
-"""The pods that run on a node: they give a state file's UIDs names, and show which entries are not needed."""
+"""The pods that run on a node: they name a state file's UIDs, and show which entries are not needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 120
 
 
 class OwnerStatus(StrEnum):
-    """What became of a holder of CPUs, memory or devices."""
+    """What has happened to a holder of CPUs, memory or devices."""
 
     RUNNING = "running"
     POD_GONE = "podGone"
@@ -34,7 +34,7 @@ GONE = {
 
 
 class PodName(Record):
-    """What a pod is called."""
+    """The namespace and name of a pod."""
 
     namespace: str
     name: str
@@ -44,10 +44,10 @@ class PodName(Record):
 
 
 class Owners(Record):
-    """The pods that run, by the UID that their kubelet knows them by; None if it is unknown what runs.
+    """The pods that run, by the UID that their kubelet uses; None if it is unknown what runs.
 
-    ``called`` are names of pods, running or not, and ``containers`` UIDs and names of containers by their id,
-    as the node's container runtime had them some time ago: they tell nothing of who runs.
+    ``called`` are names of pods, running or not, and ``containers`` pod UIDs and container names by container
+    id, as the node's container runtime had them some time ago: they do not show what runs.
     """
 
     pods: Mapping[str, StoredPod] | None = None
@@ -56,7 +56,7 @@ class Owners(Record):
 
     @classmethod
     def of(cls, pods: Iterable[StoredPod]) -> Owners:
-        """Take these pods, and no others, for running."""
+        """Return owners for which these pods run, and no others."""
         return cls({pod.uid: pod for pod in pods})
 
     def status(self, uid: str, container: str = "") -> OwnerStatus:
@@ -72,7 +72,7 @@ class Owners(Record):
         )
 
     def all_gone(self, uids: Collection[str]) -> bool:
-        """Return whether none of these runs, although it is known who does; of no owners, none is gone."""
+        """Return whether it is known that none of these pods runs; False if there are no UIDs."""
         return self.pods is not None and bool(uids) and not set(uids) & self.pods.keys()
 
     def container(self, uid: str, name: str) -> Container | None:
@@ -86,17 +86,17 @@ class Owners(Record):
         return PodName(pod.namespace, pod.name) if pod else self.called.get(uid)
 
     def name(self, uid: str, container: str = "") -> str:
-        """Write ``namespace/pod/container``, or the UID in the place of the first two."""
+        """Return ``namespace/pod/container``, or the UID in place of the first two."""
         text = "/".join(filter(None, (str(self.pod_name(uid) or uid), container)))
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
     def names(self, holders: Sequence[tuple[str, str]]) -> str:
-        """Write the first of some holders, by UID and container, and how many there are more."""
+        """Return the first of some holders, given by UID and container, and how many more there are."""
         return few([self.name(*holder) for holder in holders])
 
 
 UNKNOWN_OWNERS = Owners()
-"""If it is unknown what runs: nothing is gone then."""
+"""For when it is unknown what runs: nothing counts as gone then."""
 
 
 _Held = TypeVar("_Held")
@@ -134,7 +134,7 @@ _LATER = "its resources are released when the next pod is admitted"
 def gone_findings(
     file_name: str, state: CPUStateFile | MemoryStateFile, owners: Owners
 ) -> Iterator[StateFinding]:
-    """Name the entries whose pod or container is not there any more."""
+    """Report the entries whose pod or container no longer exists."""
     entries: Mapping[str, Mapping[str, object]] = state.entries
     for uid, name, status in gone(entries, owners):
         yield StateFinding(
@@ -147,7 +147,7 @@ def gone_findings(
 
 
 def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[StateFinding]:
-    """Compare what containers hold with what they are due, but for pods that hold CPUs as a whole."""
+    """Compare what containers hold with what they are due, except in pods with pod-level resources."""
     for uid, pod in sorted((owners.pods or {}).items()):
         if pod.has_pod_level_resources:
             continue
@@ -176,5 +176,5 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
 
 
 def _runs_on(pod: StoredPod, container: Container) -> bool:
-    """Return whether a container should hold its CPUs by now, and still."""
+    """Return whether a container should already, and still, hold its CPUs."""
     return pod.phase == "Running" and container.kind is not ContainerKind.INIT

@@ -1,4 +1,4 @@
-"""Whether a kubelet comes up on the state files that it finds, in its words, and what else is wrong."""
+"""Whether a kubelet starts with the state files that it finds, in its words, and what else is wrong."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _MANAGED = (CPU_FILE, MEMORY_FILE)
 
 
 class StateVerdict(Record):
-    """``start`` is how the start ends; ``refusals`` is what stands against each file by itself.
+    """How a start with state files ends; ``refusals`` is the objection to each file alone.
 
-    ``readings`` tells what the kubelet does with each. ``reached`` is False if the kubelet ends before it
-    opens any of them. ``drift`` is how the machine's
-    memory differs from what the file says of it, None if it does not or no static Memory Manager starts.
+    ``readings`` is what the kubelet does with each. ``reached`` is False if the kubelet ends before it opens
+    any of them. ``drift`` is how the machine's memory differs from what the file says, None if it does not or
+    if no static Memory Manager starts.
     """
 
     start: Started | NotStarted
@@ -57,12 +57,12 @@ class StateVerdict(Record):
 
     @property
     def passed_over(self) -> frozenset[str]:
-        """The files without which the kubelet goes on, as it cannot load them."""
+        """The files that the kubelet cannot load and goes on without."""
         return frozenset(each.place.file_name for each in self.findings if each.code == "passed-over")
 
     @property
     def starts(self) -> bool:
-        """Return whether the kubelet comes up."""
+        """Whether the kubelet starts."""
         return isinstance(self.start, Started)
 
 
@@ -75,7 +75,7 @@ def verify_states(
 ) -> StateVerdict:
     """Start a kubelet on a machine with these files: its configuration is checked first, then every file.
 
-    *answers* are those of the kubelet that runs, which files are held against.
+    *answers* are those of the running kubelet, with which files are compared.
     """
     version, files = str(kubelet.version), found.by_name
     begun = start_on(info, kubelet, _saved(found))
@@ -110,7 +110,7 @@ def _saved(found: FoundStates) -> SavedFiles:
 
 
 class _Look(Record):
-    """Looks at all files; ``node`` is None if the kubelet does not even get to them."""
+    """A check of all files; ``node`` is None if the kubelet does not even get to them."""
 
     version: str
     found: FoundStates
@@ -122,9 +122,9 @@ class _Look(Record):
 
     @property
     def tables(self) -> Mapping[int, MemoryNode] | None:
-        """The machine's, with no memory assigned yet; None if no static Memory Manager starts.
+        """The machine's tables, with no memory assigned yet; None if no static Memory Manager starts.
 
-        If nothing is recorded of huge pages there is nothing to compare with, either.
+        Also None if huge pages are not recorded: there is nothing to compare with then.
         """
         policy = self.node.memory.policy if self.node else None
         return policy.tables if policy and policy.hugepages_known else None
@@ -206,7 +206,7 @@ class _Look(Record):
 
 
 def saved_states(found: FoundStates) -> SavedStates:
-    """Return what files say, as far as a kubelet reads them."""
+    """Return the content of the files, as far as a kubelet reads them."""
     return SavedStates(
         cpu=found.cpu.state if found.cpu else None,
         memory=found.memory.state if found.memory else None,

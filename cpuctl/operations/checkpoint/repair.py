@@ -1,4 +1,4 @@
-"""Repairing the state files of a node, and proving that its kubelet starts on what comes out."""
+"""Repairing the state files of a node, and proving that its kubelet starts on the result."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Repairs(NamedTuple):
-    """What comes of every file, and the verdict on all of them together."""
+    """The result for every file, and the verdict on all of them together."""
 
     changes: tuple[FileChange, ...]
     proof: StateVerdict
@@ -85,7 +85,7 @@ def _unblocked(finding: StateFinding, file_name: str, advice: str) -> StateFindi
 
 
 def _brought_online(finding: StateFinding, offline: CPUSet) -> StateFinding:
-    """Say of CPUs how to bring them online, unless some are not on the machine at all."""
+    """Propose how to bring offline CPUs online, unless some do not exist on the machine."""
     if finding.code != "no-such-cpus" or not (gone := CPUSet.parse(finding.detected)) <= offline:
         return finding
     them = "it" if len(gone) == 1 else "them"
@@ -211,7 +211,7 @@ def _state_of(state: StateInput, case: CheckpointCase, managers: Started) -> _Re
 def _named(
     state: StateInput, found: CPUStateFile, case: CheckpointCase
 ) -> Repaired[CPUStateFile] | NotRepaired:
-    """Give containers that the oldest format knows by their id the names that all others know them by."""
+    """Give containers that the oldest format identifies by id the names that all other formats use."""
     names, ids = case.reader.initial_containers, state.inspection.container_ids
     if ids and case.owners.pods is None:
         return NotRepaired(
@@ -231,9 +231,9 @@ def _named(
 
 
 def _formal(state: StateInput, *, unread: bool) -> list[RepairAction]:
-    """Say what is wrong with the file as a file, so that it must be written again.
+    """List the formal defects of a file for which it must be written again.
 
-    *unread*: the kubelet refuses it although nothing is wrong with what it says.
+    *unread*: the kubelet refuses it although its content is correct.
     """
     found = state.inspection
     actions = [

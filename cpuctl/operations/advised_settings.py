@@ -306,12 +306,12 @@ class Equivalence:
     That one is a Guaranteed pod with one container (``exclusive_pod``). Rules, by what makes no difference:
 
     - distances (``prefer-closest-numa-nodes``) if all NUMA nodes are equally far apart, and for
-    ``single-numa-node``, which has no sets of nodes;
+      ``single-numa-node``, which has no sets of nodes;
     - the scope if every pod has a single container and no pod-level resources;
     - the whole Topology Manager if no manager gives hints: none manages CPUs, memory or devices;
     - ``distribute-cpus-across-numa`` with one NUMA node;
     - ``align-by-socket`` if no hints are requested, or NUMA nodes and sockets are the same, unless CPUs are
-    distributed, which has its own rule about sockets;
+      distributed, which has its own rule about sockets;
     - ``full-pcpus-only`` if every core has one CPU, and no init container leaves its CPUs to others.
     """
 

@@ -35,7 +35,7 @@ Mapper: TypeAlias = Callable[["Answering", Sequence[Recording]], Iterator[list[R
 """Asks every recording, in any process, and yields the answers in the order of the recordings."""
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with how many of how many recordings are answered."""
+"""Called with the number of answered recordings and their total."""
 
 _FILE = "@"
 _AHEAD = 4

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod
 
     class AnyFinding(Graded, Found):
-        """What every finding has."""
+        """The members that every finding has."""
 
 
 CHECKS: tuple[FleetCheckName, ...] = get_args(FleetCheckName)[:-1]
@@ -182,7 +182,7 @@ def _unchecked(check: FleetCheckName, missing: Iterable[str]) -> list[UncheckedP
 
 
 def _of_state(inputs: CheckpointInputs, machine: MachineSource, configured: _Checked | None) -> _Checked:
-    """Check state files; a start that fails because of the configuration is reported by its own check."""
+    """Check state files; failed starts that the configuration causes are reported by its check."""
     sources = Sources()
     try:
         document = verify_state(inputs, sources, machine)

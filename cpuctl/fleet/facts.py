@@ -1,6 +1,6 @@
 """What makes two nodes similar: everything that the kubelet knows about its machine, and its settings.
 
-Facts are texts by name, so that the difference between two nodes can be reported name by name.
+Facts are texts by name, so that the differences between two nodes can be reported by name.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def is_memory(name: str) -> bool:
 
 
 def differences(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield name and both values of every fact that differs."""
+    """Yield the name and both values of every fact that differs."""
     for name in (*here, *(name for name in there if name not in here)):
         one, other = here.get(name, ""), there.get(name, "")
         if one != other and not (is_memory(name) and roughly_equal_amounts(one, other)):

@@ -1,4 +1,4 @@
-"""Groups of nodes that are identical to a kubelet, and what makes the odd ones odd."""
+"""Groups of nodes that are identical to a kubelet, and how the odd ones differ."""
 
 from __future__ import annotations
 

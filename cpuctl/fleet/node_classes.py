@@ -183,7 +183,7 @@ class ClassTopologies:
     def scores(
         self, classes: Sequence[NodeClass], request: TopologyRequest, shape: Hashable
     ) -> list[TopologyScore]:
-        """Score classes for a pod of a *shape*; a scheduler takes an only remaining node without scores."""
+        """Score classes for a pod of a *shape*; a scheduler takes an only remaining node unscored."""
         if sum(len(each.members) for each in classes) == 1:
             return [TopologyScore(0)]
         for node_class in classes:

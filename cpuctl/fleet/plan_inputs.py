@@ -82,7 +82,7 @@ class Cluster(NamedTuple):
     topologies: Mapping[str, NodeTopology] | None = None
 
     def fleet_inputs(self, inputs: FleetPlanInputs, incoming: Iterable[Pod] = ()) -> FleetInputs:
-        """Return the inputs that nodes are evaluated with when these pods arrive."""
+        """Return the inputs with which nodes are evaluated when these pods arrive."""
         moved = (pod for name in inputs.drained for pod in (self.running or {}).get(name, ()))
         claims = any(pod.resource_claims for pod in (*incoming, *moved))
         objects = self.objects or {}

@@ -1,4 +1,4 @@
-"""Whether what is published about a node is still true: a NodeResourceTopology against a recording."""
+"""Whether what is published about a node is still true: compares a NodeResourceTopology with a recording."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class CounterFiles:
             return data
 
     def names(self, path: str) -> list[str]:
-        """Return the names in a directory, none if it cannot be listed."""
+        """Return the names in a directory; none if it cannot be listed."""
         try:
             return self.root.names(path) or []
         except (OSError, InputError):
@@ -108,7 +108,7 @@ def _whole(handle: int) -> bytes:
 
 
 class CPUTimes(NamedTuple):
-    """What a CPU has done since boot, in clock ticks; a guest's time is in ``user`` and ``nice`` already."""
+    """A CPU's times since boot, in clock ticks; the time of guests is included in ``user`` and ``nice``."""
 
     user: int
     nice: int

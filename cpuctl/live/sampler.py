@@ -86,7 +86,7 @@ class GroupCounts(NamedTuple):
 
 
 class Span(NamedTuple, Generic[T]):
-    """Counters before and after some seconds."""
+    """Counters before and after a number of seconds."""
 
     seconds: float
     before: T

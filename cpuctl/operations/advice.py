@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.policies import ChosenPolicy
 
 BUDGET = 2000
-"""How many settings are tried by default."""
+"""The default number of settings to try."""
 Ended = Literal["all", "budget", "stopped"]
 
 
@@ -311,7 +311,7 @@ def does_as_drop_in(setup: KubeletSetup, text: str, config: KubeletConfiguration
     except CpuctlError:
         return False
     lost = any(each.code == "drop-in-default" for each in loaded.configuration.warnings)
-    # Other fields are kept as texts, which merging may write in another way: 2m becomes 2m0s.
+    # Other fields are kept as texts, which merging may write differently: 2m becomes 2m0s.
     return replace(loaded.kubelet.config, others=config.others) == config and not lost
 
 

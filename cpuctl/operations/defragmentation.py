@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.plan_inputs import Planning
 
 BUDGET = 20_000
-"""How many evictions and admissions are tried by default."""
+"""The default number of evictions and admissions to try."""
 _OPTION = "--defragment"
 
 

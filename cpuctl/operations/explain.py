@@ -1,4 +1,4 @@
-"""Why a kubelet decides about a pod as it does, and what would change that."""
+"""Why a kubelet decides about a pod as it does, and what would change the decision."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def find_messages(lines: Iterable[str]) -> MessageSearch:
 
 
 def named_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
-    """Return the first of *pods* that a message names; an empty text if there is none."""
+    """Return the first pod named by a message that is among *pods*; an empty text if there is none."""
     known = {name: pod.full_name for pod in pods for name in (pod.name, pod.full_name)}
     named = (found.recognized.pod for found in search.found.values())
     return next((known[name] for name in named if name in known), "")
@@ -66,7 +66,7 @@ _LONGEST = 1 << 20
 
 
 def message_lines(texts: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of *texts*, ``-`` standing for standard input; empty lines are left out."""
+    """Yield the lines of *texts*, where ``-`` is standard input; empty lines are left out."""
     for text in texts:
         for line in _stdin() if text == "-" else text.splitlines():
             if line.strip():

@@ -99,7 +99,7 @@ class Planner(Record):
             yield started.admit(pod)
 
     def _capacity(self, plan: Plan) -> Capacity | None:
-        """Compute what is left, if that is requested."""
+        """Compute what is left, if requested."""
         from cpuctl.engine.node import Node
 
         if not self.options.capacity or not isinstance(plan.node, Node) or plan.node.fault:

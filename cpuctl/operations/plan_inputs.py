@@ -98,7 +98,7 @@ class Planning(Record):
 
     @property
     def kubelet(self) -> Kubelet:
-        """The kubelet that is planned for."""
+        """The kubelet of the plan."""
         return self.loaded.kubelet
 
     def start(self, kubelet: Kubelet, sources: Sources) -> StartResult:

@@ -282,7 +282,7 @@ class NewAmounts(Record):
 
 
 def parse_set(text: str) -> NewAmounts:
-    """Read one ``--set``; raise UsageError for other text."""
+    """Parse one ``--set``; raise UsageError for any other text."""
     name, colon, assignments = text.partition(":")
     if not (name and colon and assignments):
         raise UsageError(
@@ -327,7 +327,7 @@ def _quantity(text: str) -> Quantity | None:
 def target(amounts: NewAmounts, pods: Sequence[StoredPod]) -> tuple[int, str]:
     """Find the pod's place, and what to change: a container or, if empty, the pod-level resources.
 
-    If no container is named, these are the pod-level resources if it has some, else its only container.
+    If no container is named, use the pod-level resources if the pod has some, else its only container.
     Raise UsageError for a pod that is not there, and for several containers to choose from.
     """
     from cpuctl.inputs.pods import choose_pod

@@ -128,7 +128,7 @@ class RunningNode:
                 os.sched_setaffinity(0, allowed)
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all open files."""
         self._files.close()
 
     def _copy(self, what: str) -> InputError:

@@ -1,4 +1,4 @@
-"""When a watched node is audited as a whole: soon after a change, but not all the time.
+"""When to audit a watched node as a whole: soon after a change, but not continuously.
 
 An inspection costs as much as an audit. After a change, the next inspection waits for a moment, because
 changes occur in bursts; and in the long run, inspections may only use a small share of one CPU, whatever

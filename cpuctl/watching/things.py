@@ -20,7 +20,7 @@ from cpuctl.state_names import CPU_FILE
 from cpuctl.watching.ledger import Kind, Patience, Thing
 
 HALF_WRITTEN = 2.0
-"""Seconds that a state file may be unusable or missing before that is reported: it may be being written."""
+"""Seconds before an unusable or missing state file is reported: it may be in the middle of being written."""
 
 _FILE_CODES = frozenset({"state-unusable", "state-missing", "devices-unusable", "claims-unusable"})
 _AFTER_STATE = frozenset(
@@ -119,7 +119,7 @@ def _patience(code: str, timing: Timing) -> Patience:
 
 
 def pod_things(snapshot: NodeSnapshot, timing: Timing) -> Iterator[Thing]:
-    """Make things from the pods that have a cgroup; one without a name may get one soon."""
+    """Make things from the pods that have a cgroup; the name of an unnamed one may soon be known."""
     for uid in sorted(snapshot.uids):
         entries = snapshot.state.entries.get(uid, {})
         pod = WatchedPod(uid, snapshot.pod_name(uid), entries, snapshot.shared_pool)

@@ -211,7 +211,7 @@ def _from_plan(root: Cursor, snapshot: NodeSnapshot) -> ResolvedRequest:
 
 
 def _planned(pod: Cursor) -> dict[ContainerReference, CPUSet]:
-    """Return the CPUs of a planned pod's containers, by its name: before it runs, its UID is made up."""
+    """Return the CPUs of a planned pod's containers, by the pod's name: its UID is unknown until it runs."""
     name = f"{pod.required('namespace').text()}/{pod.required('name').text()}"
     found = {}
     for container in pod.required("containers").items():

@@ -108,7 +108,7 @@ class WriteLog:
     _begun: bool = False
 
     def __call__(self, entry: LogEntry) -> None:
-        """Append one step. A full disk must not stop an undo: from the first change on, it ends the log only.
+        """Append one step. A full disk must not stop an undo: after the first change, it only ends the log.
 
         Raise NodeAccessError before that: if a log is requested, no change is made that is not in it.
         """
@@ -162,7 +162,7 @@ def step_answer(entry: LogEntry) -> StepAnswer:
 
 @contextmanager
 def write_log(name: str) -> Iterator[WriteLog]:
-    """Open a log to append to, if one is named; raise NodeAccessError if that is not possible."""
+    """Open a log for appending, if one is named; raise NodeAccessError if that is not possible."""
     if not name:
         yield WriteLog()
         return

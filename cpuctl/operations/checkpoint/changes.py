@@ -102,7 +102,7 @@ class Applied:
 
 
 def running_kubelets(changes: Sequence[FileChange], target: Target) -> list[RunningKubelet]:
-    """Find the kubelets that use the files which are, or would be, written."""
+    """Find the kubelets that use the files that are, or would be, written."""
     own = {
         # A file in a subdirectory belongs to the kubelet of the directory above.
         change.state.path.parents[STATE_FILES[change.file_name].count("/")]
@@ -231,7 +231,7 @@ def _restore(places: Sequence[_Place], applied: Applied, cause: BaseException) -
 
 
 def _confirm(places: Sequence[_Place]) -> None:
-    """Read back what was written."""
+    """Read back what was written; raise NotRestoredError if it differs."""
     from cpuctl.checkpoints.store import read_state_file
 
     for _, path, _, new in places:

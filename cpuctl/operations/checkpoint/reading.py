@@ -32,7 +32,7 @@ class StateView(NamedTuple):
 
 
 def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_machine: bool) -> StateView:
-    """Read the state files that *name* names, else those of the machine, and the machine if it is requested.
+    """Read the state files that *name* names, else the machine's, and the machine if it is requested.
 
     Raise InputError if there are none, and for files that are not state files.
     """

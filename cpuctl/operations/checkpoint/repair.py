@@ -45,7 +45,7 @@ class Repairs(NamedTuple):
 
 
 def repair(case: CheckpointCase) -> Repairs:
-    """Repair what needs it; if that is not proven to help, no file is changed."""
+    """Repair files that need it; unless this is proven to help, no file is changed."""
     before = case.verdict()
     managers = start_managers(case.host.source.info, case.host.kubelet)
     if not isinstance(managers, Started):
@@ -77,7 +77,7 @@ def advised(case: CheckpointCase) -> StateVerdict:
 
 
 def _unblocked(finding: StateFinding, file_name: str, advice: str) -> StateFinding:
-    """Propose first what keeps *file_name*, and so all files, from being repaired."""
+    """Propose fixing *file_name* first, which prevents the repair of all files."""
     if not finding.fix.endswith(REPAIR):
         return finding
     before_all = f"{file_name} first: {advice}, then {REPAIR}"
@@ -94,7 +94,7 @@ def _brought_online(finding: StateFinding, offline: CPUSet) -> StateFinding:
 
 
 def _in_the_way(case: CheckpointCase, before: StateVerdict) -> tuple[str, str] | None:
-    """Name the first file that keeps all from being repaired, and what to do about it."""
+    """Return the first file that prevents the repair of all, and what to do about it."""
     managers = start_managers(case.host.source.info, case.host.kubelet)
     if not isinstance(managers, Started):
         return None

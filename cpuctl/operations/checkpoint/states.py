@@ -81,10 +81,11 @@ def read_host(
     assumes: bool = False,
     source: MachineSource | None = None,
 ) -> tuple[CheckpointInputs, KubeletHost]:
-    """Read the machine, unless *source* is it, and its kubelet; a recording as STATE is the machine, too.
+    """Read the machine, unless *source* is given, and its kubelet; a recording as STATE is also the machine.
 
-    Raise UsageError if memory is given for a machine that has its own, or if the kubelet's release is not
-    known and it *assumes* none; ConfigRefusedError if the kubelet cannot load its configuration.
+    Raise UsageError if memory is given for a machine that has its own, or if the kubelet's release is
+    unknown, unless *assumes* permits the default; ConfigRefusedError if the kubelet cannot load its
+    configuration.
     """
     refuse_stdin_twice(inputs.machine, inputs.state, inputs.pods, inputs.kubelet.config, inputs.pod_resources)
     named = inputs.state
@@ -186,7 +187,7 @@ def load_owners(
 
 
 def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:
-    """Return how a kubelet reads state files, with the ids of containers: the oldest format uses them."""
+    """Return how a kubelet reads state files, with the container ids that the oldest format uses."""
     from cpuctl.inputs.starting_state import state_reader
 
     return replace(state_reader(kubelet), initial_containers=container_names(owners))

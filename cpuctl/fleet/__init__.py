@@ -1,1 +1,1 @@
-"""Many nodes at once: which there are, each one's answer, and the summary of all answers."""
+"""Many nodes at once: finding them, the answer of each, and the summary of all answers."""

@@ -1,4 +1,4 @@
-"""One question to every node of a fleet: once for equal recordings, several at a time, in a stable order."""
+"""Asking every node of a fleet a question: once for equal recordings, in parallel, in a stable order."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ if TYPE_CHECKING:
 NOTHING_KNOWN: Mapping[str, list[Any]] = MappingProxyType({})
 
 Row: TypeAlias = Mapping[str, Any]
-"""What one node answers, as plain data; its members ``node`` and ``source`` say which node it is."""
+"""One node's answer, as plain data; its members ``node`` and ``source`` identify the node."""
 
 Mapper: TypeAlias = Callable[["Answering", Sequence[Recording]], Iterator[list[Row]]]
 """Asks every recording, in any process, and yields the answers in the order of the recordings."""
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with how many of how many recordings are answered."""
+"""Called with the number of answered recordings and their total."""
 
 _FILE = "@"
 _AHEAD = 4
-"""Batches that wait for each process: enough that none is idle, few enough that memory stays small."""
+"""Batches queued for each process: enough to keep it busy, few enough to keep memory use small."""
 _BATCH = 8
-"""Recordings that a process gets at once at most: a hundredth of a second each, to hand one over a fortieth
-of that."""
+"""The most recordings in a batch: each takes a hundredth of a second, and handing it over a fortieth of
+that."""
 
 
 class Question(Protocol):
-    """What each node is asked; other processes get a copy."""
+    """A question to each node; other processes get a copy."""
 
     def asks(self, name: str) -> str:
-        """Name the question to a node with all that the answer depends on apart from the recording."""
+        """Name the question to a node, with everything that the answer depends on besides the recording."""
 
     @property
     def files(self) -> Sequence[str]:
-        """Files and directories that it reads in addition to recordings."""
+        """The files and directories that it reads in addition to recordings."""
 
     def reading(self, places: Mapping[str, str]) -> Self:
-        """Return the question with other names for these files, if they are elsewhere."""
+        """Return the question with other paths for these files, if they are elsewhere."""
 
     def __call__(self, recording: Recording) -> Row:
         """Ask one node; raise CpuctlError if it cannot be read."""
@@ -67,18 +67,18 @@ class KubeletFiles:
 
     _kubelet: KubeletInputs
     _releases: Mapping[str, str] = {}
-    """Of kubelets by the names of their nodes, for recordings that do not tell theirs."""
+    """The kubelets' releases by node name, for recordings without one."""
 
     def _inputs_of(self, name: str) -> KubeletInputs:
         """Return the settings of a node's kubelet."""
         return replace(self._kubelet, fallback_version=self._releases.get(name, ""))
 
     def _asks_kubelet(self, name: str) -> str:
-        """Name the settings of a node's kubelet, of all that a recording of this name may contain."""
+        """Name the settings of a node's kubelet, or of all kubelets that a recording may contain."""
         return f"{self._kubelet} {self._asks_release(name)}"
 
     def _asks_release(self, name: str) -> str:
-        # A recording that holds several nodes has another name than they have.
+        # A recording of several nodes has a name different from theirs.
         return self._releases.get(name) or self._all_releases
 
     @cached_property
@@ -87,13 +87,13 @@ class KubeletFiles:
 
     @property
     def files(self) -> Sequence[str]:
-        """Files and directories that are named in the kubelets' settings."""
+        """The files and directories named in the kubelets' settings."""
         own = self._kubelet
         named = (text[1:] for text in (own.arguments, own.version) if text.startswith(_FILE))
         return [name for name in (own.config, own.config_dir, *named) if name and os.path.exists(name)]  # noqa: PTH110
 
     def reading(self, places: Mapping[str, str]) -> Self:
-        """Return the question with other names for these files."""
+        """Return the question with other paths for these files."""
         own, other = self._kubelet, copy(self)
         other._kubelet = replace(  # noqa: SLF001  # a copy of this one
             own,
@@ -106,7 +106,7 @@ class KubeletFiles:
 
 
 def assumed_of(sources: Sources, source: str) -> dict[str, str]:
-    """Return what is assumed about a node's kubelet, in words that are equal for all such kubelets."""
+    """Return what is assumed about a node's kubelet, in the same words for all such kubelets."""
     return {name: value.replace(f"{source}: ", "") for name, value in sources.assumed.items()}
 
 
@@ -121,9 +121,9 @@ def ask(
     progress: Progress,
     known: Mapping[str, list[Row]] = NOTHING_KNOWN,
 ) -> Generator[Row, None, None]:
-    """Yield what every node answers, in the order of the recordings; *known* has answers by their keys.
+    """Yield the answer of every node, in the order of the recordings; *known* has answers by their keys.
 
-    A recording that cannot be read answers with its error, one that holds several nodes once for each.
+    A recording that cannot be read answers with its error, one of several nodes once for each.
     """
     files_hash = sha256(
         repr([sorted(contents(name).items()) for name in question.files]).encode()
@@ -139,14 +139,14 @@ def ask(
     for done, (key, recording) in enumerate(zip(keys, recordings, strict=True)):
         if key not in known and key not in found:
             found[key] = [share(row) for row in next(answers)]
-        progress(done, len(recordings))  # now: the bar has a thread, and the processes are copies of this one
+        progress(done, len(recordings))  # only now, after forking: the bar has a thread
         for row in known.get(key) or found[key]:
             yield _of(row, recording, key)
     progress(len(recordings), len(recordings))
 
 
 class _Shared:
-    """Keeps one copy of what many answers have in common: each came complete from another process."""
+    """Keeps one copy of what many answers share: each arrived complete from another process."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, Any] = {}
@@ -161,9 +161,9 @@ class _Shared:
 
 
 def contents(name: str) -> dict[str, bytes]:
-    """Return the content of a file, or of all files below a directory, by relative path (a file: empty).
+    """Return the content of all files below a directory, by relative path, or of a file, under an empty path.
 
-    Raise InputError for what cannot be read.
+    Raise InputError for a file that cannot be read.
     """
     path = Path(name)
     files = [path] if path.is_file() else [each for each in sorted(path.rglob("*")) if each.is_file()]
@@ -181,7 +181,7 @@ def answer_key(question: Question, recording: Recording, files_hash: str) -> str
 
 
 def _of(row: Row, recording: Recording, key: str) -> Row:
-    """Give an answer to a recording of the same content as the one it was found for."""
+    """Return an answer for a recording with the same content as the one it was computed for."""
     before, sign, node = row["source"].rpartition("#")
     inside = bool(sign) and node == row["node"]
     names = {
@@ -195,13 +195,13 @@ def _of(row: Row, recording: Recording, key: str) -> Row:
 
 
 class Answering:
-    """A question that always has an answer, for all nodes of a recording."""
+    """A question that always gets an answer, for all nodes of a recording."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
 
     def __call__(self, recording: Recording) -> list[Row]:
-        """Answer for every node that is there, or tell why that cannot be."""
+        """Answer for every node in a recording, or with the error that prevents it."""
         from cpuctl.machine.support.must_gather import SeveralNodesError
 
         source = recording.source
@@ -214,7 +214,7 @@ class Answering:
             return [_unreadable(source, str(error), error.hint)]
         except OSError as error:
             return [_unreadable(source, str(unreadable(error, source)))]
-        except Exception as error:  # one node's answer must not end all others'
+        except Exception as error:  # a failing node must not prevent the answers of all others
             if os.environ.get("CPUCTL_DEBUG"):
                 raise
             return [_unreadable(source, f"{source}: internal error: {type(error).__name__}: {error}")]
@@ -237,12 +237,12 @@ def processors() -> int:
 
 
 def in_this_process(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
-    """Ask one recording after the other."""
+    """Ask one recording after another."""
     return map(answering, recordings)
 
 
 def in_processes(jobs: int) -> Mapper:
-    """Ask in this many processes at a time; with one, in this process."""
+    """Ask in this many parallel processes; with one, in this process."""
 
     def mapped(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
         workers = min(jobs, len(recordings))
@@ -253,14 +253,14 @@ def in_processes(jobs: int) -> Mapper:
 
 
 def _pooled(workers: int) -> Mapper:
-    """Hand recordings out as answers come back, so that never more than some are under way."""
+    """Hand out recordings as answers arrive, so that only a few are in flight at any time."""
 
     def mapped(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
         from concurrent.futures import Future, ProcessPoolExecutor
         from concurrent.futures.process import BrokenProcessPool
         from multiprocessing import get_context
 
-        # A copy of this process has all modules loaded, and no thread of ours runs yet that it would miss.
+        # A fork of this process has all modules loaded, and there are no threads yet that it would lack.
         pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_begin, initargs=(answering,))
         size = min(_BATCH, -(-len(recordings) // (workers * _AHEAD)))
         rest = (recordings[at : at + size] for at in range(0, len(recordings), size))
@@ -282,11 +282,11 @@ def _pooled(workers: int) -> Mapper:
 
 
 _requested: list[Answering] = []
-"""In a process that answers, what it is asked; it stays there, with what it remembers of equal nodes."""
+"""The question in a worker process; it stays there, with what it remembers of equal nodes."""
 
 
 def _begin(answering: Answering) -> None:
-    """Begin a process: Ctrl-C is the business of the one that started it, with which it ends."""
+    """Initialize a worker process: its parent handles Ctrl-C, and ends it, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _requested.append(answering)
 
@@ -296,7 +296,7 @@ def _answers(recordings: Sequence[Recording]) -> list[list[Row]]:
 
 
 def earlier_answers(text: str) -> dict[str, list[Row]]:
-    """Read the lines of an earlier run, as ``ask`` takes them; a truncated line is ignored.
+    """Read the output lines of an earlier run, as ``ask`` expects them; a truncated line is ignored.
 
     Answers without a key, and nodes that could not be read, are asked again.
     """
@@ -307,7 +307,7 @@ def earlier_answers(text: str) -> dict[str, list[Row]]:
             row = json.loads(line)
             if not (isinstance(row, dict) and row.get("answerKey") and row.get("outcome") != "Unreadable"):
                 continue
-            # The answers for one recording stand for all of equal content.
+            # The answers for one recording apply to all with equal content.
             key, recording = row["answerKey"], _recording_of(row)
             if recordings.setdefault(key, recording) == recording:
                 found.setdefault(key, []).append(row)

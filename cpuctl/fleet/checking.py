@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod
 
     class AnyFinding(Graded, Found):
-        """What every finding has."""
+        """The members that every finding has."""
 
 
 CHECKS: tuple[FleetCheckName, ...] = get_args(FleetCheckName)[:-1]
-"""The checks that need nothing but recordings."""
+"""The checks that only need recordings."""
 NRT: FleetCheckName = "nrt"
-"""The check of what is published, for which objects are given."""
+"""The check of published objects, which must be given."""
 _OF_THE_START = {"not-started", "undetermined", "not-loaded-next"}
 _NOT_LOADED = "everything: the kubelet cannot load its configuration"
 _ASSUMED = "the kubelet's configuration: none is recorded, its defaults are assumed"
@@ -62,7 +62,7 @@ _NO_STATE = "state files: none are recorded"
 def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName, ...]:
     """Read a list of checks, all if none is named; raise UsageError for an unknown one.
 
-    What is *published* can be checked if it is given.
+    *published*: whether published objects are given, and can be checked.
     """
     names = {name.strip() for name in text.split(",") if name.strip()}
     known = (*CHECKS, NRT) if published else CHECKS
@@ -78,7 +78,7 @@ def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName,
 
 
 class _Checked(NamedTuple):
-    """What one check says: whether the kubelet starts, if it tells, and what it could not look at."""
+    """The result of one check: findings, what was not checked, and the kubelet's start, if it covers that."""
 
     findings: Sequence[NodeFinding] = ()
     unchecked: Sequence[UncheckedPart] = ()
@@ -86,7 +86,7 @@ class _Checked(NamedTuple):
 
 
 class NodeChecker(KubeletFiles):
-    """Checks one node after the other, each as the commands that check a single node do."""
+    """Checks one node after another, in the same way as the commands that check a single node."""
 
     def __init__(
         self,
@@ -96,19 +96,19 @@ class NodeChecker(KubeletFiles):
         releases: Mapping[str, str] = {},
         pods: Mapping[str, Sequence[Pod]] | None = None,
     ) -> None:
-        """Take the kubelets' settings; *pods* are those of the API server by node, None if unknown."""
+        """Store the kubelets' settings; *pods* are those of the API server by node, None if unknown."""
         self._kubelet, self._checks, self._published = kubelet, checks, published
         self._releases, self._pods = releases, pods or {}
 
     def asks(self, name: str) -> str:
-        """Name the question, with the kubelets' settings, and what is published about the node."""
+        """Name the question, with the kubelets' settings and what is published about the node."""
         published = f" {self._published.digest(name)}" if self._published else ""
         return f"check {','.join(self._checks)} {self._asks_kubelet(name)}{published}{self._asks_pods(name)}"
 
     def _asks_pods(self, name: str) -> str:
         if not self._pods:
             return ""
-        # A recording that holds several nodes has another name than they have.
+        # A recording of several nodes has a name different from theirs.
         return f" {content_digest(self._pods[name]) if name in self._pods else self._all_pods}"
 
     @cached_property
@@ -144,9 +144,9 @@ class NodeChecker(KubeletFiles):
         }
 
     def _found(self, machine: MachineSource, source: str, name: str, sources: Sources) -> Iterator[_Checked]:
-        """Make all checks; where the configuration comes from goes to *sources*."""
+        """Run all checks; the origin of the configuration goes to *sources*."""
         kubelet = self._inputs_of(name)
-        # For a node without any pod it is unknown whether it has none, or another name.
+        # A node without pods may have none, or another name.
         listed = tuple(self._pods[name]) if name in self._pods else None
         inputs = CheckpointInputs(kubelet=kubelet, listed=listed)
         configured = _configured(inputs, machine, sources)
@@ -161,7 +161,7 @@ class NodeChecker(KubeletFiles):
 
 
 def _configured(inputs: CheckpointInputs, machine: MachineSource, sources: Sources) -> _Checked:
-    """Check the configuration by itself: what is in state files is for the check of these."""
+    """Check the configuration alone: state files have their own check."""
     cgroup_version = load_cgroup_version("", machine, sources)
     document = check_configuration(inputs, machine, cgroup_version, sources, with_states=False)
     missing = [each["what"] for each in document["notLookedAt"] if each["what"].startswith(THE_FLAGS)]
@@ -182,7 +182,7 @@ def _unchecked(check: FleetCheckName, missing: Iterable[str]) -> list[UncheckedP
 
 
 def _of_state(inputs: CheckpointInputs, machine: MachineSource, configured: _Checked | None) -> _Checked:
-    """Check state files; a start that the configuration stops before them is reported there already."""
+    """Check state files; failed starts that the configuration causes are reported by its check."""
     sources = Sources()
     try:
         document = verify_state(inputs, sources, machine)
@@ -215,7 +215,7 @@ def _of_audit(inputs: NodeInputs, machine: MachineSource) -> _Checked:
 
 
 def _of_published(published: PublishedNodes, kubelet: KubeletInputs, source: str, name: str) -> _Checked:
-    """Compare what is published of the node."""
+    """Check what is published about the node."""
     try:
         compared = published.compare(kubelet, source, name)
     except ConfigRefusedError:
@@ -254,7 +254,7 @@ def _finding(check: FleetCheckName, about: str, where: str, finding: AnyFinding)
 
 
 def _local(finding: NodeFinding, source: str) -> NodeFinding:
-    """Say it as on the node: which recording it was found in, the row says."""
+    """Phrase a finding as on the node: the row already names the recording."""
     return {
         **finding,
         "where": _without_source(finding["where"], source),
@@ -267,16 +267,16 @@ def _without_source(text: str, source: str) -> str:
     return text.replace(f"{source}: ", "").replace(source, "the recording")
 
 
-# The answer of ``cpuctl fleet check``: what is found on many nodes, reported once.
+# The answer of ``cpuctl fleet check``: findings on many nodes, each reported once.
 #
-# Findings are the same if their codes are equal, and their texts apart from names and numbers, on different
-# nodes. What differs between the nodes is left out of the text.
+# Findings on different nodes are the same if their codes are equal, and their texts apart from names and
+# numbers. What differs between the nodes is left out of the text.
 
 Node: TypeAlias = "CheckedNode | UnreadableNode"
 
 VARIES = "..."
 _NAMES = re.compile(r"""[^\s"'(),;:]*[0-9/][^\s"'(),;]*[^\s"'(),;:]|[0-9]""")
-"""What may be specific to a node: numbers, and names, recognized by a number or a slash."""
+"""Text that may be specific to a node: numbers, and names, recognized by a digit or a slash."""
 _LISTED = re.compile(r"\.\.\.(?:(?:, ?| )(?:and )?\.\.\.)+(?: more)?")
 _PLURAL = re.compile(r"\b(CPU|cache|container|core|interrupt|node|page|pod|thread|process)(?:e?s)\b")
 _VERBS = {"are": "is", "have": "has", "come": "comes", "share": "shares"}
@@ -290,7 +290,7 @@ def fleet_check_document(
     passed_over: Sequence[str] = (),
     complete: bool = True,
 ) -> FleetCheck:
-    """Make one document of nodes and their findings."""
+    """Combine nodes and their findings into one document."""
     read = [node for node in nodes if node["outcome"] == "Read"]
     findings = fleet_findings(read)
     return {
@@ -307,7 +307,7 @@ def fleet_check_document(
 
 
 def is_clean(node: CheckedNode, *, strict: bool = True) -> bool:
-    """Return whether all was checked, the kubelet starts, and nothing is wrong, if *strict* no warning."""
+    """Return whether all was checked, the kubelet starts, and nothing is wrong; if *strict*, no warnings."""
     starts = node["start"] is None or node["start"]["outcome"] == "Started"
     wrong = node["summary"]["error"] or (strict and node["summary"]["warning"])
     return starts and not wrong and not node["unchecked"]
@@ -336,7 +336,7 @@ def fleet_findings(nodes: Iterable[CheckedNode]) -> list[FleetFinding]:
 
 
 def same_findings(findings: Iterable[tuple[str, NodeFinding]]) -> list[FleetFinding]:
-    """Put findings with the names of their nodes together, as ``fleet_findings`` does."""
+    """Merge findings, given with the names of their nodes, as ``fleet_findings`` does."""
     found: dict[tuple[str, ...], list[tuple[str, NodeFinding]]] = {}
     for node, each in findings:
         texts = (skeleton(each[member]) for member in ("about", "message"))
@@ -359,7 +359,7 @@ def _together(members: Sequence[tuple[str, NodeFinding]]) -> FleetFinding:
         "expected": in_common([each["expected"] for each in findings]),
         "detected": in_common([each["detected"] for each in findings]),
         "message": in_common([each["message"] for each in findings]),
-        # A command with a gap is none.
+        # A command with a gap is useless.
         "fix": first["fix"] if len(fixes) == 1 else "",
         "count": len(members),
         "nodes": list(dict.fromkeys(node for node, _ in members)),
@@ -367,7 +367,7 @@ def _together(members: Sequence[tuple[str, NodeFinding]]) -> FleetFinding:
 
 
 def skeleton(text: str) -> str:
-    """Return what is equal for texts that differ in names and numbers only, one thing or several."""
+    """Return a text that is equal for texts that only differ in names, numbers, and singular or plural."""
     one = _VERB.sub(lambda verb: _VERBS[verb[0]], _PLURAL.sub(r"\1", _NAMES.sub(VARIES, text)))
     return _LISTED.sub(VARIES, one)
 
@@ -384,7 +384,7 @@ def in_common(texts: Sequence[str]) -> str:
 
 
 def _word(words: Sequence[str]) -> str:
-    """Return a word that is the same, or ... with the marks that stand around all of them."""
+    """Return the word if it is always the same, else ... with the punctuation that all of them have."""
     if len(set(words)) == 1:
         return words[0]
     shapes = {_NAMES.sub(VARIES, word) for word in words}
@@ -409,7 +409,7 @@ def _unchecked_answer(nodes: Iterable[CheckedNode]) -> list[FleetUnchecked]:
 
 
 def check_metrics(document: FleetCheck) -> Iterator[Metric]:
-    """List the nodes and what is found on them, as a monitoring system wants it."""
+    """Yield metrics of the nodes and the findings on them for a monitoring system."""
     summary = document["summary"]
     yield gauge("fleet_nodes", "Nodes in the fleet.", {}, summary["nodes"])
     yield gauge("fleet_clean_nodes", "Nodes without findings other than notes.", {}, summary["clean"])

@@ -1,7 +1,7 @@
 """Resource claims on a fleet: which nodes the scheduler's plugin accepts, and which node has which claim.
 
-Rule: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources`` in 1.36. Claims are the cluster's: one
-that has been allocated on a node keeps all pods that name it there.
+Rule: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources`` in 1.36. Claims belong to the cluster:
+one that has been allocated on a node keeps all pods that name it on that node.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _CANNOT, _ELSEWHERE = "cannot allocate all claims", "resourceclaim not available on the node"
 _HOSTNAME = "--hostname-override"
 _PREFERS_SINCE = 35
-"""The first minor whose scheduler prefers nodes for the alternatives that claims get there."""
+"""The first minor whose scheduler scores nodes by the alternatives that claims get there."""
 _MOST_ALTERNATIVES = 8
 """The most alternatives of one request (resource/v1, FirstAvailableDeviceRequestMaxSize)."""
 _MOST_LISTED = 5
@@ -39,9 +39,9 @@ _Pool: TypeAlias = tuple[str, str]
 
 
 class ServedClaims(NamedTuple):
-    """What an admitted pod has for its claims: CPUs by its names for them, None if they are not known.
+    """What an admitted pod gets for its claims: CPUs by the pod's claim names, None if they are unknown.
 
-    ``problem`` is why it does not start.
+    ``problem`` is why the pod does not start.
     """
 
     cpus: dict[str, str | None]
@@ -51,8 +51,8 @@ class ServedClaims(NamedTuple):
 class ClaimFit(NamedTuple):
     """The scheduler's verdict on a pod's claims on a node: why it cannot place the pod, or the node's score.
 
-    ``load`` is the pod with what its claims count as, None if they do not. ``preference`` is more for
-    alternatives that come first.
+    ``load`` is the pod's load including its claims, None if they do not count. ``preference`` is higher for
+    earlier alternatives.
     """
 
     reasons: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class ClaimFit(NamedTuple):
 
 
 class FleetClaims:
-    """What decides on the claims of a fleet's pods, and which of them have been allocated in a plan."""
+    """The objects that affect the claims of a fleet's pods, and which claims a plan has allocated."""
 
     def __init__(self, dra: Sequence[DRAObject], arguments: str) -> None:
         self._objects = decode_claim_objects(dra)
@@ -72,20 +72,20 @@ class FleetClaims:
                 self._pools.setdefault(_slice_node(each), set()).add(pool)
         self._arguments = arguments
         self._named = node_names(dra)
-        # What selects nodes may tell any from any other.
+        # Node selectors may distinguish any node from any other.
         self._by_name = any(_selects_nodes(each) for each in dra)
         self._allocated: set[Key] = set()
         self._found: dict[str, list[str]] = {}
         self._why: dict[str, str] = {}
 
     def key(self, node: str) -> Hashable:
-        """Keep apart nodes whose claims or slices differ."""
+        """Return a key that distinguishes nodes whose claims or slices differ."""
         return node if self._by_name or node in self._named else ""
 
     def serve(self, name: str, planning: Planning, node: Node) -> None:
         """Serve claims on a node whose kubelet has started.
 
-        Raise InputError for a claim, class or slice that makes no sense.
+        Raise InputError for an invalid claim, class or slice.
         """
         own, kubelet = Sources(), planning.kubelet
         config = kubelet.config if planning.sources.names_kubelet else None
@@ -100,12 +100,12 @@ class FleetClaims:
             self._found.setdefault(text, []).append(name)
 
     def _of_node(self, name: str) -> list[DRAObject]:
-        """Leave out slices of pools that have none for a node: there are many in a fleet."""
+        """Leave out slices of pools that have none for this node: a fleet has many."""
         pools = {None, *self._pools.get("", ()), *self._pools.get(name, ())}
         return [each for each, pool in self._dra if pool in pools]
 
     def shape(self, pod: Pod) -> Hashable:
-        """Return what decides about a pod's claims apart from the node."""
+        """Return everything apart from the node that affects a pod's claims."""
         if not pod.resource_claims:
             return None
         named = [each.claim for each in pod.resource_claims if each.claim]
@@ -116,9 +116,9 @@ class FleetClaims:
         return pod.namespace, pod.resource_claims, there, own
 
     def fit(self, pod: Pod, kubelet: Node, node: NodeObject, load: Load) -> ClaimFit:
-        """Return what the scheduler makes of a pod's claims on a node with a *load*.
+        """Return the scheduler's verdict on a pod's claims on a node with a *load*.
 
-        A node of which this is unknown passes: its answer is then unknown.
+        A node for which this is unknown passes: its answer is then unknown.
         """
         claims = _served(kubelet).copy()
         keys = {(pod.namespace, each.claim) for each in pod.resource_claims if each.claim}
@@ -140,7 +140,7 @@ class FleetClaims:
         return ClaimFit(tuple(shortages(whole.amounts, node.allocatable, load)), whole, preference)
 
     def explain(self, pod: Pod, node: Node, name: str) -> None:
-        """Remember in numbers why a pod that waits gets no claims on a node."""
+        """Remember, with numbers, why a pending pod gets no claims on a node."""
         found = _served(node).copy().allocate(pod) if len(self._why) < _MOST_LISTED else None
         if isinstance(found, Pending):
             self._why[pod.full_name] = f"{name}: {found.message}"
@@ -150,14 +150,14 @@ class FleetClaims:
         self._allocated |= {(pod.namespace, each.claim) for each in pod.resource_claims if each.claim}
 
     def doubts(self) -> Iterator[str]:
-        """Return warnings about nodes, and why pods get no claims on the first of them."""
+        """Yield warnings about nodes, and why pods get no claims on the first of them."""
         for text, names in list(self._found.items())[:_MOST_LISTED]:
             yield f"{few(names)}: {text}"
         yield from (f"{pod} on {why}" for pod, why in self._why.items())
 
 
 def _preference(claims: NodeClaims, pod: Pod) -> int:
-    """Sum up what the scheduler gives for alternatives that a pod's claims get (``computeScore``)."""
+    """Sum up the scheduler's score for the alternatives that a pod's claims get (``computeScore``)."""
     total = 0
     for each in claims.pods[pod.uid].distinct if pod.uid in claims.pods else ():
         granted = {grant.request for grant in each.grants}
@@ -169,7 +169,7 @@ def _preference(claims: NodeClaims, pod: Pod) -> int:
 
 
 def served(node: Node, pod: Pod) -> ServedClaims | None:
-    """Return what a pod has for its claims on a node; None if it has none."""
+    """Return what a pod gets for its claims on a node; None if it has no claims."""
     known = node.claims.pods.get(pod.uid) if isinstance(node.claims, NodeClaims) else None
     if known is None or not known.claims:
         return None
@@ -187,7 +187,7 @@ def _served(node: Node) -> NodeClaims:
 
 
 def _pool(each: DRAObject) -> _Pool | None:
-    """Name the driver and pool of a slice; None for other objects."""
+    """Return the driver and pool of a slice; None for other objects."""
     if each.kind != "ResourceSlice":
         return None
     spec = each.at.required("spec")
@@ -195,7 +195,7 @@ def _pool(each: DRAObject) -> _Pool | None:
 
 
 def _slice_node(each: DRAObject) -> str:
-    """Name the node that a slice is for; empty if it is for several."""
+    """Return the node that a slice is for; empty if it is for several."""
     return each.at.required("spec").optional("nodeName", Cursor.text, "")
 
 

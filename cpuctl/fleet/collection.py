@@ -1,7 +1,7 @@
-"""Which recordings make a fleet: those that are named, in directories, by patterns, and in lists.
+"""The recordings that make up a fleet: named ones, and those in directories, patterns and lists.
 
-What a directory holds is known by content. A file that is named itself is always one of the fleet: if it
-cannot be read, that is its answer.
+In directories, recordings are recognized by content. A file that is named itself always belongs to the fleet:
+if it cannot be read, that is its answer.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
 _TAR_AT, _TAR = 257, b"ustar"
 _GATHERED = ("nodes/*/sysinfo.tgz", "cluster-scoped-resources/core/nodes/*.yaml")
 _MEMBERS_OF_MACHINES = (b'"cpus"', b'"topology"', b'"nodes"', b'"num_cores"')
-"""What JSON about a machine has, whichever tool printed it; objects of the API server have a kind besides."""
+"""Members of any tool's JSON about a machine; objects of the API server also have a kind."""
 
 
 class Recording(NamedTuple):
-    """One node of a fleet: its name there, and the source that ``-m`` would name.
+    """One node of a fleet: its name there, and its source, as for ``-m``.
 
-    ``digest`` is the SHA-256 of its content if that is one file: of equal ones only the first is read.
+    ``digest`` is the SHA-256 of its content if it is a single file: of equal ones, only the first is read.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Collection(NamedTuple):
 
 
 def collect(names: Sequence[str]) -> Collection:
-    """Find what *names* stand for: paths, directories, patterns, ``@FILE`` or ``-`` for a list of these.
+    """Find the recordings of *names*: paths, directories, patterns, ``@FILE`` or ``-`` for a list of these.
 
-    Raise UsageError if nothing is named, and InputError for a name that stands for nothing.
+    Raise UsageError if nothing is named, and InputError for a name that matches nothing.
     """
     if not names:
         hint = (
@@ -85,7 +85,7 @@ def _list_name(name: str) -> str:
 def refuse_missing(name: str) -> None:
     """Raise InputError for a name of a collection that matches nothing.
 
-    As one of many, it would be a node that cannot be read.
+    Among others, it would be an unreadable node.
     """
     path, sign, _ = name.rpartition("#")
     of_node = sign and Path(path).exists()
@@ -97,9 +97,9 @@ def refuse_missing(name: str) -> None:
 
 
 def _listed(name: str) -> list[str]:
-    """Read a list, one name a line, or NUL after each as ``find -print0`` writes it.
+    """Read a list, one name per line, or each followed by NUL, as ``find -print0`` writes it.
 
-    Empty lines and comments do not count; a name with line breaks needs NULs.
+    Empty lines and comments are ignored; a name with line breaks requires NULs.
     """
     where = _list_name(name)
     try:
@@ -148,9 +148,9 @@ def _in_directory(directory: Path, passed_over: list[str]) -> Iterator[str]:
 
 
 def may_be_recording(path: Path) -> bool:
-    """Determine at a glance, by its first bytes or its directories, whether ``-m`` might read what is there.
+    """Return whether ``-m`` could probably read a path, by its first bytes or its directories.
 
-    What is named like an archive should be one: if it is not, that is reported.
+    A file named like an archive should be one: if it is not, that is reported later.
     """
     from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
     from cpuctl.machine.sources import begins_gatherinfo
@@ -158,14 +158,14 @@ def may_be_recording(path: Path) -> bool:
     if path.is_dir():
         return (path / "sys").is_dir() or _is_must_gather(path)
     if path.name.endswith(_ARCHIVES) and (path.is_file() or not path.exists()):
-        return True  # a link to what is gone, too
+        return True  # including dangling links
     if not path.is_file():
         return False
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
     except OSError:
-        return True  # why it cannot be read is said where it is read
+        return True  # the error is reported when it is read
     if head.startswith(_PACKED) or head[_TAR_AT:].startswith(_TAR) or begins_gatherinfo(head):
         return True
     form = recognised(head)
@@ -175,15 +175,15 @@ def may_be_recording(path: Path) -> bool:
 
 
 def _is_must_gather(path: Path) -> bool:
-    """Look for nodes where an image that gathers puts them, in its own directory or not."""
+    """Look for nodes where a must-gather image puts them, in its own directory or not."""
     return any(next(path.glob(f"{below}{nodes}"), None) for below in ("", "*/") for nodes in _GATHERED)
 
 
 def _named(sources: Sequence[str]) -> Iterator[Recording]:
-    """Call every node as its file.
+    """Name every node after its file.
 
-    Of files of one name, each goes by its directory if it is the only recording there, as in
-    ``node7/capture.tar.xz``, else by its whole path.
+    Files with the same name are named after their directory if they are the only recording there, as in
+    ``node7/capture.tar.xz``, else by their whole path.
     """
     alone = Counter(map(os.path.dirname, sources))
 
@@ -202,7 +202,7 @@ def _named(sources: Sequence[str]) -> Iterator[Recording]:
 
 
 def short_name(source: str) -> str:
-    """Return a file's name without its endings; of a node that a support archive holds, the node's own."""
+    """Return a file's name without its suffixes, or the name of a node in a support archive."""
     if source.startswith(SYNTHETIC):
         return source
     path, sign, node = source.rpartition("#")
@@ -213,7 +213,7 @@ def short_name(source: str) -> str:
 
 
 def file_digest(source: str) -> str:
-    """Return the SHA-256 of a file's content, nothing for what is no file or cannot be read."""
+    """Return the SHA-256 of a file's content; an empty text if it is not a file or cannot be read."""
     path = Path(source)
     digest = sha256()
     try:

@@ -40,7 +40,7 @@ def fleet_diff_document(
     after: Sequence[FleetNode],
     checked: tuple[Checked, Checked] = ((), ()),
 ) -> FleetDiff:
-    """Compare nodes by their names; *checked* has what was found on them, before and after."""
+    """Compare nodes by their names; *checked* has the findings on them, before and after."""
     nodes = list(_nodes(before, after, checked))
     return {
         "apiVersion": API_VERSION,
@@ -94,11 +94,11 @@ def _nodes(
 
 
 def _by_name(rows: Sequence[FleetNode]) -> dict[str, FleetNode]:
-    """Find nodes by name; those whose name others share, by their path below the collection."""
+    """Return nodes by name; those with a shared name by their path below the collection."""
     shared = {name for name, count in Counter(row["node"] for row in rows).items() if count > 1}
     paths = {row["source"] for row in rows if row["node"] in shared or row["node"] == row["source"]}
     below = ""
-    with suppress(ValueError):  # some are absolute and some are not, or there are none
+    with suppress(ValueError):  # a mix of absolute and relative paths, or no paths
         below = f"{commonpath(paths)}/" if len(paths) > 1 else ""
     return {row["source"].removeprefix(below) if row["source"] in paths else row["node"]: row for row in rows}
 
@@ -134,7 +134,7 @@ def _free(node: ListedNode) -> dict[str, str]:
 
 
 def _findings(row: CheckedNode | UnreadableNode) -> list[str]:
-    """Name what is found on a node, each once, without names and numbers of this node."""
+    """Return the findings on a node, each once, without names and numbers of this node."""
     if row["outcome"] == "Unreadable":
         return []
     texts = (
@@ -154,7 +154,7 @@ def _found_changes(before: Sequence[str], after: Sequence[str]) -> Iterator[Node
 
 
 def _together(nodes: Sequence[DiffedNode]) -> list[FleetChange]:
-    """Report equal changes once: of the start first, then those of most nodes."""
+    """Merge equal changes: those of the start first, then those of most nodes."""
     found: dict[tuple[str, str, str, str], FleetChange] = {}
     for node in nodes:
         for each in node["changes"]:

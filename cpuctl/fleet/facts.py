@@ -1,6 +1,6 @@
 """What makes two nodes similar: everything that the kubelet knows about its machine, and its settings.
 
-Facts are texts by name, so that the difference between two nodes can be reported name by name.
+Facts are texts by name, so that the differences between two nodes can be reported by name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MEMORY = "memory"
 
 
 def machine_facts(info: MachineInfo) -> dict[str, str]:
-    """Return all that the kubelet knows about a machine, without memory that is not recorded."""
+    """Return everything that the kubelet knows about a machine, without memory that is not recorded."""
     cores = [core for node in info.nodes for core in node.cores]
     facts = {
         "CPUs": str(info.num_cpus),
@@ -88,18 +88,18 @@ def _text(value: object) -> str:
 
 
 def kind_of(facts: Mapping[str, str]) -> str:
-    """Return a text that is equal for equal facts, whatever amounts of memory are among them."""
+    """Return a text that is equal for equal facts, ignoring amounts of memory."""
     lines = "\n".join(f"{name}={value}" for name, value in sorted(facts.items()) if not is_memory(name))
     return sha256(lines.encode()).hexdigest()[:_KIND_DIGITS]
 
 
 def is_memory(name: str) -> bool:
-    """Return whether a fact is an amount of memory: that differs a little from boot to boot."""
+    """Return whether a fact is an amount of memory, which differs slightly from boot to boot."""
     return name.endswith(_MEMORY)
 
 
 def differences(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield name and both values of every fact that differs."""
+    """Yield the name and both values of every fact that differs."""
     for name in (*here, *(name for name in there if name not in here)):
         one, other = here.get(name, ""), there.get(name, "")
         if one != other and not (is_memory(name) and roughly_equal_amounts(one, other)):
@@ -107,7 +107,7 @@ def differences(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[t
 
 
 def roughly_equal_amounts(one: str, other: str) -> bool:
-    """Return whether two amounts of memory differ by less than a hundredth, as they do from boot to boot."""
+    """Return whether two amounts of memory differ by less than 1 %, as they do from boot to boot."""
     a, b = (int(each) if each else 0 for each in (one, other))
     return a == b or abs(a - b) * 100 < max(a, b)
 
@@ -120,9 +120,9 @@ class _Content(Pickler):
 
 
 def content_digest(value: object) -> str:
-    """Return a text that is equal for equal values, and in every process."""
+    """Return a text that is equal for equal values, in every process."""
     content = BytesIO()
     pickler = _Content(content)
-    pickler.fast = True  # which equal objects are one and the same is chance, too
+    pickler.fast = True  # whether equal objects are identical is arbitrary, too
     pickler.dump(value)
     return sha256(content.getbuffer()).hexdigest()

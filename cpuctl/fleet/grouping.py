@@ -1,4 +1,4 @@
-"""Groups of nodes that are identical to a kubelet, and what makes the odd ones odd."""
+"""Groups of nodes that are identical to a kubelet, and how the odd ones differ."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Group(NamedTuple):
 def groups_of(nodes: Sequence[FleetNode]) -> list[Group]:
     """Group similar nodes, the largest group first, equally large ones in order of their first node.
 
-    Amounts of memory that differ by less than a hundredth count as equal: kernels keep more or less of it
+    Amounts of memory that differ by less than 1 % count as equal: kernels reserve slightly different amounts
     from boot to boot.
     """
     kinds: dict[str, list[ListedNode]] = {}
@@ -42,7 +42,7 @@ def groups_of(nodes: Sequence[FleetNode]) -> list[Group]:
 
 
 def _by_memory(nodes: Sequence[ListedNode]) -> Iterator[Group]:
-    """Part nodes that are equal in all else by their memory."""
+    """Split nodes that are otherwise equal by their memory."""
     names = {name for node in nodes for name in node["facts"] if is_memory(name)}
     groups: list[list[ListedNode]] = []
     for node in nodes:

@@ -1,4 +1,4 @@
-"""What one node of a fleet is, and what it has left."""
+"""The description of a fleet's nodes, and the CPUs that they have left."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class _Decided(NamedTuple):
-    """What hangs on a node's machine, kubelet and state alone."""
+    """What depends only on a node's machine, kubelet and state."""
 
     machine: FleetMachine
     start: Start
@@ -63,7 +63,7 @@ class _Decided(NamedTuple):
 
 
 class NodeLister(KubeletFiles):
-    """Describes one node after the other; nodes that are equal to a kubelet are decided on once."""
+    """Describes one node after another; nodes that are identical to a kubelet are evaluated once."""
 
     def __init__(self, kubelet: KubeletInputs, releases: Mapping[str, str] = {}) -> None:
         self._kubelet, self._releases = kubelet, releases
@@ -132,7 +132,7 @@ def _unloaded(source: str, name: str, refused: ConfigRefusedError, sources: Sour
 
 
 def machine_answer(info: MachineInfo, kubelet: Kubelet | None) -> FleetMachine:
-    """Count as the kubelet does; null for what it would reject or what is not recorded."""
+    """Count as the kubelet does; None for what it would reject or is not recorded."""
     memory = info.memory_bytes or None
     books = kubelet.gates.release.knows_books if kubelet else True
     counts = None
@@ -158,7 +158,7 @@ def machine_answer(info: MachineInfo, kubelet: Kubelet | None) -> FleetMachine:
 
 
 def kubelet_answer(kubelet: Kubelet) -> FleetKubelet:
-    """Name a kubelet's release and policies."""
+    """Return a kubelet's release and policies."""
     config = kubelet.config
     return {
         "version": str(kubelet.version),
@@ -184,7 +184,7 @@ def free_answer(node: Node) -> FreeCPUs | None:
     }
 
 
-# The answer of ``cpuctl fleet list``: nodes, their groups, and what pods make of the groups.
+# The answer of ``cpuctl fleet list``: nodes, their groups, and how pods are placed on the groups.
 
 Placements: TypeAlias = Mapping[str, Hashable]
 """The results for pods, by their names: equal if they are placed the same."""
@@ -201,7 +201,7 @@ def fleet_document(
 ) -> FleetList:
     """Put nodes and their groups into one document; the pods *given* are tried on each group.
 
-    *releases* are those of kubelets by the names of their nodes, if recordings do not tell theirs.
+    *releases* are kubelet releases by node name, for recordings without one.
     """
     groups = groups_of(nodes)
     answers = list(group_answers(groups))
@@ -237,9 +237,9 @@ def with_placements(
     given: GivenPods,
     releases: Mapping[str, str] = {},
 ) -> Iterator[FleetGroup]:
-    """Add to every group but the first whether the pods *given* are placed otherwise on it.
+    """Add to every group but the first whether the pods *given* are placed differently on it.
 
-    Each group is planned on one of its nodes, taken as fresh: what runs there now is no trait of the group.
+    Each group is planned on one of its nodes, as if empty: what runs there now is not part of the group.
     """
     nodes = {group.nodes[0]["node"]: group.nodes[0]["source"] for group in groups}
     placed: dict[str, Placements | None] = {}
@@ -266,9 +266,9 @@ def _compared(here: Placements | None, there: Placements | None) -> GroupPlaceme
 
 
 def placements(inputs: PlanningInputs, given: GivenPods) -> Placements | None:
-    """Plan pods on a fresh node, and return by pod what becomes of it; nothing if no kubelet starts.
+    """Plan pods on an empty node, and return the outcome by pod; no outcomes if the kubelet does not start.
 
-    None means that it is unknown whether it would. Raise InputError for pods that cannot be planned.
+    Return None if it is unknown whether it would. Raise InputError for pods that cannot be planned.
     """
     try:
         planning = planning_for(given, inputs, Sources())
@@ -281,7 +281,7 @@ def placements(inputs: PlanningInputs, given: GivenPods) -> Placements | None:
 
 
 def _outcome(admission: Admission) -> Hashable:
-    """Return what is equal for a pod that gets the same on two nodes; what is rejected gets nothing."""
+    """Return a value that is equal if a pod gets the same on two nodes; rejected pods get nothing."""
     if not isinstance(admission.verdict, Admitted):
         return (repr(admission.verdict),)
     containers = tuple(
@@ -292,7 +292,7 @@ def _outcome(admission: Admission) -> Hashable:
 
 
 def list_metrics(document: FleetList) -> Iterator[Metric]:
-    """List the nodes, their groups and what is free, as a monitoring system wants it."""
+    """Yield metrics of the nodes, their groups and free CPUs for a monitoring system."""
     summary = document["summary"]
     yield gauge("fleet_nodes", "Nodes in the fleet.", {}, summary["nodes"])
     yield gauge("fleet_odd_nodes", "Nodes outside the largest group.", {}, summary["odd"])

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class NodeClass:
-    """Nodes in one state: what the scheduler knows of them, where to read one of them, and which they are.
+    """Nodes in the same state: what the scheduler knows about them, how to read one, and which they are.
 
-    ``members`` is a heap. ``starts`` tells whether their kubelets run, ``alone`` that nothing is known of
-    them. ``siblings`` are the replicas on each of them, by whose they are. ``topology`` is the object that
-    the scheduler's plugin goes by, once ``published``; ``given`` the first one that the input had for them.
+    ``members`` is a heap. ``starts``: whether their kubelets run; ``alone``: whether their kubelets are
+    unknown. ``siblings`` are the replicas on each of them, by owner. ``topology`` is the object that the
+    scheduler's plugin uses, once ``published``; ``given`` is the first one that the input had for them.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class NodeClass:
         self.next: dict[Hashable, tuple[Admission | None, NodeClass | None]] = {}
 
     def successor(self, load: Load, kubelet: Node | None) -> NodeClass:
-        """Return a class without nodes that differs from this one in its load, and in its kubelet's state."""
+        """Return a class without nodes that differs from this one in its load and its kubelet's state."""
         after = NodeClass(self.node, load, starts=self.starts, alone=self.alone)
         after.kubelet, after.planning = kubelet, self.planning
         after.siblings, after.given = self.siblings, self.given
@@ -68,7 +68,7 @@ class NodeClass:
 
 
 def best(classes: Sequence[NodeClass], found: Sequence[int]) -> NodeClass:
-    """Return the class with the best score, of several the one whose first node comes first."""
+    """Return the class with the best score; of several, the one with the first node in the fleet."""
     most = max(found)
     return min(
         (node_class for node_class, score in zip(classes, found, strict=True) if score == most), key=first
@@ -76,13 +76,13 @@ def best(classes: Sequence[NodeClass], found: Sequence[int]) -> NodeClass:
 
 
 def newcomer(pod: StoredPod, kubelet: Node) -> StoredPod:
-    """Give a pod another UID if its manifest was read from one that is there: who comes is new."""
+    """Give a pod another UID if its manifest is that of an existing pod: the new one is not the same."""
     known = known_uids(kubelet)
     return with_uids([pod._replace(uid="")], known)[0] if pod.uid in known else pod
 
 
 def domain_of(node_class: NodeClass, siblings: Siblings) -> Domain:
-    """Return what the spread of a pod depends on."""
+    """Return the values on which the spread of a pod depends."""
     labels = node_class.node.labels
     return Domain(
         len(node_class.members), node_class.siblings.get(siblings, 0), labels.get(ZONE), HOSTNAME in labels
@@ -102,19 +102,19 @@ def load_of(load: Mapping[str, int]) -> Load:
     return Load(load["pods"], amounts, load["scoredCPU"], load["scoredMemory"])
 
 
-# NodeResourceTopologies of classes: which object the scheduler's plugin goes by, and what it makes of pods.
+# NodeResourceTopologies of classes: which object the scheduler's plugin uses, and how it rates pods.
 #
-# That is the object that the input has for a node, one that an exporter publishes again after every pod, or
+# This is the object that the input has for a node, one that an exporter publishes again after every pod, or
 # what the plugin's reserve cache has left of either.
 
 _EXPORTER = Publisher()
 
 
 class ClassTopologies:
-    """Knows for every class the object that the plugin uses, and what would be published for it now."""
+    """For every class, the object that the plugin uses, and what would be published for it now."""
 
     def __init__(self, topologies: Topologies, kubelet_of: Callable[[NodeClass], Node]) -> None:
-        """Take how the plugin is set up, and how the kubelet of a class is started."""
+        """Store the plugin's configuration, and the function that starts the kubelet of a class."""
         self._options = topologies.options
         self._given = topologies.published
         self._kubelet_of = kubelet_of
@@ -125,7 +125,7 @@ class ClassTopologies:
         return self._options.reserves
 
     def key(self, name: str) -> Hashable:
-        """Return what the plugin reads of the object that was given of a node."""
+        """Return the parts that the plugin reads of the object given for a node."""
         given = (self._given or {}).get(name)
         return given and repr((given.zones, topology_settings(given)))
 
@@ -136,7 +136,7 @@ class ClassTopologies:
             node_class.given = node_class.topology
 
     def stale(self, node_class: NodeClass, names: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the nodes of a class of whose objects something is not true, and what."""
+        """Yield the nodes of a class whose objects do not match them, with the differences."""
         if self._given is None or not node_class.starts:
             return
         published: dict[Publisher, NodeTopology | None] = {}
@@ -160,12 +160,12 @@ class ClassTopologies:
         return node_class.topology
 
     def now(self, node_class: NodeClass) -> NodeTopology | None:
-        """Return what the publisher of that object would publish; None if none is published."""
+        """Return what the publisher of that object would publish now; None if there is no object."""
         topology = self.topology(node_class)
         return topology and self._published(node_class, publisher_of(topology))
 
     def learn(self, node_class: NodeClass, after: NodeClass, pod: Pod) -> None:
-        """Let the plugin go by what it has cached, less what a pod requests, or by what is published."""
+        """Let the plugin use what it has cached, less what a pod requests, or what is published."""
         if self.reserves:
             topology = self.topology(node_class)
             after.topology, after.published = (
@@ -173,17 +173,17 @@ class ClassTopologies:
                 True,
             )
         elif node_class.published and (node_class.topology is None or not node_class.starts):
-            # Nothing is published again if no kubelet is known, or if no exporter runs.
+            # Nothing is published again if the kubelet is unknown, or if no exporter runs.
             after.topology, after.published = node_class.topology, True
 
     def refusal(self, node_class: NodeClass, request: TopologyRequest) -> Unaligned | None:
-        """Ask the plugin's filter."""
+        """Apply the plugin's filter."""
         return plugin_refusal(request, self.topology(node_class), node_class.node.allocatable)
 
     def scores(
         self, classes: Sequence[NodeClass], request: TopologyRequest, shape: Hashable
     ) -> list[TopologyScore]:
-        """Score classes for a pod of a *shape*; a scheduler takes the only node left without."""
+        """Score classes for a pod of a *shape*; a scheduler takes an only remaining node unscored."""
         if sum(len(each.members) for each in classes) == 1:
             return [TopologyScore(0)]
         for node_class in classes:
@@ -194,7 +194,7 @@ class ClassTopologies:
         return [each.scores[shape] for each in classes]
 
     def _republished(self, node_class: NodeClass) -> NodeTopology | None:
-        """Return what comes after an object that was given: an exporter with other settings keeps them."""
+        """Return the successor of a given object, which keeps its settings even if the exporter's differ."""
         if node_class.given is None:
             return self._published(node_class)
         found = self._published(node_class, publisher_of(node_class.given))
@@ -203,7 +203,7 @@ class ClassTopologies:
         )
 
     def _published(self, node_class: NodeClass, publisher: Publisher = _EXPORTER) -> NodeTopology | None:
-        """Return what an exporter publishes of nodes as they are; None if it crashes, or none is known."""
+        """Return what an exporter publishes about nodes now; None if it crashes, or no kubelet runs."""
         if not node_class.starts:
             return None
         kubelet = self._kubelet_of(node_class)

@@ -1,8 +1,8 @@
-"""Questions to fleets on many machines: Dask distributes recordings to its workers.
+"""Asking a fleet's nodes on many machines: Dask distributes recordings to its workers.
 
-Workers need cpuctl, of the same version, and nothing else. A worker that sees a recording under its path,
-with the same content, reads it there; to all others the bytes are sent. Directories, the live node and nodes
-inside archives are asked in this process: it is unknown whether a worker sees the same.
+Workers only need cpuctl, in the same version. A worker that finds a recording under its path, with the same
+content, reads it there; all others are sent the bytes. Directories, the live node and nodes inside archives
+are read in this process: it is unknown whether a worker sees the same.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ if TYPE_CHECKING:
 LOCAL = "local"
 _SILENT = logging.CRITICAL + 1
 _CHUNK = 8
-"""Recordings in one task: a tenth of a second's work, compared with which handing it over is little."""
+"""Recordings in one task: a tenth of a second of work, much more than it takes to hand the task over."""
 _AHEAD = 4
-"""Tasks that wait for each worker's thread."""
+"""Tasks queued for each worker thread."""
 _PATIENCE = 10
-"""Seconds until a scheduler answers, and a worker is there."""
+"""Seconds to wait for a scheduler to answer, and for a worker."""
 
 _Answers = list["list[Row] | None"]
-"""Of each recording of a task the answers; None if the worker does not see the same file."""
+"""The answers for each recording of a task; None if the worker does not see the same file."""
 
 
 class _Task(NamedTuple):
-    """Some recordings, and what is in them if that is sent."""
+    """Some recordings, and their contents if these are sent."""
 
     recordings: tuple[Recording, ...]
     contents: tuple[bytes | None, ...]
 
 
 class _Waiting(NamedTuple):
-    """A task under way; which of its recordings are *away* with a worker, all others are asked here."""
+    """A task in flight; its recordings that are ``away`` are with a worker, all others are read here."""
 
     chunk: Sequence[Recording]
     away: Sequence[bool]
@@ -60,13 +60,13 @@ class _Waiting(NamedTuple):
 
 
 def on_dask(address: str, jobs: int) -> Mapper:
-    """Ask on the workers of the scheduler at *address*; ``local`` starts so many on this machine.
+    """Ask on the workers of the scheduler at *address*; ``local`` starts *jobs* workers on this machine.
 
     A task whose worker dies is given to another. Raise UsageError if Dask is not installed,
     NodeAccessError for a scheduler that cannot be reached, has no workers, or has some of another version.
     """
     try:
-        import distributed  # noqa: F401  # to say at once what is missing
+        import distributed  # noqa: F401  # to report at once what is missing
     except ImportError:
         hint = "pip install 'cpuctl[fleet]'"
         raise UsageError("Dask is not installed", where=option_names.DASK_SCHEDULER, hint=hint) from None
@@ -81,7 +81,7 @@ def on_dask(address: str, jobs: int) -> Mapper:
 
 @contextmanager
 def _connected(address: str, jobs: int) -> Iterator[Client]:
-    """Yield a client of a scheduler whose workers can be asked; what distributed logs becomes errors."""
+    """Yield a client of a scheduler with usable workers; errors replace the logs of distributed."""
     from dask import config
     from distributed import Client
     from distributed.client import FutureCancelledError
@@ -94,14 +94,14 @@ def _connected(address: str, jobs: int) -> Iterator[Client]:
             client = stack.enter_context(Client(where, timeout=_PATIENCE, set_as_default=False))
             _check_workers(client)
             yield client
-    # Time-outs, and connections that are lost, are errors of the operating system.
+    # Timeouts and lost connections are OSErrors.
     except (OSError, ValueError, FutureCancelledError) as error:
         text = f"the scheduler cannot be reached: {error or type(error).__name__}"
         raise NodeAccessError(text, where=f"{option_names.DASK_SCHEDULER} {address}") from None
 
 
 def _silence() -> None:
-    """Silence what distributed logs: parts of it have levels and handlers of their own."""
+    """Silence the logs of distributed: parts of it have their own levels and handlers."""
     for name in tuple(logging.root.manager.loggerDict):
         if name.partition(".")[0] == "distributed":
             logging.getLogger(name).setLevel(_SILENT)
@@ -111,14 +111,14 @@ def _silence() -> None:
 def _local_cluster(jobs: int) -> Iterator[Any]:
     from distributed import LocalCluster
 
-    # Ctrl-C is this process's business: workers inherit that they ignore it.
+    # This process handles Ctrl-C: workers inherit that it is ignored.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         cluster = LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
             dashboard_address=":0",
-            memory_limit=0,  # as for processes of our own
+            memory_limit=0,  # as for our own processes
             silence_logs=_SILENT,
         )
     finally:
@@ -152,14 +152,14 @@ def _version() -> str:
 
 
 class _Handing:
-    """Hands recordings out as answers come back, so that never more than some are under way."""
+    """Hands out recordings as answers arrive, so that only a few are in flight at any time."""
 
     def __init__(self, client: Client, answering: Answering, *, shared: bool) -> None:
         self._client = client
         self._answering = answering
         self._shared = shared
         files = {} if shared else {name: contents(name) for name in answering.question.files}
-        # A task, not data: if the worker that has it dies, it is computed again.
+        # A task, not data: if the worker that holds it dies, it is computed again.
         self._requested = client.submit(_Side, answering, files, pure=False)
         self._sends = False
 
@@ -191,7 +191,7 @@ class _Handing:
         return _Waiting(chunk, away, future)
 
     def _reachable(self, recording: Recording) -> bool:
-        """Return whether a worker can be asked."""
+        """Return whether a worker can read a recording."""
         return self._shared or bool(recording.digest) or recording.source.startswith(SYNTHETIC)
 
     def _received(self, waiting: _Waiting) -> Iterator[list[Row]]:
@@ -206,7 +206,7 @@ class _Handing:
 
 
 def _sent(recording: Recording) -> bytes:
-    """Return what is in a recording; nothing if it cannot be read any more, which is said here."""
+    """Return the content of a recording; empty if it can no longer be read, which this process reports."""
     try:
         return Path(recording.source).read_bytes()
     except OSError:
@@ -214,7 +214,7 @@ def _sent(recording: Recording) -> bytes:
 
 
 class _Side:
-    """What recordings are asked, on a worker, with additional files for which it gets its own directory."""
+    """The question to recordings, on a worker, with additional files, which get their own directory."""
 
     def __init__(self, answering: Answering, files: Mapping[str, Mapping[str, bytes]]) -> None:
         self._given = (answering, files)
@@ -228,7 +228,7 @@ class _Side:
             self._answering = type(answering)(answering.question.reading(self._places))
 
     def __reduce__(self) -> tuple[type[Self], tuple[Answering, Mapping[str, Mapping[str, bytes]]]]:
-        """Let a worker that gets it from another one have its own files: it may be another machine."""
+        """Give a worker that gets it from another one its own files: it may be on another machine."""
         return type(self), self._given
 
     def __call__(self, recording: Recording) -> list[Row]:
@@ -246,7 +246,7 @@ def _written(path: Path, parts: Mapping[str, bytes]) -> str:
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  # plain data
-    """Call files as they are called where the question comes from."""
+    """Replace paths of files by those where the question comes from."""
     match value:
         case str():
             for place, name in names.items():
@@ -261,7 +261,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  # pl
 
 
 _one_at_a_time = Lock()
-"""A worker may have several threads, and only its processes are faster than one."""
+"""A worker may have several threads, but only several processes are faster than one thread."""
 
 
 def _answers(requested: _Side, task: _Task, shared: bool) -> _Answers:  # noqa: FBT001  # Dask hands it on

@@ -1,7 +1,7 @@
 """Pods planned on a fleet: the scheduler's choice of a node, then the full decision of the kubelet there.
 
-Nodes that neither scheduler nor kubelet could tell apart are one class: filter, score and admission are
-worked out once for each, so that a plan takes time by kinds of nodes, not by their number.
+Nodes that neither scheduler nor kubelet could distinguish are one class: filter, score and admission are
+computed once for each, so that the time for a plan depends on the kinds of nodes, not on their number.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 _NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
-"""What keeps pods off a node whose kubelet does not run."""
+"""The taint that keeps pods off a node whose kubelet does not run."""
 _NOT_STARTED = "it is bound, but the kubelet of its node does not start"
 _MOST_TRIED = 64
-"""Classes on which a rejected pod is tried to tell where it would have fitted."""
+"""The most classes on which a rejected pod is tried, to show where it would have fitted."""
 _MOST_REMEMBERED = 64
-"""Pods that the scheduler sees differently, of which every class's filter and score are kept."""
+"""The most pods, distinct to the scheduler, for which every class's filter and score are kept."""
 _SHOWN = 10
 _NO_CLAIMS = ClaimFit()
 
 
 class Fitting(NamedTuple):
-    """Where else a pod would be admitted: of how many nodes that were tried, how many admit it, and which."""
+    """Where else a pod would be admitted: how many nodes were tried, how many of them admit it, and which."""
 
     tried: int
     admitting: int
@@ -63,8 +63,8 @@ class Fitting(NamedTuple):
 class Placed(NamedTuple):
     """The outcome for a pod; if no kubelet decides on it, the message says why.
 
-    There is no message if it is sent to a node of which no kubelet is known. ``plugin`` is None if the
-    scheduler has none.
+    There is no message if it is sent to a node whose kubelet is unknown. ``plugin`` is None if the scheduler
+    has none.
     """
 
     pod: StoredPod
@@ -82,7 +82,7 @@ class Placed(NamedTuple):
 
     @property
     def runs(self) -> bool:
-        """Whether it is admitted, and nothing is known that keeps it from starting."""
+        """Whether it is admitted, and nothing known keeps it from starting."""
         return self.admitted and not (self.claims and self.claims.problem)
 
     @property
@@ -108,16 +108,16 @@ class Everywhere(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """What the scheduler makes of a pod on the nodes of a class: why they cannot take it, or their score."""
+    """The scheduler's verdict on a pod for the nodes of a class: why they cannot take it, or their score."""
 
     reasons: tuple[str, ...]
     score: Score | None
 
 
 class FleetPlanner:
-    """Plans one pod after the other on the nodes of a fleet."""
+    """Plans one pod after another on the nodes of a fleet."""
 
-    def __init__(  # noqa: PLR0913  # a fleet consists of as many things
+    def __init__(  # noqa: PLR0913  # a fleet has this many parts
         self,
         nodes: Sequence[PlannedNode],
         objects: Mapping[str, NodeObject],
@@ -128,14 +128,14 @@ class FleetPlanner:
         *,
         policy: ChosenPolicy | None = None,
     ) -> None:
-        """Take nodes as they are surveyed; *objects* are Nodes by name, *pods* all that will be planned.
+        """Take surveyed nodes; *objects* are Nodes by name, *pods* all that will be planned.
 
-        Of nodes without a source only objects are known: the scheduler chooses, and no kubelet is asked. A
-        *policy* decides in the place of those that are.
+        For nodes without a source, only objects are known: the scheduler chooses, and no kubelet decides. On
+        all others, a *policy* decides in place of the kubelet's.
         """
         self._policy = policy
         self.unasked: list[str] = []
-        """Nodes on which a policy has no say, as the CPU Manager's is ``none``."""
+        """Nodes on which a policy has no effect, because the CPU Manager's is ``none``."""
         self._nodes = nodes
         self._plugin = None if topologies is None else ClassTopologies(topologies, self._kubelet)
         self._reader = NodeReader(inputs)
@@ -183,18 +183,18 @@ class FleetPlanner:
         return Counter(each for each in running if each in self._spreads)
 
     def _as_scheduled(self, row: PlannedNode, node_object: NodeObject | None) -> NodeObject:
-        """Return a node as the scheduler sees it: what its object tells, else what its kubelet would say."""
-        # Its host's name is a label that every kubelet sets.
+        """Return a node as the scheduler sees it: its object, or what its kubelet would report."""
+        # Every kubelet sets the hostname as a label.
         node = node_object or NodeObject(row["node"], row["allocatable"], {HOSTNAME: row["node"]})
         relevant = {*self._labels, *((HOSTNAME, ZONE) if self._spreads else ())}
         labels = {name: value for name, value in node.labels.items() if name in relevant}
         if HOSTNAME in labels and HOSTNAME not in self._labels:
-            labels[HOSTNAME] = ""  # that there is one counts, and its value makes every node another
+            labels[HOSTNAME] = ""  # only its existence matters, and its value would make every node different
         ready = row["start"]["outcome"] == "Started" or not row["source"]
         return node._replace(labels=labels, taints=node.taints if ready else (*node.taints, _NOT_READY))
 
     def stale(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the nodes of whose objects something is not true, and what; of those that have one."""
+        """Yield the nodes whose NodeResourceTopologies do not match them, with the differences."""
         if self._plugin is None:
             return
         for node_class in self._classes:
@@ -205,7 +205,7 @@ class FleetPlanner:
     def plan(self, pod: StoredPod) -> Placed:
         """Choose a node, and let its kubelet decide; a pod that it admits stays there.
 
-        A pod that names its node does not come before the scheduler.
+        A pod that names its node bypasses the scheduler.
         """
         needs = PodNeeds.of(pod)
         if pod.node_name:
@@ -250,7 +250,7 @@ class FleetPlanner:
         )
 
     def plan_everywhere(self, pod: StoredPod, running: Container[str] = ()) -> Everywhere:
-        """Make a pod of a DaemonSet for every node that is to have one, unless it is *running* there."""
+        """Create a pod of a DaemonSet for every node that should have one, unless it is *running* there."""
         needs = PodNeeds.of(pod)
         shares, there, left_out = [], [], []
         for node_class, members in [(each, sorted(each.members)) for each in self._classes if each.members]:
@@ -283,7 +283,7 @@ class FleetPlanner:
         return Placed(pod, name, message, admission, claims=self._served(after, admission))
 
     def _served(self, after: NodeClass | None, admission: Admission | None) -> ServedClaims | None:
-        """Return what a pod that is bound has for its claims, and remember that they are allocated."""
+        """Return what a bound pod gets for its claims, and remember that they are allocated."""
         if self._claims is None or after is None or after.kubelet is None or admission is None:
             return None
         self._claims.bind(admission.pod)
@@ -294,7 +294,7 @@ class FleetPlanner:
         return {each: self._claim_fit(each, pod, shape) for each in classes}
 
     def _claim_fit(self, node_class: NodeClass, pod: StoredPod, shape: Hashable) -> ClaimFit:
-        """Return what comes of a pod's claims on nodes of a class; unknown if some have no kubelet."""
+        """Return the verdict on a pod's claims on nodes of a class; unknown if their kubelet does not run."""
         if self._claims is None or not pod.resource_claims or not node_class.starts or node_class.alone:
             return _NO_CLAIMS
         if shape not in node_class.claimed:
@@ -306,7 +306,7 @@ class FleetPlanner:
     def _totals(
         self, classes: Sequence[NodeClass], scores: Sequence[Score], pod: StoredPod, needs: PodNeeds
     ) -> list[int]:
-        """Add to the scores of classes what depends on all of them."""
+        """Return the total scores of classes, including parts that depend on all of them."""
         claims = [fit.preference for fit in self._claim_fits(classes, pod).values()]
         return totals(scores, self._spread(classes, pod, needs), claims)
 
@@ -314,7 +314,7 @@ class FleetPlanner:
         return tuple(self._nodes[index]["node"] for index in sorted(indexes))
 
     def _spread(self, classes: Sequence[NodeClass], pod: StoredPod, needs: PodNeeds) -> list[int] | None:
-        """Score how well a replica is spread by the classes that can take it; None for what is no replica."""
+        """Score how well each class that can take a replica spreads it; None if the pod is not a replica."""
         siblings = siblings_of(pod)
         if siblings is None:
             return None
@@ -346,7 +346,7 @@ class FleetPlanner:
         return classes, scores, reasons
 
     def _remembered(self, needs: PodNeeds) -> dict[NodeClass, _Judged]:
-        """Return what is known of pods that are equal to the scheduler; a class's state never changes."""
+        """Return what is known for pods that are equal to the scheduler; a class's state never changes."""
         key = repr(needs)
         if key not in self._judged and len(self._judged) >= _MOST_REMEMBERED:
             del self._judged[next(iter(self._judged))]
@@ -355,7 +355,7 @@ class FleetPlanner:
     def _admitted(
         self, node_class: NodeClass, pod: StoredPod, needs: PodNeeds
     ) -> tuple[Admission | None, NodeClass | None]:
-        """Ask the kubelet of a class, and return the class that a node comes to which admits the pod.
+        """Return the decision of a class's kubelet, and the class of a node that has admitted the pod.
 
         If no kubelet runs, a pod is bound, and waits.
         """
@@ -372,7 +372,7 @@ class FleetPlanner:
         return node_class.next[shape, siblings]
 
     def _shape(self, pod: StoredPod) -> Hashable:
-        """Return what decides what becomes of a pod on a node: names, too, if a policy sees them."""
+        """Return what determines the outcome for a pod on a node: also names, if a policy sees them."""
         claims = self._claims.shape(pod) if self._claims is not None else None
         shape = (shape_of(pod), pod.restart_policy, claims)
         if self._policy is None:
@@ -382,7 +382,7 @@ class FleetPlanner:
     def _successor(
         self, node_class: NodeClass, load: Load, kubelet: Node | None, pod: StoredPod
     ) -> NodeClass:
-        """Make the class that nodes come to with a pod that is bound to them; the plugin learns of it."""
+        """Create the class of nodes after a pod is bound to them; the plugin learns about it."""
         after = node_class.successor(load, kubelet)
         if self._plugin:
             self._plugin.learn(node_class, after, pod)
@@ -390,14 +390,14 @@ class FleetPlanner:
         return after
 
     def _decided(self, node_class: NodeClass, pod: StoredPod, shape: Hashable) -> tuple[Admission, Node]:
-        """Return what the kubelet of a class makes of a pod, whosever it is, and the kubelet afterwards."""
+        """Return the decision of a class's kubelet on a pod, for any owner, and the kubelet afterwards."""
         if shape not in node_class.decided:
             after = self._kubelet(node_class).copy()
             node_class.decided[shape] = (after.admit(newcomer(pod, after)), after)
         return node_class.decided[shape]
 
     def _kubelet(self, node_class: NodeClass) -> Node:
-        """Start the kubelet of a class if it has not been asked yet."""
+        """Return the kubelet of a class, starting it at the first call."""
         if node_class.kubelet is None:
             row = self._nodes[first(node_class)]
             source = row["source"]
@@ -436,7 +436,7 @@ class FleetPlanner:
         pod: StoredPod,
         needs: PodNeeds,
     ) -> Placed:
-        """Choose among the nodes that the plugin lets pass, too, and compare it with the kubelets."""
+        """Choose among the nodes that the plugin also passes, and compare the plugin with the kubelets."""
         request = TopologyRequest.of(pod)
         refusals = {each: refusal for each in passed if (refusal := plugin.refusal(each, request))}
         view = self._filtered_by(plugin, refusals, request, pod, needs)
@@ -484,7 +484,7 @@ class FleetPlanner:
         return view._replace(wrongly_filtered=WronglyFiltered(len(names), names[:_SHOWN], why))
 
     def _reserve(self, node_class: NodeClass, pod: StoredPod) -> None:
-        """Let the reserve cache keep a pod that the kubelet has rejected: it does not know of that."""
+        """Let the reserve cache keep a pod that the kubelet has rejected: it does not learn about that."""
         shape = shape_of(pod)
         if shape not in node_class.rejecting:
             node_class.rejecting[shape] = self._successor(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _STALE = 5
 _MOST_COPIES = 100_000
-"""The most pods planned if as many copies as fit are requested."""
+"""The most pods to plan if as many copies as fit are requested."""
 
 
 class FleetPlanned(NamedTuple):
@@ -53,7 +53,7 @@ def plan_fleet(
     rounds: int | Literal["max"] | None,
     progress: Callable[[int, int], None],
 ) -> FleetPlanned:
-    """Plan pods once or, with *rounds*, again and again until one is not admitted; DaemonSets once."""
+    """Plan pods once or, with *rounds*, repeatedly until one is not admitted; DaemonSets once."""
     first: list[Placed | Everywhere] = []
     if rounds is None:
         for number, found in enumerate(_planned(planner, incoming, None)):
@@ -93,9 +93,9 @@ def fleet_plan_document(
     sources: Sources,
     progress: Callable[[int, int], None],
 ) -> answers.FleetPlan:
-    """Plan *given* pods on the nodes that *rows* survey, and put what becomes of them into one document.
+    """Plan *given* pods on the nodes surveyed in *rows*, and put the outcomes into one document.
 
-    Raise UsageError for nodes that there are not, InputError if no node can be planned on.
+    Raise UsageError for nodes that do not exist, InputError if no node can be planned on.
     """
     rows = rows or nodes_alone(cluster)
     inputs.check({row["node"] for row in rows})
@@ -122,7 +122,7 @@ def fleet_plan_document(
 
 
 def _stale(planner: FleetPlanner) -> Iterator[str]:
-    """Say of the first nodes what their objects tell, and is not so."""
+    """Yield warnings about the first nodes whose NodeResourceTopologies do not match them."""
     for count, (name, found) in enumerate(planner.stale()):
         if count == _STALE:
             yield "NodeResourceTopologies of other nodes do not match the nodes either"
@@ -196,7 +196,7 @@ def _forbidden(pod: StoredPod, refusals: tuple[str, ...]) -> answers.FleetPod:
 
 
 def _daemon_set(found: Everywhere, places: Mapping[str, int]) -> answers.FleetDaemonSet:
-    """Put nodes together on which the same becomes of the pod, each group in the order of the fleet."""
+    """Group nodes by the outcome for the pod, each group in the order of the fleet."""
     shares: dict[str, answers.DaemonShare] = {}
     for each in found.shares:
         outcome = _outcome(each.placed)
@@ -215,7 +215,7 @@ def _daemon_set(found: Everywhere, places: Mapping[str, int]) -> answers.FleetDa
 
 
 def pod_answer(placed: Placed) -> answers.FleetPod:
-    """Return where the scheduler sends a pod, and what the kubelet there makes of it."""
+    """Return where the scheduler sends a pod, and what the kubelet there decides about it."""
     return _pod(placed.pod, _outcome(placed), placed)
 
 
@@ -279,7 +279,7 @@ def _plugin(view: PluginView) -> answers.PluginPart:
 
 
 def _exclusive(placed: Placed) -> Iterator[tuple[str, str]]:
-    """Yield the exclusive CPUs of containers; the decision may be one on a pod that differs in names only."""
+    """Yield the exclusive CPUs of containers; the decision may be about a pod that only differs in names."""
     assert placed.admission is not None
     own = (each.name for each in placed.pod.all_containers)
     names = dict(zip((each.name for each in placed.admission.pod.all_containers), own, strict=True))
@@ -295,5 +295,5 @@ def _replacement(placed: Placed) -> str:
         return ""
     found = replacement_of(verdict, Decision(Rule.UNKNOWN, ""), owner_of(pod), static=pod.static)
     text = found.text if found else ""
-    # The scheduler sees NUMA nodes already: the problem is what is published about them.
+    # The scheduler already sees NUMA nodes: the problem is what is published about them.
     return text if placed.plugin is None else text.removesuffix(f"; {STOPS}")

@@ -37,13 +37,13 @@ _EVERYWHERE = "DaemonSet/"
 
 
 class FleetPlanInputs(NamedTuple):
-    """What is planned on a fleet: names of files as a command line has them, and nodes by their names.
+    """What is planned on a fleet: names of files as on the command line, and names of nodes.
 
-    ``drained`` nodes are left out and their pods come first, those in ``without`` are left out. ``rounds`` is
-    how many times over the pods are planned, None for once, without an end of its own. ``plugin`` is how the
-    scheduler's plugin is set up, None if it has none; ``topologies`` the objects that it reads.
-    ``driver_arguments`` are the flags of the driver for CPUs, which are one fleet's.
-    ``policy`` decides in the kubelets' place, None if these do.
+    ``drained`` nodes are left out and their pods are planned first; those in ``without`` are only left out.
+    ``rounds`` is how many times the pods are planned, None for once without a count of copies. ``plugin`` is
+    the configuration of the scheduler's plugin, None if it has none; ``topologies`` are the objects that it
+    reads. ``driver_arguments`` are the flags of the driver for CPUs, for the whole fleet. ``policy`` decides
+    in place of the kubelets', None if these decide.
     """
 
     kubelet: KubeletInputs
@@ -62,7 +62,7 @@ class FleetPlanInputs(NamedTuple):
     policy: ChosenPolicy | None = None
 
     def check(self, known: set[str]) -> None:
-        """Raise UsageError for a node to be left out that the fleet does not have."""
+        """Raise UsageError for a node to leave out that is not in the fleet."""
         for option, names in (("--drain", self.drained), ("--without", self.without)):
             if unknown := [name for name in names if name not in known]:
                 from cpuctl.spelling import did_you_mean
@@ -82,21 +82,21 @@ class Cluster(NamedTuple):
     topologies: Mapping[str, NodeTopology] | None = None
 
     def fleet_inputs(self, inputs: FleetPlanInputs, incoming: Iterable[Pod] = ()) -> FleetInputs:
-        """Return the inputs that nodes are evaluated with when these pods arrive."""
+        """Return the inputs with which nodes are evaluated when these pods arrive."""
         moved = (pod for name in inputs.drained for pod in (self.running or {}).get(name, ()))
         claims = any(pod.resource_claims for pod in (*incoming, *moved))
         objects = self.objects or {}
         releases = {name: each.kubelet_version for name, each in objects.items() if each.kubelet_version}
-        # A policy sees the names of pods that run, which kubelets do not go by.
+        # A policy sees the names of running pods, which kubelets do not use.
         by_name = bool(inputs.plugin or inputs.devices or inputs.policy)
         driver = inputs.driver_arguments if claims else None
         return FleetInputs(inputs.kubelet, inputs.devices, self.running, releases, by_name, driver)
 
 
 def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
-    """Read what files tell of the cluster.
+    """Read the files about the cluster.
 
-    Raise InputError for what is not a Node or pod, UsageError if pods to be moved are not given.
+    Raise InputError for anything but Nodes or pods, UsageError if pods to be moved are not given.
     """
     if inputs.drained and not inputs.pods:
         raise UsageError(
@@ -111,15 +111,15 @@ def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
 
 
 def load_published(topologies: str, pods: str, sources: Sources) -> PublishedNodes:
-    """Read what is published of nodes, and who runs there; raise InputError for what is neither."""
+    """Read what is published about nodes, and their pods; raise InputError for anything else."""
     running = _running(pods, sources) if pods else None
     return PublishedNodes(_topologies(topologies, sources), running)
 
 
 def load_releases(name: str) -> Mapping[str, str]:
-    """Read Nodes from a file, and return the releases of their kubelets, if they tell one, by name.
+    """Read Nodes from a file, and return their kubelets' releases by name, if they have one.
 
-    Raise InputError for what contains no Nodes.
+    Raise InputError for a file without Nodes.
     """
     return {node: each.kubelet_version for node, each in _nodes(name, Sources()) if each.kubelet_version}
 
@@ -142,7 +142,7 @@ def _nodes(name: str, sources: Sources) -> Iterator[tuple[str, NodeObject]]:
 
 
 def pods_by_node(name: str) -> dict[str, list[Pod]]:
-    """Read pods by node, those that have ended, too; those that wait for a node have none (``""``)."""
+    """Read pods by node, including those that have ended; the node of unscheduled ones is ``""``."""
     from cpuctl.pods.reading.manifest_files import read_manifests
 
     found: dict[str, list[Pod]] = {}
@@ -152,7 +152,7 @@ def pods_by_node(name: str) -> dict[str, list[Pod]]:
 
 
 def _running(name: str, sources: Sources) -> Mapping[str, Sequence[Pod]]:
-    """Read pods by node; those that have ended, or wait for a node, do not count."""
+    """Read pods by node, without those that have ended or are not scheduled."""
     from cpuctl.documents.files import source_name
 
     sources.add("runningPods", source_name(name), "given")
@@ -165,9 +165,9 @@ def _running(name: str, sources: Sources) -> Mapping[str, Sequence[Pod]]:
 
 
 class IncomingPods(NamedTuple):
-    """The pods that come, as the API server hands them on, and by UID what it says of those it rejects.
+    """Incoming pods, as the API server stores them, and its errors for those that it rejects, by UID.
 
-    ``daemons`` are those that DaemonSets make for every node, by UID with the nodes where they run already.
+    ``daemons`` are those that DaemonSets create for every node, by UID, with the nodes where they run now.
     """
 
     pods: tuple[StoredPod, ...]
@@ -176,9 +176,9 @@ class IncomingPods(NamedTuple):
 
 
 def given_pods(inputs: FleetPlanInputs, sources: Sources) -> GivenPods:
-    """Read the pods that are to be planned.
+    """Read the pods to plan.
 
-    Raise UsageError if there are none, InputError for what cannot be read.
+    Raise UsageError if there are none, InputError for files that cannot be read.
     """
     return load_pods(inputs.filenames, inputs.templates, sources, needed=not inputs.drained)
 
@@ -186,9 +186,9 @@ def given_pods(inputs: FleetPlanInputs, sources: Sources) -> GivenPods:
 def coming_pods(
     inputs: FleetPlanInputs, given: GivenPods, cluster: Cluster, kubelet: Kubelet, sources: Sources
 ) -> IncomingPods:
-    """Read pods in the order in which the scheduler takes them: by priority, then as they are given.
+    """Return pods in the order in which the scheduler takes them: by priority, then in their given order.
 
-    Pods of drained nodes come first, after those of DaemonSets.
+    Pods of drained nodes are before given ones, and after those of DaemonSets.
     """
     pods = [*_moved(inputs, cluster, sources), *given.pods]
     if cluster.objects is None and any(_selects(pod.node_selection) for pod in pods):
@@ -213,7 +213,7 @@ def _is_daemon(pod: Pod) -> bool:
 
 
 def _tolerant(pod: Pod) -> Pod:
-    """Let the pod of a DaemonSet tolerate what its controller lets it tolerate."""
+    """Add the tolerations that the controller of a DaemonSet adds to its pods."""
     written = manifest_of(pod) if _is_daemon(pod) else None
     if written is None:
         return pod
@@ -222,7 +222,7 @@ def _tolerant(pod: Pod) -> Pod:
 
 
 def _nodes_of(daemon: Pod, cluster: Cluster) -> frozenset[str]:
-    """Name the nodes where a pod of the same DaemonSet runs."""
+    """Return the nodes where a pod of the same DaemonSet runs."""
     return frozenset(
         node
         for node, pods in (cluster.running or {}).items()
@@ -250,7 +250,7 @@ def _moved(inputs: FleetPlanInputs, cluster: Cluster, sources: Sources) -> Itera
 
 
 def _unbound(pod: Pod) -> Pod:
-    """Take a pod from its node: the one that replaces it is new."""
+    """Remove a pod from its node: the one that replaces it is new."""
     return pod._replace(node_name="", uid=f"{pod.uid}-moved", phase="", statuses=())
 
 
@@ -259,12 +259,12 @@ def _selects(selection: NodeSelection | None) -> bool:
 
 
 def _tolerating(selection: NodeSelection | None) -> NodeSelection | None:
-    """Keep of what a pod says of nodes its tolerations alone."""
+    """Keep only the tolerations of a pod's node selection."""
     return selection and NodeSelection(tolerations=selection.tolerations)
 
 
 def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[StoredPod]) -> Iterator[str]:
-    """Say what is not given, so that the scheduler may choose differently."""
+    """Warn about missing or ignored inputs, with which the scheduler may choose differently."""
     if names := [pod.full_name for pod in pods if any(_unheeded(pod))]:
         what = ", ".join(dict.fromkeys(word for pod in pods for word in _unheeded(pod)))
         yield f"{few(names)}: the scheduler may choose differently because these are ignored: {what}"
@@ -300,7 +300,7 @@ def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[Stored
 
 
 def _claim_doubts(nodes: Sequence[PlannedNode], pods: Sequence[StoredPod]) -> Iterator[str]:
-    """Say which resource claims are not served, and where."""
+    """Warn about resource claims that are not served, and where."""
     dropped = [pod.full_name for pod in pods if not pod.resource_claims and _writes_claims(pod)]
     if dropped:
         yield f"{few(dropped)}: DynamicResourceAllocation is off: the API server drops their resource claims"
@@ -315,7 +315,7 @@ def _writes_claims(pod: Pod) -> bool:
 
 
 def _unheeded(pod: Pod) -> Iterator[str]:
-    """Name what a manifest tells the scheduler that is not looked at."""
+    """Name the parts of a manifest that affect the scheduler but are ignored."""
     written = manifest_of(pod)
     if written is None:
         return
@@ -338,7 +338,7 @@ def _unheeded(pod: Pod) -> Iterator[str]:
 
 
 def nodes_alone(cluster: Cluster) -> list[PlannedNode]:
-    """Return the nodes of which only objects are known, with what the pods request that run there."""
+    """Return the nodes of which only objects are known, with the requests of the pods that run there."""
     found = []
     for name, node in (cluster.objects or {}).items():
         load = Load()
@@ -361,7 +361,7 @@ def nodes_alone(cluster: Cluster) -> list[PlannedNode]:
 
 
 def topology_doubts(nodes: Sequence[PlannedNode], cluster: Cluster) -> Iterator[str]:
-    """Say which nodes have no NodeResourceTopology if some are given."""
+    """Warn about nodes without a NodeResourceTopology if some are given."""
     if cluster.topologies is None:
         return
     names = [node["node"] for node in nodes]
@@ -374,9 +374,9 @@ def topology_doubts(nodes: Sequence[PlannedNode], cluster: Cluster) -> Iterator[
 
 
 def first_kubelet(nodes: Sequence[PlannedNode], inputs: FleetInputs) -> Kubelet:
-    """Return the kubelet of the first node that has one: manifests are read as in its release.
+    """Return the kubelet of the first node that has one: manifests are read by the rules of its release.
 
-    Raise InputError if there is none. Without any recording it is what the options tell.
+    Raise InputError if there is none. Without any recording, it is given by the options.
     """
     if nodes and not any(node["source"] for node in nodes):
         return load_kubelet(inputs.kubelet, Sources(), machine=None).kubelet

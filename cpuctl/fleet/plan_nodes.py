@@ -1,4 +1,4 @@
-"""What planning needs to know of every node of a fleet: what it has for pods, and what is bound to it."""
+"""What planning needs to know about every node of a fleet: what it has for pods, and what is bound to it."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod, StoredPod
 
 _MOST_KEPT = 256
-"""Recordings of different content that are kept as they were read: some hundred MiB of large machines."""
+"""The most distinct recordings that are kept after reading: some hundred MiB for large machines."""
 
 
 _FEW_KEPT = 8
-"""Those that are kept with all their files."""
+"""The same for recordings that are kept with all their files."""
 
 
 class FleetInputs(NamedTuple):
-    """The settings of all kubelets, their devices, and by node the running pods: None if unknown.
+    """The settings of all kubelets, their devices, and the running pods by node, None if unknown.
 
     ``driver`` are the flags of the driver for CPUs if pods have resource claims, None if none has.
-    ``releases`` are those that Nodes tell, by their names, for recordings that do not tell theirs. With
-    ``by_name``, nodes differ if names and UIDs of their pods do: kubelets do not go by these, fingerprints
-    and lists of devices in use do.
+    ``releases`` are those of Nodes, by their names, for recordings without one. With ``by_name``, nodes
+    differ if the names and UIDs of their pods do: these do not affect kubelets, but fingerprints and lists of
+    devices in use.
     """
 
     kubelet: KubeletInputs
@@ -58,7 +58,7 @@ class FleetInputs(NamedTuple):
 
 
 class _Surveyed(NamedTuple):
-    """What a plan begins with on all nodes of one state."""
+    """The starting point of a plan on all nodes in the same state."""
 
     start: Start
     allocatable: dict[str, int]
@@ -90,17 +90,17 @@ class NodeReader:
             node = NodeOptions(devices=self._inputs.devices)
             inputs = PlanningInputs(machine=recording.source, kubelet=kubelet, node=node)
             planning = read_planning(inputs, pods_needed=False)
-            if self._inputs.driver is None:  # which reads files, too
-                planning = replace(planning, source=replace(planning.source, files=None))  # the most of it
+            if self._inputs.driver is None:  # which also reads files
+                planning = replace(planning, source=replace(planning.source, files=None))  # most of its size
         if recording.digest:
-            self._read[key] = planning  # as the last one: those that were not asked for go first
+            self._read[key] = planning  # as the newest: the least recently used are removed first
             if len(self._read) > (_MOST_KEPT if self._inputs.driver is None else _FEW_KEPT):
                 del self._read[next(iter(self._read))]
         return planning
 
 
 class NodeSurveyor(KubeletFiles):
-    """Returns what a plan starts from, node by node; equal states are computed once."""
+    """Surveys nodes as starting points of a plan; equal states are computed once."""
 
     def __init__(self, inputs: FleetInputs) -> None:
         self._inputs, self._kubelet, self._releases = inputs, inputs.kubelet, inputs.releases
@@ -112,11 +112,11 @@ class NodeSurveyor(KubeletFiles):
 
     @property
     def files(self) -> Sequence[str]:
-        """Name the file of devices, too."""
+        """The files that it reads, including that of devices."""
         return [*super().files, *(name for name in [self._inputs.devices] if Path(name).is_file())]
 
     def reading(self, places: Mapping[str, str]) -> Self:
-        """Return the question with other names for its files."""
+        """Return the question with other paths for its files."""
         other, devices = super().reading(places), self._inputs.devices
         changed = self._inputs._replace(kubelet=other._kubelet, devices=places.get(devices, devices))  # noqa: SLF001
         other._inputs, other._reader = changed, NodeReader(changed)  # noqa: SLF001  # a copy of this one
@@ -125,7 +125,7 @@ class NodeSurveyor(KubeletFiles):
     def asks(self, name: str) -> str:
         """Name the question to a node, with its kubelet's settings and the pods that run there."""
         inputs = self._inputs
-        # A recording that holds several nodes has another name than they have.
+        # A recording of several nodes has a name different from theirs.
         known = self._running.get(name, self._all_running)
         release = self._asks_release(name)
         driver = "" if inputs.driver is None else f" {inputs.driver!r}"
@@ -144,7 +144,7 @@ class NodeSurveyor(KubeletFiles):
             if self._inputs.driver is not None:
                 state = _digest_with_driver(state, planning, self._inputs.driver)
             surveyed = self._surveyed.get(state) or _survey(planning)
-            if surveyed.start["outcome"] == "Started":  # why one does not start may name its pods
+            if surveyed.start["outcome"] == "Started":  # the reason for a failed start may name pods
                 self._surveyed[state] = surveyed
         return {
             "node": recording.name,
@@ -160,7 +160,7 @@ class NodeSurveyor(KubeletFiles):
 
 
 def _digest_with_driver(state: str, planning: Planning, arguments: str) -> str:
-    """Keep apart states in which the driver for CPUs reads something else of a node."""
+    """Return a digest that also distinguishes what the driver for CPUs reads on a node."""
     from cpuctl.dra.cdi import read_cdi
     from cpuctl.dra.discovery import discover
     from cpuctl.inputs.dra import read_driver_arguments
@@ -184,10 +184,10 @@ def _is_unreadable(files: SavedFiles) -> bool:
 
 
 def state_digest(planning: Planning, *, by_name: bool) -> str:
-    """Return a text that is equal for nodes on which a kubelet decides the same, whatever its pods' names.
+    """Return a text that is equal for nodes on which a kubelet decides the same, ignoring its pods' names.
 
-    A kubelet uses what pods request and hold. Names and UIDs matter if nodes are distinguished *by name*,
-    and if a state file cannot be read, by its release or one that it may be: the error may name them.
+    A kubelet uses what pods request and hold. Names and UIDs only matter with *by_name*, and if its release,
+    or one that it may have, cannot read a state file: the error may name them.
     """
     info, kubelet, initial = planning.source.info, planning.kubelet, planning.initial
     cpu, memory = initial.files.cpu, initial.files.memory
@@ -205,7 +205,7 @@ def state_digest(planning: Planning, *, by_name: bool) -> str:
 def _nameless(
     running: Sequence[StoredPod], cpu: CPUStateFile | None, memory: MemoryStateFile | None
 ) -> Iterator[object]:
-    """Yield what each pod requests and holds: those that run, and others that state files tell of."""
+    """Yield what each pod requests and holds: running ones, and others in state files."""
     cpu, memory = cpu or _NO_CPU_STATE, memory or _NO_MEMORY_STATE
     held = (cpu.entries, cpu.pod_entries, cpu.baselines, memory.entries, memory.pod_entries)
     pods = {pod.uid: pod for pod in running}
@@ -238,12 +238,12 @@ def _as_requested(pod: StoredPod) -> object:
 
 
 def _unplaced(pod: Pod) -> Pod:
-    """Forget where a pod was read: all pods of the cluster stand there, and would count with each."""
+    """Remove a pod's origin, a file with all pods of the cluster, which would count with each pod."""
     return pod._replace(origin="")
 
 
 def allocatable_of(node: Node) -> dict[str, int]:
-    """Return what a Node object would say that the node has for pods."""
+    """Return the allocatable resources that the Node object would have."""
     allocatable = node.allocatable
     if allocatable is None:
         return {}
@@ -252,7 +252,7 @@ def allocatable_of(node: Node) -> dict[str, int]:
 
 
 def _bound(planning: Planning, node: Node) -> Load:
-    """Sum up the running pods; if the input names none, what state files say is held."""
+    """Sum up the running pods; if they are unknown, what is held according to state files."""
     load = Load()
     if planning.initial.known:
         for pod in planning.initial.running:

@@ -1,4 +1,4 @@
-"""The answer of ``cpuctl fleet report``: nodes in the order in which they have to be looked at."""
+"""The answer of ``cpuctl fleet report``: nodes in the order of urgency."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     Node = ReportedNode | UnreadableNode
 
 _CHECKS: Mapping[str, FleetCheckName] = {"configuration": "config", "state": "state", "audit": "audit"}
-"""The parts of a report whose findings are those of checks; what is odd about machines groups tell."""
+"""The parts of a report whose findings are those of checks; groups show what is odd about machines."""
 
 
 def node_findings(report: Report) -> Iterator[NodeFinding]:
-    """Yield what is found on a node, as checks of fleets tell it."""
+    """Yield the findings on a node, as fleet checks report them."""
     for place in findings_of(report):
         if place.part not in _CHECKS:
             continue
@@ -46,7 +46,7 @@ def fleet_report_document(
     passed_over: Sequence[str] = (),
     complete: bool = True,
 ) -> FleetReport:
-    """Put nodes into one document; *findings* come with the names of their nodes."""
+    """Put nodes into one document; *findings* are given with the names of their nodes."""
     read = [node for node in nodes if node["outcome"] == "Read"]
     groups = groups_of([node["listed"] for node in read])
     odd = {node["node"] for group in groups[1:] for node in group.nodes}
@@ -63,7 +63,7 @@ def fleet_report_document(
 
 
 def is_wrong(node: ReportedNode) -> bool:
-    """Return whether something is wrong with a node, whatever is not known."""
+    """Return whether something is wrong with a node, ignoring what is unknown."""
     return not is_clean({**node["summary"], "unknown": 0})
 
 
@@ -78,7 +78,7 @@ def _summary(nodes: Sequence[Node], read: Sequence[ReportedNode], odd: int) -> F
 
 
 def _rank(node: Node, *, odd: bool) -> tuple[int, ...]:
-    """Return how urgent a node is: what does not start, what is wrong, what is odd, the rest."""
+    """Return a sort key by urgency: unreadable, not starting, with errors, odd, and other nodes."""
     if node["outcome"] == "Unreadable":
         return (0,)
     summary = node["summary"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class TopologyPublisher(KubeletFiles):
-    """Makes the object of one node after the other."""
+    """Creates the object of one node after another."""
 
     def __init__(
         self, kubelet: KubeletInputs, publisher: Publisher, releases: Mapping[str, str] = {}

@@ -1,4 +1,4 @@
-"""Whether what is published about a node is still true: a NodeResourceTopology against a recording."""
+"""Whether what is published about a node is still true: compares a NodeResourceTopology with a recording."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from cpuctl.scheduler.node_topology import NodeTopology, Zone
 
 Untrue = Diagnostic[str]
-"""What of an object is not so on its node; the place is the part of the object."""
+"""A mismatch between an object and its node; its place is the part of the object."""
 
 _UNKNOWN_AMOUNTS = "available amounts: the state files of the kubelet's managers are not recorded"
 _AVAILABLE = " available"
 
 
 def publisher_of(topology: NodeTopology) -> Publisher:
-    """Return who has published an object, by what only one of the exporters writes."""
+    """Return the publisher of an object, recognized by what only one of the exporters writes."""
     own = dict(topology.annotations).keys() & {FINGERPRINT_ANNOTATION, UPDATE_ANNOTATION}
     if topology.policies and topology.attribute(METHOD_ATTRIBUTE) is None and not own:
         return Publisher(PublisherName.NFD, FingerprintMethod.ALL)
@@ -56,10 +56,10 @@ def publisher_of(topology: NodeTopology) -> Publisher:
 
 
 def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
-    """Say what of a published object is no longer, or never was, true of its node.
+    """Yield the parts of a published object that do not, or no longer, match its node.
 
-    *now* is what an exporter would publish. Fingerprints are compared if both have one of one method;
-    devices if anything is known of them.
+    *now* is what an exporter would publish. Fingerprints are compared if both objects have one, by the same
+    method; devices if anything is known about them.
     """
     before, after = topology_settings(published), topology_settings(now)
     for name, stated, real in (
@@ -95,7 +95,7 @@ def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
 
 
 def _repeated_zones(published: NodeTopology) -> Iterator[Untrue]:
-    """Find zones of one name, which an API server stores: the plugin looks at each by itself."""
+    """Find zones with the same name, which an API server accepts: the plugin examines each separately."""
     for name, count in Counter(zone.name for zone in published.zones).items():
         if count > 1:
             message = (
@@ -105,7 +105,7 @@ def _repeated_zones(published: NodeTopology) -> Iterator[Untrue]:
 
 
 def _of_numa_limit(published: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue]:
-    """Compare how many NUMA nodes the kubelet allows, if the object tells it: scores go by that."""
+    """Compare how many NUMA nodes the kubelet allows, if the object states it: scores depend on it."""
     config, place = kubelet.config, MOST_NUMA_NODES_ATTRIBUTE
     if published.attribute(place) is None or config.topology_manager_policy == "none":
         return
@@ -117,7 +117,7 @@ def _of_numa_limit(published: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue
 
 
 def unknown_devices(published: NodeTopology, now: NodeTopology) -> frozenset[str]:
-    """Name the devices that an object lists, but of which it is unknown whether the node has them."""
+    """Return the devices that an object lists, but that may or may not be on the node."""
     listed, known = (
         {each.name for zone in topology.zones for each in zone.resources} for topology in (published, now)
     )
@@ -158,26 +158,26 @@ def _of_zone(published: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Un
 
 
 class Compared(NamedTuple):
-    """What is not true of a node, and what could not be compared."""
+    """The mismatches with a node, and what could not be compared."""
 
     findings: tuple[Untrue, ...] = ()
     missing: tuple[str, ...] = ()
 
 
 class PublishedNodes(NamedTuple):
-    """The objects of a fleet by name, with the running pods by node: None if unknown."""
+    """The objects of a fleet by name, and the running pods by node, None if unknown."""
 
     topologies: Mapping[str, NodeTopology]
     running: Mapping[str, Sequence[Pod]] | None = None
 
     def digest(self, name: str) -> str:
-        """Return a text that changes with what is given about a node, or about all if it is not named."""
+        """Return a text that changes with what is given about a node, or about all if it has no object."""
         if name not in self.topologies:
             return content_digest((self.topologies, self.running))[:16]
         return content_digest((self.topologies[name], (self.running or {}).get(name)))[:16]
 
     def compare(self, kubelet: KubeletInputs, source: str, name: str) -> Compared:
-        """Start the kubelet of a recording, and compare what an exporter there would publish.
+        """Start the kubelet of a recording, and compare the object with what an exporter there would publish.
 
         Raise CpuctlError if the recording cannot be used.
         """
@@ -197,7 +197,7 @@ class PublishedNodes(NamedTuple):
 
 
 def compared(published: NodeTopology, now: NodeTopology, node: Node, planning: Planning) -> Compared:
-    """Compare an object with what an exporter would publish *now* of a node, which *planning* started."""
+    """Compare an object with what an exporter would publish *now* about a node started by *planning*."""
     initial = planning.initial
     devices = unknown_devices(published, now)
     found, missing = [*differences(published, now), *_of_numa_limit(published, planning.kubelet)], []
@@ -213,13 +213,13 @@ def compared(published: NodeTopology, now: NodeTopology, node: Node, planning: P
 
 
 def _amounts_known(node: Node, initial: StartingState) -> bool:
-    """Return whether all managers' state files are there: only they say what is taken."""
+    """Return whether all managers' state files are there: only they show what is taken."""
     cpus = node.policy is None or CPU_FILE in initial.digests
     return cpus and (node.memory.policy is None or MEMORY_FILE in initial.digests)
 
 
 def _unknown_pods(now: NodeTopology, node: Node, initial: StartingState, devices: Collection[str]) -> str:
-    """Say why not all pods are known that the fingerprint covers; empty if they are."""
+    """Return why some of the pods covered by the fingerprint are unknown; empty if none are."""
     if now.fingerprint is None or (now.fingerprint_method is FingerprintMethod.ALL and not initial.known):
         return "the running pods are unknown (--pods FILE)"
     if now.fingerprint_method is FingerprintMethod.EXCLUSIVE:

@@ -36,7 +36,7 @@ _LOWEST = (
 
 
 class PluginOptions(NamedTuple):
-    """How the plugin is set up; ``reserves`` with its cache (``cacheResyncPeriodSeconds``)."""
+    """The plugin's configuration; ``reserves``: whether its cache is on (``cacheResyncPeriodSeconds``)."""
 
     scoring: Scoring = Scoring()
     reserves: bool = False
@@ -67,9 +67,9 @@ class PluginOptions(NamedTuple):
 
 
 class Topologies(NamedTuple):
-    """What the plugin uses: its configuration, and objects by name; None if none are given.
+    """What the plugin uses: its configuration, and objects by name, None if none are given.
 
-    What is not given is what an exporter would publish about the node.
+    Without objects, it uses what an exporter would publish about the node.
     """
 
     options: PluginOptions
@@ -77,7 +77,7 @@ class Topologies(NamedTuple):
 
 
 class WronglyFiltered(NamedTuple):
-    """How many nodes the plugin filters whose kubelets would admit the pod, the first of them, and why."""
+    """Nodes that the plugin filters out, but whose kubelets would admit the pod: number, the first, why."""
 
     number: int
     nodes: tuple[str, ...]
@@ -85,7 +85,7 @@ class WronglyFiltered(NamedTuple):
 
 
 class PluginView(NamedTuple):
-    """What the plugin makes of a pod: nodes it filters, and where it and kubelets differ."""
+    """The plugin's view of a pod: nodes that it filters out, and where it and kubelets differ."""
 
     filtered: tuple[tuple[Unaligned, int], ...] = ()
     wrongly_filtered: WronglyFiltered | None = None
@@ -93,14 +93,14 @@ class PluginView(NamedTuple):
 
     @property
     def crash(self) -> str:
-        """How the filter ends the scheduler, on whichever node; empty if it does not."""
+        """How the filter crashes the scheduler, on any node; empty if it does not."""
         return next((refusal.message for refusal, _ in self.filtered if refusal.crash), "")
 
 
 def plugin_refusal(
     request: TopologyRequest, topology: NodeTopology | None, node_resources: Collection[str]
 ) -> Unaligned | None:
-    """Ask the plugin's filter; a crash of the scheduler is a refusal of all nodes."""
+    """Apply the plugin's filter; a crash of the scheduler rejects all nodes."""
     try:
         return filter_topology(request, topology, node_resources)
     except PluginCrashError as crash:
@@ -108,7 +108,7 @@ def plugin_refusal(
 
 
 def with_reserved(topology: NodeTopology, request: TopologyRequest) -> NodeTopology:
-    """Take what a pod requests off every zone, as the reserve cache does (``cache/store.go``)."""
+    """Subtract a pod's requests from every zone, as the reserve cache does (``cache/store.go``)."""
     return topology._replace(
         zones=tuple(
             zone._replace(
@@ -134,7 +134,7 @@ def why_filtered(
     *,
     reserves: bool,
 ) -> str:
-    """Say why the plugin filters a node whose kubelet would admit the pod.
+    """Return why the plugin filters out a node whose kubelet would admit the pod.
 
     *topology* is what the plugin uses, *now* what an exporter would publish about the node.
     """
@@ -182,7 +182,7 @@ def _of(container: str, request: TopologyRequest) -> dict[str, int]:
 def why_passed(
     verdict: Verdict, request: TopologyRequest, topology: NodeTopology | None, now: NodeTopology | None
 ) -> str:
-    """Say why the plugin lets a pod through that the kubelet rejects; empty if that is no rejection."""
+    """Return why the plugin passes a pod that the kubelet rejects; empty if it is not a rejection."""
     if not isinstance(verdict, Rejected):
         return ""
     if topology is None:

@@ -1,1 +1,1 @@
-"""The node as it runs: the kernel's counters read again and again, and what they say of the time between."""
+"""A running node: the kernel's counters, read repeatedly, and what they show about the time in between."""

@@ -1,4 +1,4 @@
-"""The kernel's counters, read again and again at little cost: files stay open, and are read from their start.
+"""The kernel's counters, read repeatedly at little cost: files stay open, and are read from the start.
 
 Files: *proc_stat(5)*, *Documentation/scheduler/sched-stats.rst*, *Documentation/accounting/psi.rst*,
 *Documentation/admin-guide/cgroup-v2.rst* and *numastat.rst*. A file that a kernel does not have is None.
@@ -17,52 +17,52 @@ from cpuctl.root_directory import Root
 
 _MOST_OPEN = 3072
 _SPARE = 64
-"""Descriptors that are left to everything else of the process."""
+"""Descriptors left for the rest of the process."""
 _CHUNK = 1 << 16
 TICKS = 100
-"""What the kernel counts a second in ``stat`` files (USER_HZ, the same on all platforms of the kubelet)."""
+"""Ticks per second in ``stat`` files (USER_HZ, the same on all platforms of the kubelet)."""
 _MOST_BYTES = 32 << 20
 
 
 class CounterFiles:
-    """Files below a root that are read every second; those that have vanished are None, and opened again."""
+    """Files below a root that are read every second; those that disappear are None, and are reopened."""
 
     def __init__(self, root: Root) -> None:
         self.root = root
         self.replaced: set[str] = set()
-        """Files that were missing at the last reading and are back: their counters started over."""
+        """Files whose old descriptor failed and that exist again: their counters have started over."""
         self._open: dict[str, int] = {}
         self._most = _room_for_files()
 
     def read(self, path: str, *, keep: bool = True) -> bytes | None:
-        """Return what a file holds now; None if there is none, or it may not be read."""
+        """Return the current content of a file; None if it does not exist or cannot be read."""
         self.replaced.discard(path)
         handle = self._open.get(path)
         if handle is None:
             return self._first(path, keep=keep)
         try:
             return _whole(handle)
-        except OSError:  # ESRCH or ENODEV: the thread has ended, the group has gone
+        except OSError:  # ESRCH or ENODEV: the thread has ended, or the group was removed
             self.forget(path)
             if (data := self._first(path, keep=keep)) is not None:
                 self.replaced.add(path)
             return data
 
     def names(self, path: str) -> list[str]:
-        """Return the names in a directory, none if it cannot be listed."""
+        """Return the names in a directory; none if it cannot be listed."""
         try:
             return self.root.names(path) or []
         except (OSError, InputError):
             return []
 
     def forget(self, path: str) -> None:
-        """Close a file that is not read again."""
+        """Close a file that will not be read again."""
         self.replaced.discard(path)
         if (handle := self._open.pop(path, None)) is not None:
             os.close(handle)
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all files."""
         for path in list(self._open):
             self.forget(path)
 
@@ -76,7 +76,7 @@ class CounterFiles:
         except OSError:
             os.close(handle)
             return None
-        # A file that is on a disk may be replaced by another of its name; those of the kernel are not.
+        # A file on disk may be replaced by another with the same name; the kernel's are not.
         if keep and len(self._open) < self._most:
             self._open[path] = handle
         else:
@@ -85,7 +85,7 @@ class CounterFiles:
 
 
 def _room_for_files() -> int:
-    """Let the process open as many files as it may, and return how many may stay open."""
+    """Raise the limit of open files as far as needed and allowed, and return how many may stay open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_OPEN + _SPARE if hard == resource.RLIM_INFINITY else min(hard, _MOST_OPEN + _SPARE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -96,7 +96,7 @@ def _room_for_files() -> int:
 
 
 def _whole(handle: int) -> bytes:
-    """Read from the start to the end: the kernel hands long files out in pieces."""
+    """Read from start to end: the kernel returns long files in pieces."""
     data = os.pread(handle, _CHUNK, 0)
     if not data:
         return data
@@ -108,7 +108,7 @@ def _whole(handle: int) -> bytes:
 
 
 class CPUTimes(NamedTuple):
-    """What a CPU has done since boot, in clock ticks; a guest's time is in ``user`` and ``nice`` already."""
+    """A CPU's times since boot, in clock ticks; the time of guests is included in ``user`` and ``nice``."""
 
     user: int
     nice: int
@@ -125,7 +125,7 @@ def parse_cpu_times(stat: bytes) -> dict[int, CPUTimes]:
     times = {}
     for line in stat.splitlines():
         if not line.startswith(b"cpu"):
-            break  # what follows takes most of the file's length
+            break  # the rest makes up most of the file
         name, *fields = line.split()
         if len(fields) >= len(CPUTimes._fields) and name != b"cpu":
             with suppress(ValueError):
@@ -134,11 +134,11 @@ def parse_cpu_times(stat: bytes) -> dict[int, CPUTimes]:
 
 
 _RUN_DELAY = 8
-"""The field of a line of /proc/schedstat, counted from its name, that has the nanoseconds of waiting."""
+"""The index of the field with the nanoseconds of waiting in a line of /proc/schedstat; the name is at 0."""
 
 
 def parse_run_delays(schedstat: bytes) -> dict[int, int]:
-    """Read from /proc/schedstat for how many nanoseconds tasks have waited on each CPU's run queue."""
+    """Read from /proc/schedstat how many nanoseconds tasks have waited on each CPU's run queue."""
     delays = {}
     for line in schedstat.splitlines():
         if line.startswith(b"cpu"):
@@ -149,12 +149,12 @@ def parse_run_delays(schedstat: bytes) -> dict[int, int]:
 
 
 class Stalled(NamedTuple):
-    """The microseconds in which something waited (PSI): ``some`` tasks, or all (``full``) at once."""
+    """The microseconds in which ``some`` tasks, or all (``full``) at once, waited (PSI)."""
 
     some: int
     full: int | None
     average: float
-    """Of some, over the last ten seconds, in per cent."""
+    """The average of ``some`` over the last ten seconds, in percent."""
 
 
 def parse_pressure(text: bytes) -> Stalled | None:
@@ -172,7 +172,7 @@ def parse_pressure(text: bytes) -> Stalled | None:
 
 
 def parse_pairs(text: bytes) -> dict[str, int]:
-    """Read lines of a name and a number, as ``cpu.stat`` and ``numastat`` have them."""
+    """Read lines of a name and a number, as in ``cpu.stat`` and ``numastat``."""
     pairs = {}
     for line in text.decode(errors="replace").splitlines():
         name, _, number = line.partition(" ")
@@ -182,9 +182,9 @@ def parse_pairs(text: bytes) -> dict[str, int]:
 
 
 class InterruptCounts:
-    """/proc/interrupts at one moment, taken apart only if something has changed since another.
+    """/proc/interrupts at one moment, parsing only lines that differ from another moment.
 
-    On a machine of hundreds of CPUs the file has megabytes, and most of its lines stay as they are.
+    On a machine with hundreds of CPUs the file has megabytes, and most of its lines do not change.
     """
 
     def __init__(self, text: bytes) -> None:
@@ -193,9 +193,9 @@ class InterruptCounts:
         self._lines = dict(filter(None, (_named(line) for line in lines)))
 
     def since(self, before: InterruptCounts) -> dict[str, dict[int, int]]:
-        """Return how often each came to each CPU since then; only what came is in it.
+        """Return how often each interrupt has occurred on each CPU since *before*, without zeros.
 
-        What had no line then had not come yet.
+        An interrupt without a line then had not occurred yet.
         """
         found = {}
         for name, line in self._lines.items():
@@ -216,13 +216,13 @@ class InterruptCounts:
         return came
 
     def title(self, name: str) -> str:
-        """Return what stands behind the counts of an interrupt: its controller and actions."""
+        """Return what follows the counts of an interrupt: its controller and actions."""
         parts = self._lines.get(name.encode(), b"").split(None, len(self.cpus))
         return " ".join(parts[-1].decode(errors="replace").split()) if len(parts) > len(self.cpus) else ""
 
 
 def _came(then: int, now: int) -> int:
-    """Return how often it came; a count starts over after 32 bits, and when its driver is reloaded."""
+    """Return how often it occurred; a count starts over after 32 bits, and when its driver is reloaded."""
     if now >= then:
         return now - then
     return now + (1 << 32) - then if then - now > 1 << 31 else now

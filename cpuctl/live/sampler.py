@@ -1,7 +1,7 @@
-"""Counters of a node at two moments: what is read how often, and what stays open in between.
+"""Counters of a node at two moments: how often each source is read, and what stays open in between.
 
-Every source is read at its own times: files that grow with the machine (interrupts, run queues) and threads
-of containers that have hundreds are read less often, and their difference is that of a longer time.
+Each source has its own interval: files that grow with the machine (interrupts, run queues), and threads of
+containers with hundreds of them, are read less often, and their differences cover a longer time.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ K = TypeVar("K", int, str)
 N = TypeVar("N", int, float)
 
 _CPUS_A_SECOND = 128
-"""Up to so many CPUs, interrupts and run queues are read each time, of twice as many every second time."""
+"""Up to this many CPUs, interrupts and run queues are read each time; twice as many every other time."""
 _LIST_THREADS_EVERY = 5
 _SHARE, _ALL = 64, 1 << 22
-"""Processes that are looked at each time, besides new ones and suspects: some, or as many as there can be."""
+"""Processes examined each time, in addition to new ones and suspects: some, or as many as can exist."""
 
 
 class WatchedContainer(NamedTuple):
-    """A container with exclusive CPUs; ``path`` is its group's, empty if it has none that is known.
+    """A container with exclusive CPUs; ``path`` is its group's, empty if no group is known.
 
     ``below`` are the groups below its own, ``above`` is its pod's.
     """
@@ -55,7 +55,7 @@ class WatchedContainer(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """What of a node is looked at; ``pods`` are groups of pods by the name that is shown for them."""
+    """What is sampled on a node; ``pods`` are groups of pods by the name shown for them."""
 
     hierarchies: Hierarchies | None
     containers: tuple[WatchedContainer, ...] = ()
@@ -73,7 +73,7 @@ class Watched(NamedTuple):
 
 
 class GroupCounts(NamedTuple):
-    """What a container's group has used since it was made; times in seconds, None if nothing tells.
+    """What a container's group has used since its creation; times in seconds, None if unknown.
 
     ``periods`` are those in which it was throttled, ``throttled`` is for how long: its own or its pod's,
     whichever is more.
@@ -86,7 +86,7 @@ class GroupCounts(NamedTuple):
 
 
 class Span(NamedTuple, Generic[T]):
-    """Counters before and after some seconds."""
+    """Counters before and after a number of seconds."""
 
     seconds: float
     before: T
@@ -94,11 +94,11 @@ class Span(NamedTuple, Generic[T]):
 
 
 class Window(NamedTuple):
-    """All that was read at two moments; a span is None if the kernel does not tell, or only once yet.
+    """Everything read at two moments; a span is None if the kernel lacks the source or it was read only once.
 
     Groups and threads are by the paths of containers' groups. ``foreign`` is None if no process can be
-    seen. ``at`` is the moment of the clock at which the CPUs' times were read: the first of all, and on a
-    busy node long before the last.
+    seen. ``at`` is the clock's time when the CPUs' times were read: the first of all reads, and on a busy
+    node long before the last.
     """
 
     at: float
@@ -120,7 +120,7 @@ class _Track(Generic[T]):
         self._after: tuple[float, T] | None = None
 
     def put(self, at: float, value: T | None) -> None:
-        """Take another reading; None starts over."""
+        """Add another reading; None starts over."""
         self._before, self._after = self._after, None if value is None else (at, value)
 
     @property
@@ -130,16 +130,16 @@ class _Track(Generic[T]):
 
     @property
     def span(self) -> Span[T] | None:
-        """What lies between the two; None if there are not two, or no time between them."""
+        """The span between the two; None if there are fewer, or no time between them."""
         if self._before is None or self._after is None or self._after[0] <= self._before[0]:
             return None
         return Span(self._after[0] - self._before[0], self._before[1], self._after[1])
 
 
 class Sampler:
-    """Reads the counters of what is watched; *clock* tells seconds that only go forward.
+    """Reads the counters of what is watched; *clock* returns monotonic seconds.
 
-    *thorough*: all threads are looked at each time, not in turn.
+    *thorough*: all threads are examined each time, not in turn.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Sampler:
         self._holders = watched.holders
 
     def watch(self, watched: Watched) -> None:
-        """Look at something else from now on; of what was looked at already, nothing is lost."""
+        """Watch something else from now on, keeping the readings of what was already watched."""
         gone = {each.path for each in self._watched.containers} - {each.path for each in watched.containers}
         for path in gone:
             for tracks in (self._groups, self._threads, self._tids):
@@ -170,7 +170,7 @@ class Sampler:
         self._watched, self._holders = watched, watched.holders
 
     def take(self) -> Window | None:
-        """Read what is due; None the first time, and if there is no count of CPUs."""
+        """Read what is due; return None the first time, and if there are no CPU counters."""
         files, clock, watched = self._files, self._clock, self._watched
         stat = files.read("proc/stat")
         times = parse_cpu_times(stat or b"") or None
@@ -192,12 +192,12 @@ class Sampler:
 
     @property
     def has_cpu_counters(self) -> bool:
-        """Whether the last look found what CPUs have done: a kernel that runs always tells."""
+        """Whether the last reading found CPU counters, which a running kernel always has."""
         return not self._cpus.ended
 
     @property
     def lost(self) -> bool:
-        """Whether the group of some container has gone, or nothing is left in it."""
+        """Whether the group of some container has disappeared or is empty."""
         paths = [each.path for each in self._watched.containers if each.path in self._groups]
         return any(self._groups[path].ended or self._tids.get(path) == [] for path in paths)
 
@@ -218,11 +218,11 @@ class Sampler:
         )
 
     def _read_wide(self) -> None:
-        """Read the files that have a column or a paragraph a CPU."""
+        """Read the files with a column or a paragraph per CPU."""
         text = self._files.read("proc/interrupts")
         counts = InterruptCounts(text) if text else None
         if counts is not None and self._cpus_counted not in (None, counts.cpus):
-            self._interrupts.put(self._clock(), None)  # CPUs came or went: two texts of other columns
+            self._interrupts.put(self._clock(), None)  # CPUs came online or went offline: the columns differ
         self._cpus_counted = counts.cpus if counts else None
         self._interrupts.put(self._clock(), counts)
         text = self._files.read("proc/schedstat")
@@ -241,7 +241,7 @@ class Sampler:
             return
         counts, track = self._group(at, container), self._groups.setdefault(path, _Track())
         if f"{at.cpu}{path}/cpu.stat" in self._files.replaced:
-            track.put(self._clock(), None)  # another group of this name, which may have used more already
+            track.put(self._clock(), None)  # another group with this name, which may already have used more
         track.put(self._clock(), counts)
         tids = self._tids.get(path)
         if not tids or self._count % _LIST_THREADS_EVERY == 0:
@@ -287,7 +287,7 @@ def _known(tracks: Mapping[K, _Track[T]]) -> Iterator[tuple[K, Span[T]]]:
 
 
 def _throttled(stat: Mapping[str, int]) -> float | None:
-    """Return seconds: v2 tells microseconds, v1 nanoseconds."""
+    """Return seconds: v2 has microseconds, v1 nanoseconds."""
     if "throttled_usec" in stat:
         return stat["throttled_usec"] / 1e6
     return stat["throttled_time"] / 1e9 if "throttled_time" in stat else None

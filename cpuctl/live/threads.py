@@ -1,8 +1,8 @@
-"""Threads as they run: how long those of a container wait, and who else runs on its CPUs.
+"""Running threads: how long those of a container wait, and what else runs on its CPUs.
 
 Files: *proc_pid_stat(5)*, *Documentation/scheduler/sched-stats.rst* for ``schedstat``, and ``sched``, which
-has the migrations. To look at every thread of a node each second would cost more than the node can spare:
-each time a share of them is looked at, those first that are new or were seen where they do not belong.
+has the migrations. Examining every thread of a node each second would cost more than the node can spare:
+each time, a share of them is examined, starting with new ones and those seen where they do not belong.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from cpuctl.capture.node.processes import deciding_cgroup
 from cpuctl.live.counters import TICKS, CounterFiles
 
 MOST_THREADS = 256
-"""Threads of one container that are looked at each second; those of larger ones less often."""
+"""The most threads of a container that are examined each second; those of larger ones less often."""
 
 _MIGRATIONS = re.compile(rb"nr_migrations\s*:\s*([0-9]+)")
 _KERNEL_THREAD = 0x0020_0000
-"""A flag of a process (*include/linux/sched.h*): PF_KTHREAD."""
+"""The process flag PF_KTHREAD (*include/linux/sched.h*)."""
 
 
 class ThreadCounts(NamedTuple):
-    """Of one thread: nanoseconds of waiting for a CPU, and how often it changed CPUs; None: not known."""
+    """One thread's nanoseconds of waiting for a CPU, and number of migrations; None if unknown."""
 
     delay: int | None
     migrations: int | None
 
 
 def read_thread(files: CounterFiles, tid: int) -> ThreadCounts | None:
-    """Read one thread; None for one that has ended."""
+    """Read one thread; return None if it has ended."""
     schedstat, sched = files.read(f"proc/{tid}/schedstat"), files.read(f"proc/{tid}/sched")
     if schedstat is None and sched is None:
         return None
@@ -44,14 +44,14 @@ def read_thread(files: CounterFiles, tid: int) -> ThreadCounts | None:
 
 
 def group_threads(files: CounterFiles, directories: Iterable[str], version: int) -> list[int] | None:
-    """List the threads of some control groups; None if none of the groups tells."""
+    """List the threads of some control groups; return None if none of the groups can be read."""
     name, found_any = "cgroup.threads" if version == 2 else "tasks", False
     tids: list[int] = []
     for directory in directories:
         text = files.read(f"{directory}/{name}")
         if text is not None:
             found_any = True
-            # 0 is a thread of another PID namespace, of which nothing can be asked.
+            # 0 is a thread of another PID namespace, which cannot be examined.
             tids.extend(int(word) for word in text.split() if word.isdigit() and word != b"0")
     return tids if found_any else None
 
@@ -59,7 +59,7 @@ def group_threads(files: CounterFiles, directories: Iterable[str], version: int)
 class ForeignThread(NamedTuple):
     """A thread that was seen on a CPU that is exclusive to another container.
 
-    ``ran`` are the seconds of CPU time that it has had, on any CPU, in the last ``seconds``.
+    ``ran`` is the CPU time in seconds that it has used, on any CPU, in the last ``seconds``.
     """
 
     tid: int
@@ -73,9 +73,9 @@ class ForeignThread(NamedTuple):
 
 
 class _ThreadState:
-    """A thread as it was when it was last looked at; ``ran`` are nanoseconds of CPU time, None before that.
+    """A thread as of its last examination; ``ran`` is its CPU time in nanoseconds, None before the first.
 
-    ``at`` is when that was, or else the last moment at which it was not there; None if unknown.
+    ``at`` is the time of that examination, or else the last time at which it did not exist; None if unknown.
     """
 
     __slots__ = ("at", "pid", "ran", "suspect_until")
@@ -88,7 +88,7 @@ class _ThreadState:
 
 
 class _Stat(NamedTuple):
-    """What /proc/PID/stat says of one thread; ``ran`` are nanoseconds, by the kernel's ticks."""
+    """The values of a thread in /proc/PID/stat; ``ran`` are nanoseconds, by the kernel's ticks."""
 
     comm: str
     kernel: bool
@@ -97,13 +97,13 @@ class _Stat(NamedTuple):
 
 
 _SUSPECT = 30.0
-"""Seconds for which one that was found is looked at each time."""
+"""Seconds for which a thread that was found is examined each time."""
 
 
 class ForeignThreads:
-    """Looks for threads on exclusive CPUs that are not of the containers that hold these.
+    """Looks for threads on exclusive CPUs that do not belong to the containers that hold the CPUs.
 
-    Each time *share* processes are looked at in turn, besides new ones and suspects.
+    Each time, *share* processes are examined in turn, in addition to new ones and suspects.
     """
 
     def __init__(self, files: CounterFiles, share: int) -> None:
@@ -117,10 +117,10 @@ class ForeignThreads:
         self._last: float | None = None
 
     def look(self, now: float, holders: Mapping[int, frozenset[str]]) -> list[ForeignThread] | None:
-        """Return the threads that have run where they do not belong since they were last looked at.
+        """Return the threads that have run where they do not belong since they were last examined.
 
-        *holders* are the paths of the groups that may run on each exclusive CPU. None if no process can be
-        seen; the first look only remembers.
+        *holders* are the paths of the groups that may run on each exclusive CPU. Return None if no process is
+        visible; the first call only records the threads.
         """
         pids = {int(name) for name in self._files.names("proc") if name.isdigit()}
         if not pids:
@@ -138,11 +138,11 @@ class ForeignThreads:
 
     @property
     def known(self) -> int:
-        """How many threads there are."""
+        """The number of known threads."""
         return len(self._threads)
 
     def _in_turn(self) -> Iterator[int]:
-        """Yield the processes in turn, again and again, each once a call."""
+        """Yield the processes in turn, continuing where the last call ended, each at most once per call."""
         if not self._waiting:
             self._waiting = sorted(self._tasks, reverse=True)
         while self._waiting:
@@ -175,7 +175,7 @@ class ForeignThreads:
             self._files.forget(f"proc/{pid}/task/{tid}/{name}")
 
     def _visit(self, tid: int, now: float, holders: Mapping[int, frozenset[str]]) -> ForeignThread | None:
-        """Look at one thread, and at where it has run only if it has run at all."""
+        """Examine one thread; read where it has run only if it has run."""
         seen = self._threads[tid]
         directory, keep = f"proc/{seen.pid}/task/{tid}", seen.suspect_until > now
         fields = (self._files.read(f"{directory}/schedstat", keep=keep) or b"").split()
@@ -190,7 +190,7 @@ class ForeignThreads:
         seen.ran, seen.at = stat.ran if ran is None else ran, now
         if since is None:
             return None
-        # One that has come since then has run in this time.
+        # A thread that is new since then has used all its CPU time in this period.
         had = (seen.ran - (before or 0)) / 1e9
         if had <= 0 or stat.cpu not in holders or self._belongs(seen.pid, holders[stat.cpu]):
             return None
@@ -199,7 +199,7 @@ class ForeignThreads:
         return ForeignThread(tid, seen.pid, stat.comm, group, stat.cpu, stat.kernel, had, now - since)
 
     def _belongs(self, pid: int, groups: frozenset[str]) -> bool:
-        """Return whether a process is in one of some groups, or below it."""
+        """Return whether a process is in one of these groups, or below one."""
         if pid not in self._groups:
             text = self._files.read(f"proc/{pid}/cgroup", keep=False) or b""
             self._groups[pid] = deciding_cgroup(text.decode(errors="replace"))
@@ -208,7 +208,7 @@ class ForeignThreads:
 
 
 def _parse_stat(text: bytes) -> _Stat | None:
-    """Read a line; the second field, in brackets, may hold blanks and brackets."""
+    """Parse a line; the second field, in parentheses, may contain blanks and parentheses."""
     head, bracket, rest = text.rpartition(b")")
     fields = rest.split()
     if not bracket or len(fields) < 37:

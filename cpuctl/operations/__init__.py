@@ -1,1 +1,1 @@
-"""What can be done with the inputs: plan, resize, check, change what is saved, write CPU sets."""
+"""Operations on the inputs: plan, resize, check, change saved state, write CPU sets."""

@@ -1,4 +1,4 @@
-"""Which settings serve pods best on a machine: each that a kubelet accepts is tried on the engine."""
+"""The settings that serve pods best on a machine: each one that a kubelet accepts is tried on the engine."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from cpuctl.operations.policies import ChosenPolicy
 
 BUDGET = 2000
-"""How many settings are tried by default."""
+"""The default number of settings to try."""
 Ended = Literal["all", "budget", "stopped"]
 
 
 class AdviceOptions(NamedTuple):
-    """How far to search: settings to try at most, and whether policies that no kubelet has are among them.
+    """The extent of a search: the most settings to try, and whether to include policies that no kubelet has.
 
-    What is in ``keep`` stays as it is.
+    Settings in ``keep`` are not varied.
     """
 
     budget: int = BUDGET
@@ -49,7 +49,7 @@ class AdviceOptions(NamedTuple):
 
 
 def read_kept(names: Iterable[str]) -> frozenset[str]:
-    """Read what is to stay as it is; raise UsageError for what is not varied."""
+    """Read the names of settings to keep; raise UsageError for one that is never varied."""
     for name in names:
         if name not in VARIED:
             hint = did_you_mean(name, VARIED, f"expected one of {', '.join(VARIED)}")
@@ -58,7 +58,7 @@ def read_kept(names: Iterable[str]) -> frozenset[str]:
 
 
 class Tried(NamedTuple):
-    """Settings that were tried, what they come to, and the names of the pods that are not admitted."""
+    """Settings that were tried, how they serve the pods, and the names of the pods that are not admitted."""
 
     choice: Choice
     service: Service
@@ -67,18 +67,18 @@ class Tried(NamedTuple):
 
 
 class Proposed(NamedTuple):
-    """Settings that no other beats; so many ``others`` that were tried come to the same figures."""
+    """Settings that no others beat; ``others`` is how many of those tried reach the same figures."""
 
     tried: Tried
     others: int
 
 
 class Advice(NamedTuple):
-    """What was found: the settings as they are (or why the kubelet does not start), and those to choose from.
+    """The result: the current settings (or why the kubelet does not start), and those to choose from.
 
-    Of ``possible`` settings, ``equivalent`` equal others in effect, with ``refused`` the kubelet does not
-    start, ``undetermined`` such that this is unknown, ``failed`` such that it hangs or crashes.
-    ``current_unbeaten``: nothing that was tried beats the settings as they are.
+    Of the ``possible`` settings, ``equivalent`` have the same effect as others, with ``refused`` the kubelet
+    does not start, with ``undetermined`` this is unknown, and with ``failed`` it hangs or crashes.
+    ``current_unbeaten``: nothing that was tried beats the current settings.
     """
 
     current: Tried | NotStarted
@@ -100,9 +100,9 @@ def advise(
     progress: Progress,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Advice:
-    """Try settings, the nearest to what the kubelet has first, until all are, or the budget is used up.
+    """Try settings, those closest to the current ones first, until all are tried or the budget is used up.
 
-    Pods that run come first, then the others in their order. *stopped* is asked between two settings.
+    Running pods are admitted first, then the others in their order. *stopped* is called before each setting.
     """
     plugins = dict(_plugins()) if options.what_if else {}
     source = planning.source
@@ -121,7 +121,7 @@ def advise(
 
 
 def _plugins() -> Iterator[tuple[str, ChosenPolicy]]:
-    """Load the policies that come with cpuctl, but for the one that stands for the kubelet's own."""
+    """Load the policies that ship with cpuctl, except the one that represents the kubelet's own."""
     from cpuctl.operations.policies import choose_policy
     from cpuctl.policies.catalogue import SHIPPED
 
@@ -130,7 +130,7 @@ def _plugins() -> Iterator[tuple[str, ChosenPolicy]]:
 
 @dataclass(slots=True)
 class _Search:
-    """One search: what was tried, and what came of the rest."""
+    """A search: what was tried, and what happened to the rest."""
 
     planning: Planning
     plugins: dict[str, ChosenPolicy]
@@ -145,7 +145,7 @@ class _Search:
     tried: int = 0
 
     def try_current(self, choice: Choice) -> Tried | NotStarted:
-        """Try the settings as they are."""
+        """Try the current settings."""
         choice = choice._replace(config=self.planning.kubelet.config)
         node = self._start(choice, self.planning.sources)
         if not isinstance(node, Node):
@@ -157,7 +157,7 @@ class _Search:
     def run(
         self, choices: Sequence[Choice], budget: int, progress: Progress, stopped: Callable[[], bool]
     ) -> Ended:
-        """Try one setting after the other, as many as the budget allows."""
+        """Try settings one after another, as many as the budget allows."""
         most = min(budget, len(choices))
         for choice in choices:
             if stopped():
@@ -202,7 +202,7 @@ class _Search:
             self.failed += 1
 
     def _is_new(self, choice: Choice, node: Node) -> bool:
-        """Remember settings with which a kubelet has started; tell whether none like them were tried."""
+        """Remember settings with which a kubelet has started; return whether none like them were tried."""
         if self.equivalence is None:
             pods = (*self.planning.initial.granted, *self.planning.incoming)
             self.equivalence = Equivalence(self.planning.source.info, node.topology, pods)
@@ -230,7 +230,7 @@ class _Search:
         return Tried(choice, service, tuple(others), self.plugins.get(choice.policy))
 
     def _admissions(self, node: Node) -> Iterator[Admission]:
-        """Let pods come: those that run have been created before, and are no new ones to an API server."""
+        """Admit the pods; running ones bypass the API server, which has already created them."""
         server, node.server = node.server, None
         for pod in self.planning.initial.granted:
             yield node.admit(pod)
@@ -239,7 +239,7 @@ class _Search:
             yield node.admit(pod)
 
     def advice(self, current: Tried | NotStarted, possible: int, ended: Ended) -> Advice:
-        """Take what nothing else beats, and what ``config check`` has nothing against."""
+        """Propose what nothing else beats and ``config check`` does not object to."""
         found = [current, *self.found] if isinstance(current, Tried) else self.found
         front = unbeaten((each, each.service) for each in found)
         checked = {id(current)}
@@ -267,7 +267,7 @@ class _Search:
         )
 
     def _passes(self, tried: Tried) -> bool:
-        """Return whether a check of the configuration finds no error that it does not find now."""
+        """Return whether a check of the configuration finds no error beyond those it finds now."""
         now, kubelet = self.planning.loaded, self.planning.kubelet
         changed = replace(now, kubelet=replace(kubelet, config=tried.choice.config))
         outcome, lints = check_kubelet(self.planning.source, changed)
@@ -279,14 +279,14 @@ class _Search:
 
 
 class _OneMoreDropIn(NamedTuple):
-    """The drop-in files of a kubelet, and one behind them."""
+    """The drop-in files of a kubelet, followed by one more."""
 
     before: DropInSource | None
     text: str
 
     @property
     def name(self) -> str:
-        """What to call the directory."""
+        """The name of the directory."""
         return self.before.name if self.before else "kubelet.conf.d"
 
     def files(self) -> Iterator[tuple[str, bytes]]:
@@ -296,14 +296,14 @@ class _OneMoreDropIn(NamedTuple):
         yield f"{self.name}/advised.conf", self.text.encode()
 
     def left_out(self) -> Iterable[tuple[str, str]]:
-        """Name nothing: that was reported when the configuration was read."""
+        """Yield nothing: this was reported when the configuration was read."""
         return ()
 
 
 def does_as_drop_in(setup: KubeletSetup, text: str, config: KubeletConfiguration) -> bool:
     """Return whether a kubelet that also reads *text* as its last drop-in file has exactly *config*.
 
-    Flags win over files, no file takes members out of a mapping, and what else a file undoes depends on the
+    Flags override files, no file removes members of a mapping, and what else a file resets depends on the
     release: 1.28 merges whole files. So it is tried.
     """
     try:
@@ -311,11 +311,11 @@ def does_as_drop_in(setup: KubeletSetup, text: str, config: KubeletConfiguration
     except CpuctlError:
         return False
     lost = any(each.code == "drop-in-default" for each in loaded.configuration.warnings)
-    # Other fields are kept as texts, which merging may write in another way: 2m becomes 2m0s.
+    # Other fields are kept as texts, which merging may write differently: 2m becomes 2m0s.
     return replace(loaded.kubelet.config, others=config.others) == config and not lost
 
 
 def _allocatable(node: Node) -> tuple[object, ...]:
-    """Return what pods have to fit into, but for their own amounts."""
+    """Return the allocatable resources that pods have to fit into."""
     allocatable = node.allocatable
     return () if allocatable is None else (allocatable.pods, tuple(sorted(allocatable.amounts.items())))

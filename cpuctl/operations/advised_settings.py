@@ -1,10 +1,10 @@
-"""The settings that a kubelet may have on a machine: which there are, and which of them come to the same.
+"""The settings that a kubelet may have on a machine: which ones exist, and which of them are equivalent.
 
-What is varied: policy and options of the CPU Manager, policy, scope and options of the Topology Manager,
-policy of the Memory Manager with the reservation that it needs, and the reserved CPUs; if that is wished
-policies (plugins) that no kubelet has. Options that a release does not take, or not together, are left out
-by the rule by which the kubelet refuses them. Two settings come to the same if the engine's rules leave
-no difference on this machine with these pods; every such rule stands in ``Equivalence``.
+These are varied: policy and options of the CPU Manager; policy, scope and options of the Topology Manager;
+policy of the Memory Manager with the reservation that it needs; the reserved CPUs; and, on request, policies
+(plugins) that no kubelet has. Options that a release does not accept, or not together, are left out by the
+rule by which the kubelet refuses them. Two settings are equivalent if the engine's rules make no difference
+between them on this machine with these pods; every such rule is in ``Equivalence``.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ if TYPE_CHECKING:
 
 
 class LeftOut(NamedTuple):
-    """A setting that nothing is tried with, and why."""
+    """A setting that is not tried, and why."""
 
     setting: str
     why: str
 
 
 class Choice(NamedTuple):
-    """Settings to try: a configuration, in words what it changes, and a policy (plugin), if any.
+    """Settings to try: a configuration, what it changes in words, and a policy (plugin), if any.
 
-    ``options`` are the switches of the CPU Manager that are on, ``closest`` is that of the Topology Manager.
+    ``options`` are the CPU Manager's switches that are on, ``closest`` is that of the Topology Manager.
     """
 
     config: KubeletConfiguration
@@ -94,10 +94,10 @@ def _switched_on(options: Mapping[str, str]) -> frozenset[str]:
 
 
 class Space:
-    """All settings for one kubelet on one machine, the ones nearest to what it has now first.
+    """All settings for one kubelet on one machine, those closest to the current ones first.
 
-    ``left_out`` tells what is not among them. ``plugins`` are names of policies to try in the kubelet's
-    place, with reserved CPUs and whole cores as they are. What is in *keep* (``VARIED``) stays as it is.
+    ``left_out`` lists what is not among them. ``plugins`` are the names of policies to try in place of the
+    kubelet's, with reserved CPUs and whole cores unchanged. *keep* (of ``VARIED``) are not varied.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Space:
         self.left_out: list[LeftOut] = []
 
     def choices(self) -> list[Choice]:
-        """List them; those that no kubelet has come last."""
+        """List the settings; those with policies that no kubelet has are last."""
         parts = product(self._cpus(), self._topologies(), self._memories())
         found = (self._choice(*each) for each in parts)
         kept = (each for each in found if all(self._stays(name, each) for name in self._keep))
@@ -151,7 +151,7 @@ class Space:
         return Choice(config, changes, cpus.options, topology.closest, cpus.plugin)
 
     def _cpu_options(self, cpus: _CPUs) -> Mapping[str, str]:
-        """Write what is off where it stands now: members that are left out would stay as they are."""
+        """Write options that are off if they are set now: omitted members would keep their values."""
         now = self._now.cpu_manager_policy_options
         if cpus.policy == "none":
             return {}
@@ -206,11 +206,11 @@ class Space:
             yield _CPUs("static", options, reserved)
         kept = self._options_on & {FULL_PCPUS_ONLY, STRICT_RESERVATION}
         for plugin in self._plugins:
-            # The other options tell the kubelet how to choose CPUs, which is the plugin's part then.
+            # The other options control how the kubelet chooses CPUs, which the plugin does here.
             yield _CPUs("static", kept, plugin=plugin)
 
     def _legal_options(self) -> Iterator[frozenset[str]]:
-        """Yield the sets of switches that the release takes together, by its own rule."""
+        """Yield the sets of switches that the release accepts together, by its own rule."""
         gates = self._kubelet.gates
         known = []
         for name in CPU_SWITCHES:
@@ -243,7 +243,7 @@ class Space:
             yield _Topology(policy, scope, closest)
 
     def _memories(self) -> Iterator[_Memory]:
-        """Leave out, or take over, what is reserved now; if it must be chosen, ``config reserve`` does."""
+        """Yield policies with the current reservation or, if one is needed, that of ``config reserve``."""
         now = self._now
         yield _Memory("None", now.reserved_memory)
         if now.memory_manager_policy == "Static":
@@ -266,7 +266,7 @@ class Space:
             yield _Memory("Static", found.config.reserved_memory)
 
     def _reserved_sets(self) -> list[str]:
-        """Choose as many CPUs as are reserved now: the first, whole cores, equally from every NUMA node."""
+        """Choose as many CPUs as are reserved now: the first, whole cores, or evenly from all NUMA nodes."""
         try:
             topology = CPUTopology.discover(self._info, knows_books=self._kubelet.gates.release.knows_books)
         except GoError:
@@ -301,18 +301,18 @@ def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 class Equivalence:
-    """Which settings cannot differ in anything: not on this machine, not for these pods and one more.
+    """Which settings cannot differ in effect on this machine, for these pods and one more.
 
-    The one more is a Guaranteed pod of one container (``exclusive_pod``). Rules, by what does not count:
+    That one is a Guaranteed pod with one container (``exclusive_pod``). Rules, by what makes no difference:
 
-    - distances (``prefer-closest-numa-nodes``) if one NUMA node is as far as another, and for
-      ``single-numa-node``, which knows no sets of them;
-    - the scope if every pod is a single container without resources of the pod's own;
-    - all of the Topology Manager if no manager gives hints: none manages CPUs, memory or devices;
+    - distances (``prefer-closest-numa-nodes``) if all NUMA nodes are equally far apart, and for
+      ``single-numa-node``, which has no sets of nodes;
+    - the scope if every pod has a single container and no pod-level resources;
+    - the whole Topology Manager if no manager gives hints: none manages CPUs, memory or devices;
     - ``distribute-cpus-across-numa`` with one NUMA node;
     - ``align-by-socket`` if no hints are requested, or NUMA nodes and sockets are the same, unless CPUs are
       distributed, which has its own rule about sockets;
-    - ``full-pcpus-only`` if every core is one CPU, and no init container leaves its CPUs to others.
+    - ``full-pcpus-only`` if every core has one CPU, and no init container leaves its CPUs to others.
     """
 
     def __init__(self, info: MachineInfo, topology: CPUTopology, pods: Iterable[StoredPod]) -> None:
@@ -329,9 +329,9 @@ class Equivalence:
         self._nodes_are_sockets = sorted(nodes) == sorted(topology.sockets.values())
 
     def key(self, choice: Choice, *, devices: bool) -> tuple[object, ...]:
-        """Return what is equal for settings that cannot differ but for their reserved CPUs.
+        """Return a key that is equal for settings that can differ only in their reserved CPUs.
 
-        *devices* tells whether the node has any that a pod asks for.
+        *devices*: whether the node has devices that pods request.
         """
         config = choice.config
         hinted = config.cpu_manager_policy != "none" or config.memory_manager_policy != "None" or devices
@@ -352,7 +352,7 @@ class Equivalence:
         )
 
     def _idle(self, name: str, options: frozenset[str], policy: str) -> bool:
-        """Return whether an option of the CPU Manager changes nothing with the others."""
+        """Return whether an option of the CPU Manager has no effect in combination with the others."""
         if name == DISTRIBUTE_NUMA:
             return self._one_node
         if name == FULL_PCPUS_ONLY:
@@ -362,7 +362,7 @@ class Equivalence:
 
 
 def _equivalent(info: MachineInfo) -> bool:
-    """Return whether the distances between NUMA nodes cannot tell two sets of as many nodes apart."""
+    """Return whether the distances between NUMA nodes cannot distinguish two sets of the same size."""
     ids = [node.id for node in info.nodes]
     if any(not 0 <= each < len(node.distances) for node in info.nodes for each in ids):
         return False

@@ -1,4 +1,4 @@
-"""A node recorded, to be looked at elsewhere and later."""
+"""Recording a node, to be examined elsewhere and later."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class CaptureInputs(NamedTuple):
 def capture_node(
     inputs: CaptureInputs, describe: Callable[[MachineSource], str], progress: Progress
 ) -> Capture:
-    """Record a node, with the text that *describe* makes of its machine.
+    """Record a node, with the text by which *describe* describes its machine.
 
-    Raise InputError for a directory that holds no node.
+    Raise InputError for a directory that does not contain a node.
     """
     from cpuctl.capture.anonymous import anonymized
     from cpuctl.capture.archive import make_capture
@@ -59,11 +59,11 @@ def _node(path: Path) -> Node:
 
 
 READING = "topology.json"
-"""The member that holds the reading, to compare with what a later cpuctl or another program reads."""
+"""The member with the machine as read, to compare with what a later cpuctl or another program reads."""
 
 
 def with_reading(collected: Collected, describe: Callable[[MachineSource], str]) -> Collected:
-    """Read the machine out of what was recorded, and add its description to the topology.
+    """Read the machine from what was recorded, and add its description to the topology.
 
     If it cannot be read, the area's notes say why.
     """

@@ -1,4 +1,4 @@
-"""Claims of pods on one node: what the scheduler gives them, and which CPUs the driver makes of it."""
+"""Claims of pods on one node: what the scheduler allocates, and which CPUs the driver assigns for it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.reading.manifests import DRAObject
 
 _OWN_CLASS = DeviceClass(DRIVER, (f'device.driver == "{DRIVER}"',))
-"""The class that the driver's manifests bring."""
+"""The class in the driver's manifests."""
 
 
 class ClaimsPlan(NamedTuple):
@@ -51,9 +51,9 @@ def plan_claims(
     *,
     fixed: bool = False,
 ) -> ClaimsPlan:
-    """Allocate and prepare the claims of pods one after the other, as if each came to this node.
+    """Allocate and prepare the claims of pods one after another, as if each were scheduled to this node.
 
-    Raise InputError for a claim, class or slice that makes no sense.
+    Raise InputError for an invalid claim, class or slice.
     """
     node = node_claims(given.dra, loaded, sources, fixed=fixed)
     for pod in given.pods:
@@ -74,7 +74,7 @@ def claims_of_kubelet(
 ) -> NodeClaims:
     """Start a driver with these *arguments* next to a kubelet (None if it is unknown), and read claims.
 
-    Raise UsageError for arguments, InputError for a claim, class or slice that make no sense.
+    Raise UsageError for invalid arguments, InputError for an invalid claim, class or slice.
     """
     from cpuctl.inputs.dra import driver_for_kubelet, read_driver_arguments
 
@@ -94,9 +94,9 @@ def node_claims(
     fixed: bool = False,
     running: Iterable[Pod] = (),
 ) -> NodeClaims:
-    """Read claims, classes and slices, and take over what has been allocated.
+    """Read claims, classes and slices, and adopt existing allocations.
 
-    Raise InputError for a claim, class or slice that makes no sense.
+    Raise InputError for an invalid claim, class or slice.
     """
     objects = decode_claim_objects(dra)
     slices, own = decode_slices(objects.slices, loaded.node), own_devices(loaded)
@@ -104,7 +104,7 @@ def node_claims(
     if DRIVER not in objects.classes:
         sources.add("deviceClass", f"{DRIVER}, as in the driver's manifests", "default")
     inventory = Inventory(
-        # What is published counts for the scheduler, without that what the driver would publish.
+        # The scheduler uses what is published or, if nothing is, what the driver would publish.
         devices=slices.devices if DRIVER in slices.drivers else (*own, *slices.devices),
         classes={DRIVER: _OWN_CLASS, **objects.classes},
         incomplete=slices.incomplete,
@@ -129,7 +129,7 @@ def node_claims(
 
 
 def _warn_of_slices(slices: Slices, own: Sequence[Device], sources: Sources) -> None:
-    """Say which slices do not count, which pools are not whole, and where the driver would publish others."""
+    """Warn about ignored slices, incomplete pools, and slices that the driver would publish differently."""
     if slices.passed_over:
         sources.warnings.append(f"{slices.passed_over} ResourceSlices of other nodes are ignored")
     if DRIVER in slices.drivers:

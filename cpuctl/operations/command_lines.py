@@ -1,7 +1,7 @@
-"""Command lines to run next: they name what the one before named, and more.
+"""Command lines to run next: they name what the previous one named, and more.
 
-What was read from standard input is ``FILE`` in them, to be replaced as other words in capitals: ``VERSION``
-stands for a kubelet's version that nothing tells, if a command does not work without.
+What was read from standard input is ``FILE`` in them, to be replaced like other words in capitals:
+``VERSION`` is an unknown kubelet version, if a command does not work without it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _PROPOSED = (
     r"(?P<whose> --pods FILE)?"
 )
 CONFIG_CHECK = "cpuctl config check"
-"""What is proposed if settings keep a kubelet from starting; the options that were given are added."""
+"""The command proposed if settings keep a kubelet from starting; the given options are added."""
 _OF_KUBELET = f"{CONFIG_CHECK}|cpuctl config reserve(?: --cpu-count [0-9]+)?"
 
 
 STARTS = ("check", "--check", "config,state")
-"""What of ``cpuctl fleet`` says why kubelets would not start."""
+"""The arguments of ``cpuctl fleet`` that show why kubelets would not start."""
 
 
 def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequence[str] = ()) -> str:
-    """Write the command line that asks the same, or something else, with more flags of the kubelet."""
+    """Write the command line for the same question, or another, with additional kubelet flags."""
     arguments = [*_options(inputs, flags)]
     arguments += [option_names.SKIP_API_SERVER] if inputs.skip_api_server else []
     arguments += [option_names.INCLUDE_COMPLETED] if inputs.include_completed else []
@@ -56,9 +56,9 @@ def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequenc
 
 
 def assuming_command(planning: Planning, node: Node, verb: Sequence[str]) -> str:
-    """Write the command line that asks again as if there were enough of the undescribed devices.
+    """Write the same command line, but assuming enough of the undescribed devices.
 
-    Nothing if all that pods ask for is described.
+    Return an empty text if all requested devices are described.
     """
     inputs = planning.inputs
     served = node.claims is not None
@@ -79,7 +79,7 @@ def advise_command(planning: Planning) -> str:
 
 
 def explain_command(planner: Planner, plan: Plan, inputs: PlanningInputs, flags: Sequence[str] = ()) -> str:
-    """Write the command line that explains the first pod that is rejected, if it would see the same."""
+    """Write the command line that explains the first rejected pod, if it would reach the same decision."""
     from cpuctl.engine.ordering import PodOrder
 
     refused = plan.refused
@@ -92,13 +92,13 @@ def explain_command(planner: Planner, plan: Plan, inputs: PlanningInputs, flags:
 
 
 def lint_command(inputs: PlanningInputs) -> str:
-    """Write the command line that says where manifests break rules of the API server, if any were named."""
+    """Write the command line that shows where manifests break rules of the API server, if any were named."""
     named = _manifests(inputs)
     return kubelet_command(("pods", "lint", *named), inputs.machine, inputs.kubelet) if named else ""
 
 
 def check_command(inputs: PlanningInputs) -> str:
-    """Write the command line that says why a kubelet does not start with this, and what to change."""
+    """Write the command line that shows why a kubelet does not start with this, and what to change."""
     without = replace(inputs, pods="", node=replace(inputs.node, devices=""))
     return shlex.join(["cpuctl", "config", "check", *_options(without)])
 
@@ -106,7 +106,7 @@ def check_command(inputs: PlanningInputs) -> str:
 def kubelet_command(
     verb: Sequence[str], machine: str, kubelet: KubeletInputs, memory: str = "", flags: Sequence[str] = ()
 ) -> str:
-    """Write a command line about a machine and its kubelet's settings, with more flags."""
+    """Write a command line about a machine and its kubelet's settings, with additional flags."""
     options = _node_options(machine, kubelet, flags, {option_names.MEMORY: memory})
     return shlex.join(["cpuctl", *verb, *options])
 
@@ -125,14 +125,14 @@ def _manifests(inputs: PlanningInputs) -> list[str]:
 
 
 def _words(options: Mapping[str, str | None]) -> Iterator[str]:
-    """Write the options that have a value."""
+    """Yield the options that have a value."""
     for option, value in options.items():
         if value:
             yield from (option, "@FILE" if value == f"@{STDIN}" else file_argument(value))
 
 
 def _machine(name: str) -> str:
-    """Name a machine, but for this host if a command without one looks at it."""
+    """Name a machine; this host only if the command would not use it by default."""
     from cpuctl.inputs.user_defaults import user_default
 
     return "" if name == LIVE_MACHINE and user_default("machine") is None else name
@@ -141,7 +141,7 @@ def _machine(name: str) -> str:
 def _node_options(
     machine: str, kubelet: KubeletInputs, flags: Sequence[str], more: Mapping[str, str | None]
 ) -> Iterator[str]:
-    """Write the options that name a machine and configure its kubelet, with more flags and options."""
+    """Yield the options that name a machine and configure its kubelet, with additional flags and options."""
     options = {
         "-m": _machine(machine),
         option_names.KUBELET_CONFIG: kubelet.config,
@@ -156,7 +156,7 @@ def _node_options(
 
 
 def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]:
-    """Write the options of a command about the same node."""
+    """Yield the options of a command about the same node."""
     more = {
         option_names.STATE: inputs.state,
         option_names.PODS: inputs.pods,
@@ -169,7 +169,7 @@ def _options(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]
 
 
 def _from_file(arguments: str) -> str:
-    """Write a command line that stands in a file, so that more can be put behind it."""
+    """Write a command line that is in a file, so that more can be appended."""
     from cpuctl.inputs.configuration import given_arguments
 
     return shlex.join(given_arguments(arguments)) if arguments.startswith("@") else arguments
@@ -192,9 +192,9 @@ def audit_command(inputs: NodeInputs) -> str:
 
 
 def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> Callable[[str], str]:
-    """Return what adds the options that were given to the command of ours that a fix proposes.
+    """Return a function that adds the given options to the cpuctl command that a fix proposes.
 
-    *released* is False if neither these nor the node tell the kubelet's release.
+    *released* is False if neither the options nor the node show the kubelet's release.
     """
 
     def spelt_out(proposed: re.Match[str]) -> str:

@@ -34,10 +34,10 @@ _POLICY = "policy="
 
 
 class Side(NamedTuple):
-    """One of two kubelets: the settings that make it, and its plan, or why it cannot load its configuration.
+    """One of two kubelets: its settings, and its plan, or why it cannot load its configuration.
 
-    ``fragmentation`` is how scattered free CPUs are afterwards, None if that says nothing. ``explain`` is
-    the command that explains the first rejected pod, empty if none could ask for the side's settings.
+    ``fragmentation`` is how scattered free CPUs are afterwards, None if that is meaningless. ``explain`` is
+    the command that explains the first rejected pod, empty if no command can express the side's settings.
     """
 
     settings: str
@@ -50,7 +50,7 @@ class Side(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two sides, and whether their releases are all that they may differ in."""
+    """Two sides, and whether they can differ only in their releases."""
 
     one: Side
     other: Side
@@ -75,10 +75,10 @@ def compare_unloaded(
     *,
     pods_needed: bool,
 ) -> tuple[tuple[Side, Planner | None], ...]:
-    """Ask of both settings what they come to, if no kubelet can load the configuration that is given.
+    """Evaluate both settings if no kubelet can load the given configuration.
 
-    What cannot be decoded stays so whatever is set on top of it: another file or release alone may help. A
-    side with one is planned by itself, by the planner that is given with it.
+    A file that cannot be decoded stays so, whatever is set on top of it: only another file or release may
+    help. A side with one is planned separately, by the planner that is returned with it.
     """
     from cpuctl.operations.plan_inputs import read_planning
 
@@ -125,9 +125,9 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
 
 
 class _Side(NamedTuple):
-    """One side: a configuration file in place of the one that is given, if one is named, and words on top.
+    """One side: a configuration file in place of the given one, if one is named, and settings on top.
 
-    Or (``policy``) a policy that no kubelet has, on the configuration that is given.
+    Or (``policy``) a policy that no kubelet has, with the given configuration.
     """
 
     file: str
@@ -137,7 +137,7 @@ class _Side(NamedTuple):
 
     @property
     def is_release(self) -> bool:
-        """Whether the side differs from the other in its release at most."""
+        """Whether the side sets at most a release."""
         return not (self.file or self.overrides.patch or self.overrides.gates or self.policy)
 
     @property
@@ -148,9 +148,9 @@ class _Side(NamedTuple):
 
 
 def _requested(text: str) -> _Side:
-    """Take what comes first for a file if it is called like one: settings are not.
+    """Parse a side; if its first part looks like a file name, which settings do not, it is a file.
 
-    What is no setting may be a policy, and is one behind ``policy=``.
+    Anything that is not a setting may be a policy, and always is one after ``policy=``.
     """
     first, _, rest = text.strip().partition(",")
     if first.startswith(_POLICY):
@@ -176,7 +176,7 @@ def _with_policy(text: str) -> _Side:
 
 
 def _setup(planner: Planner, requested: _Side, sources: Sources) -> KubeletSetup:
-    """Return what the kubelet of a side is set up with before settings come on top."""
+    """Return the setup of a side's kubelet before settings are applied on top."""
     planning = planner.planning
     if not requested.file:
         return planning.loaded.setup
@@ -239,7 +239,7 @@ def _flags(patch: Settings, kubelet: Kubelet) -> list[str] | None:
     flags: list[str] = []
     for name, change in patch.items():
         flag = flag_that_sets(name, kubelet.version.minor)
-        if name in options:  # a flag replaces the whole mapping, so it takes every option
+        if name in options:  # a flag replaces the whole mapping, so it must contain every option
             flags += (f"--{flag}={option}={value}" for option, value in options[name].items())
         elif flag and isinstance(change.value, str | int):
             value = str(change.value)

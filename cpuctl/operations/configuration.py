@@ -1,4 +1,4 @@
-"""What ``cpuctl config`` asks of the engine: start, remarks, and the same in another release."""
+"""What ``cpuctl config`` requests from the engine: start, findings, and both in another release."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 
 NotStartedOutcome: TypeAlias = StartRefused | KubeletFault | Undetermined | Refusal
 StartOutcome: TypeAlias = Started | NotStartedOutcome
-"""Whether a kubelet comes up, or where it stops: at its start, or before, as it loads its configuration."""
+"""Whether a kubelet starts, or where it fails: at its start, or earlier, while loading its configuration."""
 
 
 def check_kubelet(
     source: MachineSource, loaded: LoadedKubelet
 ) -> tuple[Started | StartRefused | KubeletFault | Undetermined, list[Lint]]:
-    """Start a kubelet on a machine, and look for what else is wrong."""
+    """Start a kubelet on a machine, and lint its configuration."""
     kubelet = loaded.kubelet
     outcome = start_on(source.info, kubelet).outcome
     subject = LintSubject(
@@ -67,9 +67,9 @@ def check_kubelet(
 def driver_lints(
     source: MachineSource, loaded: LoadedKubelet, arguments: str, sources: Sources
 ) -> Iterator[Lint]:
-    """Report what is incompatible with the driver for CPUs: it runs on the node, or is to, with *arguments*.
+    """Report what conflicts with the driver for CPUs, which runs on the node or is planned with *arguments*.
 
-    Of a driver that only its files tell of, flags are not known.
+    If a driver is only known from its files, its flags are unknown.
     """
     from cpuctl.machine.recording_layout import CDI_FILES
 
@@ -96,7 +96,7 @@ def states_of_node(
 ) -> tuple[tuple[StateInput, ...], str]:
     """Read the state files that *name* names, else the machine's.
 
-    If they are not looked at, the text says so and which command does; if they are, it is empty.
+    If they are not read, the text says so and names the command that does; otherwise it is empty.
     """
     from cpuctl.inputs.state_files import StatePlace, read_states
 
@@ -141,7 +141,7 @@ def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
 
 
 def _of_groups(source: MachineSource, cgroup_root: str) -> dict[str, Any]:
-    """Look at the control groups above the pods, if the machine comes with its groups."""
+    """Examine the control groups above the pods, if the machine includes its groups."""
     if source.files is None:
         return {}
     from cpuctl.cgroups.ceilings import ceilings, partitioned_cpus
@@ -163,9 +163,9 @@ def _topology(info: MachineInfo, kubelet: Kubelet) -> CPUTopology | None:
 
 
 def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
-    """Read the release to go to; without one, the next that is known.
+    """Read the target release; without one, it is the next known release.
 
-    Raise UsageError for what is no release, or none that is known.
+    Raise UsageError for anything that is not a known release.
     """
     if not text:
         return KubeletVersion(min(current.minor + 1, NEWEST))
@@ -178,7 +178,7 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
 def compare_versions(
     source: MachineSource, loaded: LoadedKubelet, version: KubeletVersion, states: tuple[StateInput, ...] = ()
 ) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome], Kubelet | None]:
-    """Compare with another release: the differences, whether each of the two would start, and the other.
+    """Compare with another release: the differences, whether each kubelet would start, and the other one.
 
     Both start on *states*, files of the node. The other is None if it cannot load the configuration.
     """
@@ -206,7 +206,7 @@ def compare_versions(
 
 
 class VersionsInputs(NamedTuple):
-    """A configuration and another release for it; by name, state files and pods that run; pods that come."""
+    """A configuration and another release for it; state files and running pods by name; incoming pods."""
 
     kubelet: KubeletInputs
     to_version: str
@@ -216,9 +216,9 @@ class VersionsInputs(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What another release changes: by the rules, for the start, and for what the node has and gets.
+    """What another release changes: by the rules, for the start, and for the node's state and pods.
 
-    ``effects`` are None if there is nothing to try them on; ``unseen`` are files that were not read.
+    ``effects`` are None if there is nothing to try them on; ``unseen`` names files that were not read.
     """
 
     loaded: LoadedKubelet
@@ -230,7 +230,7 @@ class Comparison(NamedTuple):
 
 
 class Uncompared(NamedTuple):
-    """A configuration that the kubelet to come from cannot load, and whether the other would start."""
+    """A configuration that the current kubelet cannot load, and whether the other would start."""
 
     target: KubeletVersion
     refusal: Refusal
@@ -239,7 +239,7 @@ class Uncompared(NamedTuple):
 
 
 def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) -> Comparison | Uncompared:
-    """Read what is named, and compare on a machine; raise UsageError for an unknown release."""
+    """Read the inputs, and compare on a machine; raise UsageError for an unknown release."""
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.inputs.pods import load_running, rules_of_pods
 
@@ -263,7 +263,7 @@ def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) 
 def _uncompared(
     source: MachineSource, inputs: VersionsInputs, refusal: Refusal, sources: Sources
 ) -> Uncompared:
-    """Start the other kubelet alone: what differs depends on settings that cannot be read."""
+    """Start only the other kubelet: the differences depend on settings that cannot be read."""
     from cpuctl.inputs.kubelet import load_kubelet
 
     current = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])
@@ -277,7 +277,7 @@ def _uncompared(
 
 
 class ReleaseTrial(NamedTuple):
-    """What two releases are tried on: a machine, its state files, the pods that run and those that come."""
+    """What two releases are tried on: a machine, its state files, and running and incoming pods."""
 
     source: MachineSource
     states: tuple[StateInput, ...]
@@ -286,11 +286,11 @@ class ReleaseTrial(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to start on, and nothing to decide on."""
+        """Whether there are no state files and no pods to decide about."""
         return not (self.states or self.running or self.incoming.pods)
 
     def start(self, kubelet: Kubelet) -> StartResult:
-        """Start a kubelet, and let it go on from the state files with the pods that run."""
+        """Start a kubelet from the state files with the running pods."""
         from cpuctl.inputs.starting_state import start_from, starting_state_of
 
         texts = {each.file_name: each.text for each in self.states}
@@ -302,9 +302,9 @@ class ReleaseTrial(NamedTuple):
 def effects_between(
     trial: ReleaseTrial, kubelets: tuple[Kubelet, Kubelet], changes: VersionChanges, sources: Sources
 ) -> Effects:
-    """Let both kubelets start and decide, and try each difference that is the release's alone.
+    """Let both kubelets start and decide, and try separately each difference that only the release causes.
 
-    Pods that run come first: a kubelet that restarts admits them again.
+    Running pods are first: a kubelet that restarts admits them again.
     """
     from cpuctl.engine.release_effects import effects_of
     from cpuctl.inputs.pods import as_granted, rules_of_pods

@@ -1,4 +1,4 @@
-"""Moves of pods on one node after which another one fits: a given pod, or the largest that can be."""
+"""Moves of pods on one node after which another one fits: a given pod, or the largest possible."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from cpuctl.operations.plan_inputs import Planning
 
 BUDGET = 20_000
-"""How many evictions and admissions are tried by default."""
+"""The default number of evictions and admissions to try."""
 _OPTION = "--defragment"
 
 
 class Defragmentation(NamedTuple):
-    """What was found: for the pod that was given, or for the largest request there can be room for."""
+    """The result: for the given pod, or for the largest request that can be made to fit."""
 
     found: Moves | LargestMoves
     immovable: tuple[Immovable, ...]
 
     @property
     def moves(self) -> Moves | None:
-        """The plan, if there is any, and what is known of it."""
+        """The moves, if there are any, and what is known about them."""
         return self.found if isinstance(self.found, Moves) else self.found.moves
 
 
@@ -46,10 +46,10 @@ def defragment(
     progress: Progress,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Defragmentation | NotStarted:
-    """Search on the node as its kubelet left it; return why the kubelet does not start if it does not.
+    """Search on the node as its kubelet left it, or return why the kubelet does not start.
 
-    Raise UsageError if nothing is known of the node's pods, for several pods, and if no pod is given
-    although no pod has CPUs of its own.
+    Raise UsageError if the node's pods are unknown, for several pods, and if no pod is given although no
+    pod has exclusive CPUs.
     """
     if len(planning.incoming) > 1:
         hint = "use a single pod, or none"

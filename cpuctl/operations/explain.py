@@ -1,4 +1,4 @@
-"""Why a kubelet decides about a pod as it does, and what would change that."""
+"""Why a kubelet decides about a pod as it does, and what would change the decision."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 class Explained(Record):
-    """The explanation of one decision, and what would change it apart from what the engine tries.
+    """The explanation of one decision, and what would change it in addition to what the engine tries.
 
-    ``name`` is how the pod is found again, ``container`` the one that was asked about, empty for the whole
-    pod. More huge ``pages`` would let the pod in, once the kubelet's memory state is away if that is
-    ``state_in_the_way``; ``resize`` is what becomes of a resize that is pending, ``rejection`` what the
-    kubelet itself said of the pod.
+    ``name`` is how to find the pod again, ``container`` the container in question, empty for the whole pod.
+    With more huge ``pages`` the pod would be admitted, after removing the kubelet's memory state if
+    ``state_in_the_way``; ``resize`` is the outcome of a pending resize, ``rejection`` the kubelet's own event
+    about the pod.
     """
 
     explanation: Explanation
@@ -52,9 +52,9 @@ class Explained(Record):
 
 
 def choose_explained(planning: Planning, text: str = "") -> PodChoice | None:
-    """Find the pod that *text* names, without one the pod that was rejected last, if events are given.
+    """Find the pod that *text* names or, if it is empty and events are given, the pod that was rejected last.
 
-    None if neither is said. Raise UsageError if there is no such pod, or more than one.
+    Return None if neither is given. Raise UsageError if there is no such pod, or more than one.
     """
     from cpuctl.inputs.pods import choose_pod
 
@@ -66,9 +66,9 @@ def choose_explained(planning: Planning, text: str = "") -> PodChoice | None:
 def explain_pod(
     planning: Planning, choice: PodChoice | None, progress: Progress, *, together: bool = True
 ) -> Explained | NotStarted:
-    """Explain the pod that is chosen, else the first that is not admitted, or the only one.
+    """Explain the chosen pod, else the first that is not admitted, or the only one.
 
-    Unless pods come *together*, they come one by one, and a policy has no say in their order.
+    Unless pods arrive *together*, they arrive one by one, and a policy does not affect their order.
     """
     from cpuctl.engine.explain.explanation import explain
     from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario
@@ -80,8 +80,8 @@ def explain_pod(
         _scenario(planning, chosen, together=together), runs, REMEMBERED if choice else 1
     )
     if isinstance(replay, Replay):
-        # From here on it is replayed without its warnings, which have been heard, and as the release that is
-        # assumed, if one is: all others come to the same start.
+        # From here on, replays omit the warnings, which have been given, and use the assumed release, if one
+        # is assumed: all others start in the same way.
         kubelet = replace(replay.scenario.kubelet, released=True)
         quiet = replace(replay.scenario, start=partial(planning.start, sources=Sources()), kubelet=kubelet)
         if choice or len(quiet.pods) == 1:
@@ -105,23 +105,23 @@ def explain_pod(
 
 
 def explain_now(started: StartedNode, pod: StoredPod) -> tuple[Planning, Explained | NotStarted]:
-    """Explain the decision on a pod of a node, or what it would be now, and by which planning."""
+    """Explain the decision on a pod of a node, or what it would be now; return the planning used, too."""
     planning = started.planning_for(pod)
     choice = choose_explained(planning, pod.uid)
     return planning, explain_pod(planning, choice, lambda _what, _done, _total: None, together=False)
 
 
 def _pending_resize(planning: Planning, uid: str) -> Pending | None:
-    # As much to load as all else, and only pods that run have one.
+    # It takes as long to load as everything else, and only running pods have one.
     from cpuctl.operations.resize import pending_resize
 
     return pending_resize(planning, uid)
 
 
 def _last_rejected(planning: Planning) -> PodChoice:
-    """Return the pod that was rejected last among those that come.
+    """Return the incoming pod that was rejected last.
 
-    Raise UsageError if events tell of others only: what these ask for does not stand in events.
+    Raise UsageError if events are only about other pods: events do not contain what those request.
     """
     from cpuctl.inputs.pods import PodChoice, few_names
 
@@ -139,7 +139,7 @@ def _last_rejected(planning: Planning) -> PodChoice:
 
 
 def _memory_state_is_stale(planning: Planning) -> bool:
-    """Return whether other huge pages would make the kubelet refuse its memory_manager_state."""
+    """Return whether other numbers of huge pages would make the kubelet refuse its memory_manager_state."""
     return (
         planning.initial.files.memory is not None
         and planning.kubelet.config.memory_manager_policy == "Static"
@@ -149,10 +149,10 @@ def _memory_state_is_stale(planning: Planning) -> bool:
 def _more_pages(
     planning: Planning, replay: Replay, runs: SearchBudget, *, stale: bool
 ) -> Iterator[MorePages]:
-    """Report what huge pages would do.
+    """Report what more huge pages would do.
 
     A kubelet refuses a memory_manager_state that was written with other pages: it starts without the file and
-    admits again what runs, which has to be known for that.
+    admits running pods again, which have to be known for that.
     """
     from cpuctl.engine.outcome import Admitted
 
@@ -173,7 +173,7 @@ def _more_pages(
 
 
 def _start_without_memory_state(planning: Planning, kubelet: Kubelet) -> StartResult:
-    """Start without a memory state, and give running pods memory again; all must get theirs."""
+    """Start without a memory state, and allocate memory to running pods again; all must get theirs."""
     from cpuctl.engine.node import Node
     from cpuctl.engine.outcome import Admitted, Undetermined
 
@@ -188,7 +188,7 @@ def _start_without_memory_state(planning: Planning, kubelet: Kubelet) -> StartRe
 
 
 def _unmistakable(pod: StoredPod, pods: Iterable[StoredPod]) -> str:
-    """Name a pod so that it is found again: by its UID if others have its name."""
+    """Name a pod so that it can be found again: by its UID if others have the same name."""
     same = {each.uid for each in pods if each.full_name == pod.full_name}
     return pod.full_name if len(same) == 1 else pod.uid
 
@@ -207,7 +207,7 @@ def _scenario(planning: Planning, choice: PodChoice, *, together: bool) -> Scena
 
 
 def _first_refused(replay: Replay) -> int:
-    """Find the first of several pods that is not admitted: its place among the pods as they were given."""
+    """Find the first of several pods that is not admitted: its place in the given order."""
     from cpuctl.engine.outcome import Admitted
     from cpuctl.inputs.pods import few_names
 

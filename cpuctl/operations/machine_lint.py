@@ -1,4 +1,4 @@
-"""What ``cpuctl pods lint`` finds in virtual machines: what KubeVirt refuses of them, and of their pods."""
+"""What ``cpuctl pods lint`` finds in virtual machines: what KubeVirt rejects, and issues of their pods."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
 
 _COMPUTE = ("containers", 0)
-"""The container of the guest; users do not set what KubeVirt's others request."""
+"""The container of the guest; users do not set the requests of KubeVirt's other containers."""
 
 
 class MachineSetting(NamedTuple):
-    """By what rules launcher pods are looked at; ``trial`` is an empty node with KubeVirt's devices."""
+    """The rules for launcher pods; ``trial`` is an empty node with KubeVirt's devices."""
 
     rules: PodRules
     kubelet: KubeletView
@@ -41,9 +41,9 @@ class MachineSetting(NamedTuple):
 def kubevirt_context(
     documents: Iterable[Document], quotas: Sequence[ResourceQuota]
 ) -> KubeVirtContext | None:
-    """Collect what decides on virtual machines; None if there are none.
+    """Collect the objects that affect virtual machines; return None if there are no virtual machines.
 
-    Raise InputError for what cannot be read of it.
+    Raise InputError for objects that cannot be read.
     """
     objects = [
         KubeVirtObject(item.kind, item.cursor(document))
@@ -59,7 +59,7 @@ def kubevirt_context(
 def machine_findings(
     document: Document, item: ManifestObject, around: KubeVirtContext, setting: MachineSetting
 ) -> Iterator[Finding]:
-    """Report why a virtual machine makes no pods, or what there is to say about them, each text once."""
+    """Report why a virtual machine creates no pods, or the findings about its pods, each text once."""
     place = FieldPath(item.place.path, "")
     try:
         made = around.pods_of(KubeVirtObject(item.kind, item.cursor(document)))
@@ -87,7 +87,7 @@ def _no_pods(place: FieldPath, made: LauncherPods) -> Finding:
 def _created(
     pod: StoredPod, item: ManifestObject, place: FieldPath, setting: MachineSetting
 ) -> Iterator[Finding]:
-    """Report what LimitRanges and ResourceQuotas refuse of a pod."""
+    """Report how a pod violates LimitRanges and ResourceQuotas."""
     if setting.server is None:
         return
     created = setting.server.create(pod)
@@ -96,7 +96,7 @@ def _created(
 
 
 def _on_node(pod: StoredPod, place: FieldPath, setting: MachineSetting) -> Iterator[Finding]:
-    """Say of the guest's container, and of the pod as a whole, what a kubelet would."""
+    """Report a kubelet's findings about the guest's container, and about the pod as a whole."""
     subject = PodLintSubject(pod, FieldPath((), ""), setting.kubelet)
     for finding in lint_pod(subject, setting.trial):
         path = finding.place.path
@@ -104,7 +104,7 @@ def _on_node(pod: StoredPod, place: FieldPath, setting: MachineSetting) -> Itera
             continue
         where = _container(pod, path)
         message = f"{where}: {finding.message}" if where else f"its launcher pod: {finding.message}"
-        # What to change are fields of the guest, which explain finds.
+        # The fields to change are those of the guest, which explain finds.
         yield replace(finding.at(place), message=message, fix="")
 
 

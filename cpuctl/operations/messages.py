@@ -1,4 +1,4 @@
-"""Which messages are in pasted lines, or in a log on standard input, each once."""
+"""The messages in pasted lines, or in a log on standard input, each once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 MOST_MESSAGES = 1000
-"""As many different messages are kept; more are counted."""
+"""The number of different messages that are kept; further ones are only counted."""
 
 
 @dataclass(slots=True)
 class MessageOccurrence:
-    """A message, the first ``line`` that has it, and how many do."""
+    """A message, the first ``line`` with it, and how often it occurs."""
 
     recognized: Recognized
     line: int
@@ -28,7 +28,7 @@ class MessageOccurrence:
 
 @dataclass(slots=True)
 class MessageSearch:
-    """What was found in ``lines``; ``unrecognized`` of them have no message that is known."""
+    """What was found in ``lines``; ``unrecognized`` of them have no known message."""
 
     lines: int = 0
     unrecognized: int = 0
@@ -37,7 +37,7 @@ class MessageSearch:
 
 
 def find_messages(lines: Iterable[str]) -> MessageSearch:
-    """Recognise the messages of *lines*; the same one with the same values of the same pod counts once."""
+    """Recognize the messages of *lines*; the same one with the same values for the same pod counts once."""
     search = MessageSearch()
     for line in lines:
         search.lines += 1
@@ -55,18 +55,18 @@ def find_messages(lines: Iterable[str]) -> MessageSearch:
 
 
 def named_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
-    """Return the first pod that a message names and *pods* hold; nothing if there is none."""
+    """Return the first pod named by a message that is among *pods*; an empty text if there is none."""
     known = {name: pod.full_name for pod in pods for name in (pod.name, pod.full_name)}
     named = (found.recognized.pod for found in search.found.values())
     return next((known[name] for name in named if name in known), "")
 
 
 _LONGEST = 1 << 20
-"""Bytes of a line that are kept: what follows in it counts as another line."""
+"""Bytes of a line that are kept: the rest of it counts as another line."""
 
 
 def message_lines(texts: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of *texts*, ``-`` standing for standard input; empty lines are left out."""
+    """Yield the lines of *texts*, where ``-`` is standard input; empty lines are left out."""
     for text in texts:
         for line in _stdin() if text == "-" else text.splitlines():
             if line.strip():

@@ -1,4 +1,4 @@
-"""Carrying a plan out as a plugin of a container runtime: read, connect, serve, and connect again."""
+"""Carrying out a plan as a plugin of a container runtime: read, connect, serve, and reconnect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SWITCH_ON = (
 
 
 def read_carried_plan(content: bytes, name: str) -> CarriedPlan:
-    """Read what ``plan -o json`` prints; raise InputError for anything else, and for a plan of nothing."""
+    """Read what ``plan -o json`` prints; raise InputError for anything else, and if nothing was planned."""
     documents = load_documents(content, name)
     if len(documents) != 1:
         raise InputError(f"{len(documents)} documents, expected one plan", where=name)
@@ -74,7 +74,7 @@ def _container(container: Cursor) -> PlannedContainer:
 
 
 def planned_places(filename: str, machine: str, sources: Sources) -> PlannedPlaces:
-    """Read a plan for this machine, or for the one that is named; raise InputError for one of another."""
+    """Read a plan for this machine, or for the named one; raise InputError for a plan for another."""
     from cpuctl.documents.files import read_input, source_name
     from cpuctl.inputs.machine import load_machine
 
@@ -105,7 +105,7 @@ def refuse_other_machine(plan: CarriedPlan, machine: Machine, where: str) -> Non
 
 
 class Connecting(NamedTuple):
-    """Where a runtime listens, and how long a pause may be before the next try, in seconds."""
+    """Where a runtime listens, and the longest pause before the next attempt, in seconds."""
 
     path: str
     longest_pause: float = _LONGEST_PAUSE
@@ -121,7 +121,7 @@ def refuse_others_than_root(path: str) -> None:
 def serve(plugin: Plugin, journal: Journal, connecting: Connecting) -> None:
     """Serve a runtime until the plugin is asked to stop, and also after the runtime restarts.
 
-    Raise NodeAccessError if no runtime listens at first; later it waits for one.
+    Raise NodeAccessError if no runtime listens at first; later, wait for one.
     """
     pause, first, waiting = _FIRST_PAUSE, True, False
     while not plugin.stopping:
@@ -139,7 +139,7 @@ def serve(plugin: Plugin, journal: Journal, connecting: Connecting) -> None:
             journal.say(Level.WARNING, "the runtime closed the connection: reconnecting")
         except (OSError, FramingError) as error:
             journal.say(Level.WARNING, f"connection lost ({error}): reconnecting")
-        except Exception as error:  # noqa: BLE001  # starting over may help; only this plugin sets containers
+        except Exception as error:  # noqa: BLE001  # reconnecting may help; only this plugin sets containers
             journal.say(Level.ERROR, f"internal error: {type(error).__name__}: {error}: reconnecting")
         if plugin.synchronized:
             pause, plugin.synchronized = _FIRST_PAUSE, False
@@ -150,7 +150,7 @@ def serve(plugin: Plugin, journal: Journal, connecting: Connecting) -> None:
 
 def _connected(path: str) -> socket.socket:
     end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # A runtime that hangs takes nothing any more: signals must end the plugin even so.
+    # A hung runtime no longer reads anything: signals must end the plugin even then.
     end.settimeout(_HUNG_AFTER)
     try:
         end.connect(path)

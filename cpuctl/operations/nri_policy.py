@@ -1,4 +1,4 @@
-"""A policy that gives CPUs away as containers come (``nri run --policy``): its node, and what it remembers.
+"""A policy that assigns CPUs as containers are created (``nri run --policy``): its node and its state.
 
 The state file holds what the kubelet's own state files would, and the runtime's IDs of the containers that
 hold something. It is replaced as a whole, so that a killed process leaves the old one or the new one.
@@ -42,9 +42,9 @@ _RESERVE = "reserve CPUs, for example with --kubelet-args '--reserved-cpus=0'"
 
 
 class PolicyInputs(NamedTuple):
-    """Which policy gives CPUs away on which machine, under which settings of the kubelet's managers.
+    """Which policy assigns CPUs on which machine, under which settings of the kubelet's managers.
 
-    ``state_file`` may be empty for a dry run, which begins with nothing then.
+    ``state_file`` may be empty for a dry run, which then starts without state.
     """
 
     policy: str
@@ -60,7 +60,7 @@ class StateFile:
     def __init__(self, path: str, kubelet: Kubelet, *, dry_run: bool = False) -> None:
         self.path, self._kubelet, self._dry_run = Path(path), kubelet, dry_run
         if not dry_run:
-            # The lock lives as long as this does.
+            # The lock lasts as long as this object.
             self._lock = finalize(self, os.close, self._hold())
 
     def _hold(self) -> int:
@@ -81,16 +81,16 @@ class StateFile:
         return lock
 
     def read(self) -> tuple[dict[StateFileName, str], dict[ContainerKey, str]]:
-        """Return the texts of the kubelet's files, and the holders in them; nothing if there is no file yet.
+        """Return the texts of the kubelet's files, and the holders in them; both empty without a file.
 
-        Raise InputError for a file that is none of ours, UsageError for what cannot be replaced as a whole.
+        Raise InputError for a file of another program, UsageError for one that cannot be replaced as a whole.
         """
         from cpuctl.capture.saving import check_target
         from cpuctl.documents.files import read_member
 
         if self._dry_run and not (self.path.name and self.path.parent.exists()):
-            return {}, {}  # a run would make the directory
-        # Found now, not when the first container comes: a link is as good as no file to who only reads.
+            return {}, {}  # a real run would create the directory
+        # Checked now, not at the first container: to a reader, a dangling link looks like a missing file.
         check_target(self.path, replace=True)
         if not self.path.exists():
             return {}, {}
@@ -133,7 +133,7 @@ def _parsed(document: Any) -> tuple[dict[StateFileName, str], dict[ContainerKey,
 
 
 def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
-    """Start a node whose policy gives CPUs away, with what it held before.
+    """Start a node whose policy assigns CPUs, with what was held before.
 
     Raise InputError if a kubelet with these settings would not start, UsageError for an unknown policy.
     """
@@ -162,7 +162,7 @@ def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
         hint = _RESERVE if "reserved" in why else f"{_check(inputs)} shows what to change"
         raise InputError(f"the policy would not start: {why}", where=option_names.POLICY, hint=hint)
     node = started
-    # Whether pods fit has been decided elsewhere: they are here.
+    # Whether pods fit has been decided elsewhere: they already run here.
     node.allocatable = None
     if policy is not None:
         policy.attach(node, source, kubelet)
@@ -184,7 +184,7 @@ def _check(inputs: PolicyInputs) -> str:
 
 
 def _policy(text: str) -> ChosenPolicy | None:
-    """Find a policy; None for ``static``, which is the kubelet's own and chooses already."""
+    """Find a policy; None for ``static``, which is the kubelet's own and already decides."""
     if text == _STATIC:
         return None
 

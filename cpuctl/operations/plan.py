@@ -1,4 +1,4 @@
-"""Pods decided about in an order, once or again and again, and what is left of the node then."""
+"""Deciding about pods in an order, once or repeatedly, and what is left of the node afterwards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 Rounds: TypeAlias = int | Literal["max"]
-"""How many times over pods are planned; ``max``: as often as they fit."""
+"""How many times the pods are planned; ``max``: as often as they fit."""
 
 
 class PlanOptions(Record):
@@ -35,10 +35,10 @@ class PlanOptions(Record):
 
 
 class Plan(Record):
-    """What a kubelet decides about pods, one after the other.
+    """What a kubelet decides about pods, one after another.
 
-    ``node`` is the node afterwards, or why its kubelet does not start; nothing is decided then. A kubelet
-    that has failed on the way has no capacity.
+    ``node`` is the node afterwards, or why its kubelet does not start; then nothing is decided. A kubelet
+    that fails on the way has no capacity.
     """
 
     kubelet: Kubelet
@@ -50,7 +50,7 @@ class Plan(Record):
 
     @property
     def refused(self) -> StoredPod | None:
-        """The first pod that the kubelet does not take, or never gets because of its claims."""
+        """The first pod that the kubelet does not admit, or never receives because of its claims."""
         from cpuctl.engine.outcome import KubeletFault, Pending, Rejected
 
         kinds = Rejected | KubeletFault | Pending
@@ -99,7 +99,7 @@ class Planner(Record):
             yield started.admit(pod)
 
     def _capacity(self, plan: Plan) -> Capacity | None:
-        """Compute what is left, if that is requested."""
+        """Compute what is left, if requested."""
         from cpuctl.engine.node import Node
 
         if not self.options.capacity or not isinstance(plan.node, Node) or plan.node.fault:
@@ -112,7 +112,7 @@ class Planner(Record):
 
 
 def warn_of_order(planning: Planning, order: PodOrder) -> None:
-    """Say of which pods the priority is not known, if that decides."""
+    """Warn about pods of unknown priority, if that decides the order."""
     from cpuctl.engine.ordering import unknown_priority_classes
 
     if order is PodOrder.PRIORITY and (names := unknown_priority_classes(planning.incoming)):

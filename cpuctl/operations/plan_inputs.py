@@ -1,4 +1,4 @@
-"""Everything that pods are planned with: machine, kubelet, state, who runs and who comes."""
+"""Everything that pods are planned with: machine, kubelet, state, running and incoming pods."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 class NodeOptions(Record):
-    """What a command line says of the node: its devices, the flags of the driver for CPUs, and a policy.
+    """A command line's options for the node: its devices, the flags of the driver for CPUs, and a policy.
 
     *devices* is a file; if devices are assumed, there are enough of all others. The policy is one that no
-    kubelet has, to see what would come of it.
+    kubelet has, to see its effect.
     """
 
     devices: str = ""
@@ -48,10 +48,10 @@ class NodeOptions(Record):
 
 
 class PlanningInputs(Record):
-    """What is planned, and with what: names of files and amounts as a command line has them.
+    """What is planned, and with what: names of files and amounts as on the command line.
 
     ``events`` is a file about rejected pods, which are kept although they have ended.
-    ``include_completed`` is None if a command has no such option.
+    ``include_completed`` is None if a command does not have the option.
     """
 
     filenames: Sequence[str] = ()
@@ -69,19 +69,18 @@ class PlanningInputs(Record):
 
 
 class PastPods(Record):
-    """Pods of the past: names of those that have ended and are left out, and events, the last first."""
+    """Past pods: names of those that have ended and are left out, and rejection events, the last first."""
 
     ended: tuple[str, ...] = ()
     rejections: tuple[RejectionEvent, ...] = ()
 
 
 class Planning(Record):
-    """What the inputs name: ``incoming`` are the pods that come, in their order.
+    """The inputs of a plan: ``incoming`` are the pods that arrive, in their order.
 
-    ``server`` is the API server that they come through, None if it is not asked. ``claims`` serves resource
-    claims, None if no pod has any. ``policy`` decides in the kubelet's place, to see what would come of
-    it. ``governing`` is what has been given with pods: LimitRanges, ResourceQuotas, and the objects that
-    decide on claims.
+    ``server`` is the API server that creates them, None if it is skipped. ``claims`` serves resource claims,
+    None if no pod has any. ``policy`` decides in place of the kubelet's, to see its effect. ``governing`` is
+    what was given with pods: LimitRanges, ResourceQuotas, and the objects that affect claims.
     """
 
     inputs: PlanningInputs
@@ -99,11 +98,11 @@ class Planning(Record):
 
     @property
     def kubelet(self) -> Kubelet:
-        """The kubelet that is planned for."""
+        """The kubelet of the plan."""
         return self.loaded.kubelet
 
     def start(self, kubelet: Kubelet, sources: Sources) -> StartResult:
-        """Start a kubelet on the machine and let it go on from the past; warnings go to *sources*."""
+        """Start a kubelet on the machine from the initial state; warnings go to *sources*."""
         from cpuctl.engine.node import Node
         from cpuctl.engine.outcome import CACHES_UNKNOWN
         from cpuctl.inputs.starting_state import start_from
@@ -125,7 +124,7 @@ class Planning(Record):
         return node
 
     def with_pods(self, given: GivenPods) -> Planning:
-        """Let pods come behind those that come, with what governs them; warnings go to the sources."""
+        """Append incoming pods, with the objects that govern them; warnings go to the sources."""
         given, kubelet, info = given.on(self.source.machine), self.kubelet, self.source.info
         governing, rules, running = (
             self.governing.merged(given),
@@ -139,7 +138,7 @@ class Planning(Record):
         known = {id(each) for each in self.governing.limit_ranges}
         new = [each for each in governing.limit_ranges if id(each) not in known]
         self.sources.warn(*_doubts(incoming), *_never_stored(new))
-        # What those ask for that are there is known: they are not looked at again for every pod that comes.
+        # The requests of earlier pods are known: they are not examined again for every new pod.
         if len(kept) < len(self.incoming) or any(any(_extended_resources(pod)) for pod in come):
             devices = _devices(devices, self.inputs, incoming, info, self.sources)
         planning = replace(self, incoming=incoming, governing=governing, devices=devices)
@@ -163,7 +162,7 @@ def _needs_unknown_caches(node: Node) -> bool:
 
 
 def read_planning(inputs: PlanningInputs, *, pods_needed: bool, sources: Sources | None = None) -> Planning:
-    """Read everything.
+    """Read all inputs.
 
     The origin of each input goes to *sources*, even if the kubelet cannot load its configuration
     (ConfigRefusedError). Raise UsageError if no pods are named although they are needed.
@@ -183,7 +182,7 @@ def read_planning(inputs: PlanningInputs, *, pods_needed: bool, sources: Sources
 
 
 def read_pods(inputs: PlanningInputs, sources: Sources, *, needed: bool) -> tuple[GivenPods, PastPods]:
-    """Read the pods that come, without those that have ended, and what distinguishes them.
+    """Read the incoming pods and, separately, which of the given pods have ended, and rejection events.
 
     Raise UsageError if there are none although they are *needed*.
     """
@@ -199,7 +198,7 @@ def read_pods(inputs: PlanningInputs, sources: Sources, *, needed: bool) -> tupl
 
 
 def planning_for(given: GivenPods, inputs: PlanningInputs, sources: Sources) -> Planning:
-    """Read all but the pods that come, which have been read; raise as ``read_planning`` does."""
+    """Read everything but the incoming pods, which are already read; raise as ``read_planning`` does."""
     source = with_storage(load_machine(inputs.machine, sources), inputs.ephemeral_storage, sources)
     source = with_memory(source, inputs.memory, sources)
     loaded = load_kubelet(inputs.kubelet, sources, machine=source)
@@ -215,8 +214,8 @@ def node_planning(
 ) -> Planning:
     """Read what a node has apart from its machine and kubelet: state, running pods, devices, and a policy.
 
-    No new pods come yet. *states* are the named files, if they are already read. Raise InputError for
-    files that cannot be used, PolicyError for a policy that cannot be loaded.
+    There are no incoming pods yet. *states* are the named files, if they are already read. Raise InputError
+    for files that cannot be used, PolicyError for a policy that cannot be loaded.
     """
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.inputs.starting_state import load_starting_state
@@ -237,7 +236,7 @@ def node_planning(
 
 
 def _claims(planning: Planning, given: GivenPods) -> NodeClaims | None:
-    """Read what decides on claims, if pods have any; most have none, and wait for nothing here."""
+    """Read what affects claims, if pods have any; most do not, and skip all of this."""
     inputs, sources, running = planning.inputs, planning.sources, planning.initial.running
     if not any(pod.resource_claims for pod in (*planning.incoming, *running)):
         if any(pod.resource_claims for pod in given.pods):
@@ -260,7 +259,7 @@ def _claims(planning: Planning, given: GivenPods) -> NodeClaims | None:
 
 
 def claims_of(node: Node) -> NodeClaims | None:
-    """Return what serves claims on a node, as the engine does not know it; None if no pod has any."""
+    """Return a node's claims as their actual type, which the engine does not know; None if no pod has any."""
     if node.claims is None:
         return None
 
@@ -279,7 +278,7 @@ def _policy(text: str) -> ChosenPolicy | None:
 
 
 def _never_stored(limit_ranges: Iterable[LimitRange]) -> Iterator[str]:
-    """Name LimitRanges that no API server stores; those of type Pod are what KEP-2837 would have."""
+    """Name LimitRanges that no API server stores, such as type Pod with the defaults proposed by KEP-2837."""
     for each in limit_ranges:
         for problem in each.problems:
             whole = any(item.type == "Pod" and (item.default or item.default_request) for item in each.items)
@@ -295,9 +294,9 @@ def _devices(
     info: MachineInfo,
     sources: Sources,
 ) -> DeviceInventory | None:
-    """Add to the described devices those that are requested beyond that, if the user wants it.
+    """Add requested devices to the described ones, if the user wants to assume them.
 
-    What is not described is named, with a file to fill in.
+    Otherwise warn about requested devices that are not described, with a file to fill in.
     """
     known = described.resources if described is not None else {}
     requested = sorted({name for pod in pods for name in _extended_resources(pod)} - known.keys())
@@ -326,7 +325,7 @@ def _devices(
 def _with_permanent(
     described: DeviceInventory | None, requested: list[str], sources: Sources
 ) -> tuple[DeviceInventory | None, list[str]]:
-    """Add what KubeVirt offers on every node that runs virtual machines, unless it is described."""
+    """Add the devices that KubeVirt offers on every node with virtual machines, unless they are described."""
     from cpuctl.machine.devices.inventory import with_unplaced
     from cpuctl.phrases import few
     from cpuctl.pods.launcher_pod import MOST_DEVICES, PERMANENT_DEVICES
@@ -347,7 +346,7 @@ def _extended_resources(pod: StoredPod) -> Iterator[str]:
 
 
 def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
-    """Say of a list that an API server gave what makes it no plan for one node."""
+    """Warn if the pods run on several nodes, so that the list is not one node's."""
     from cpuctl.phrases import few
 
     nodes = sorted({pod.node_name for pod in pods if pod.node_name})
@@ -359,7 +358,7 @@ def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
 
 
 def _not_ended(pods: Iterable[Pod], rejections: Sequence[RejectionEvent]) -> Iterator[Pod]:
-    """Leave out pods that have ended: no kubelet decides about them again, except those it rejected."""
+    """Leave out pods that have ended, except rejected ones: no kubelet decides about them again."""
     for pod in pods:
         if not pod.terminal or any(event.is_of(pod.uid, pod.full_name) for event in rejections):
             yield pod
@@ -371,7 +370,7 @@ def _names_beyond(pods: Iterable[Pod], kept: Sequence[Pod]) -> Iterator[str]:
 
 
 def _warn_of_ended(ended: Sequence[str], sources: Sources, option: str, *, all_ended: bool) -> None:
-    """Say which pods are left out; raise UsageError if these are all, and some are needed."""
+    """Warn which pods are left out; raise UsageError if these are all, and some are needed."""
     from cpuctl.phrases import few
 
     if all_ended:

@@ -1,4 +1,4 @@
-"""What ``cpuctl pods lint`` finds in manifests: by the rules of the API server, a kubelet and a node.
+"""What ``cpuctl pods lint`` finds in manifests by the rules of the API server, a kubelet and a node.
 
 LimitRanges and ResourceQuotas among the manifests apply to the pods next to them.
 """
@@ -54,7 +54,7 @@ _RESIZE = "InPlacePodLevelResourcesVerticalScaling"
 
 
 class LintInputs(NamedTuple):
-    """By what rules manifests are looked at."""
+    """The inputs that determine the rules for manifests."""
 
     kubelet: KubeletInputs
     machine: str = ""
@@ -64,7 +64,7 @@ class LintInputs(NamedTuple):
 
 
 class LintSetting(NamedTuple):
-    """What the inputs name: ``trial`` is an empty node, None if no ``machine`` is named."""
+    """The rules and the node: ``trial`` is an empty node, None if no ``machine`` is named."""
 
     rules: LintRules
     kubelet: KubeletView
@@ -89,7 +89,7 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
     known_kubelet = machine is not None or _names_configuration(inputs.kubelet)
     kubelet = load_kubelet(inputs.kubelet, sources, machine=machine).kubelet
     if not known_kubelet:
-        # Defaults stand in for its release and gates only: what policies it has is not known.
+        # Only its release and gates use defaults: its policies are unknown.
         sources.entries.pop("kubeletConfiguration", None)
     gates = kubelet_gates(kubelet, sources)
     server = server_gates(inputs.server, gates, sources)
@@ -123,7 +123,7 @@ def _trial(
     devices: DeviceInventory | None = None,
     inputs: LintInputs | None = None,
 ) -> TrialNode | None:
-    """Start an empty node; if its kubelet does not come up, nothing can be tried on it."""
+    """Start an empty node; return None if its kubelet does not start, and nothing can be tried on it."""
     from cpuctl.engine.node import Node
     from cpuctl.engine.outcome import KubeletFault, StartRefused
     from cpuctl.engine.pod_lints import TrialNode
@@ -148,14 +148,14 @@ GOVERNING = ("LimitRange", "ResourceQuota")
 
 
 class GoverningObjects(NamedTuple):
-    """All that governs namespaces among the documents."""
+    """All objects among the documents that govern namespaces."""
 
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
 
 
 def governing_objects(documents: Iterable[Document]) -> GoverningObjects:
-    """Collect the objects that govern namespaces; what cannot be read of them is reported at its place."""
+    """Collect the objects that govern namespaces; unreadable ones are reported at their place."""
     from cpuctl.pods.reading.namespace_objects import by_kind, decode_namespace_object
 
     found = []
@@ -168,7 +168,7 @@ def governing_objects(documents: Iterable[Document]) -> GoverningObjects:
 
 
 def governing_findings(document: Document, item: ManifestObject) -> Iterator[Finding]:
-    """Report why an object that governs a namespace is none."""
+    """Report why an object that should govern a namespace is invalid."""
     from cpuctl.pods.namespace_limits import LimitRange
     from cpuctl.pods.reading.namespace_objects import decode_namespace_object
 
@@ -184,12 +184,12 @@ def governing_findings(document: Document, item: ManifestObject) -> Iterator[Fin
 
 
 def is_governing(item: ManifestObject) -> bool:
-    """Return whether an object governs a namespace; items of a typed list need not name their version."""
+    """Return whether an object governs a namespace; items of a typed list may omit their version."""
     return item.kind in GOVERNING and not item.group
 
 
 def running_pods(documents: Iterable[Document], rules: PodRules) -> Iterator[StoredPod]:
-    """Yield the pods that the cluster has already: quotas have counted them."""
+    """Yield the pods that are already in the cluster: quotas have counted them."""
     for document in documents:
         for item in objects_of(document):
             if isinstance(item, ManifestObject):
@@ -199,7 +199,7 @@ def running_pods(documents: Iterable[Document], rules: PodRules) -> Iterator[Sto
 def governed_findings(
     document: Document, linted: Linted, rules: PodRules, server: PodServer
 ) -> Iterator[Finding]:
-    """Create the pods of an object, and tell what LimitRanges and quotas refuse of them."""
+    """Create the pods of an object, and report which of them LimitRanges and quotas reject."""
     draft, item = linted.draft, linted.item
     if draft is None or item is None or draft.pod.static:
         return
@@ -225,7 +225,7 @@ def _pods_rejected(item: ManifestObject, refused: int, number: int) -> str:
 
 
 def _pods(document: Document, item: ManifestObject) -> Iterable[Pod]:
-    """Read the pods of an object as a plan does; one that cannot be read makes none."""
+    """Read the pods of an object as a plan does; an unreadable object has none."""
     from cpuctl.pods.reading.custom_resources import pods_of_template
     from cpuctl.pods.reading.pods import decode_pod
     from cpuctl.pods.reading.workloads import decode_workload
@@ -253,7 +253,7 @@ def _code(kind: str) -> str:
 
 
 class PlacedFinding(NamedTuple):
-    """A finding, and where it stands; ``about`` is the object that it is about."""
+    """A finding and its position; ``about`` is the object that it is about."""
 
     source: str
     place: Position
@@ -263,9 +263,9 @@ class PlacedFinding(NamedTuple):
 
 @dataclass(slots=True)
 class LintRun:
-    """What has been looked at so far: ``objects`` are pods and workloads, ``others`` all the rest.
+    """What has been checked so far: ``objects`` counts pods and workloads, ``others`` everything else.
 
-    Of ``custom_resources`` only the pod templates were looked at.
+    Of ``custom_resources`` only the pod templates were checked.
     """
 
     setting: LintSetting
@@ -278,7 +278,7 @@ class LintRun:
     machines: tuple[KubeVirtContext, MachineSetting] | None = None
 
     def govern(self, parts: Iterable[Document | Unreadable]) -> None:
-        """Let LimitRanges and ResourceQuotas of all documents have their say; static pods meet none."""
+        """Apply the LimitRanges and ResourceQuotas of all documents, except to static pods."""
         documents = [part for part in parts if isinstance(part, Document)]
         found = governing_objects(documents)
         if self.setting.rules.static or not (found.limit_ranges or found.quotas):
@@ -290,7 +290,7 @@ class LintRun:
             self.server.count(running_pods(documents, rules.pods))
 
     def collect_kubevirt(self, parts: Iterable[Document | Unreadable], sources: Sources) -> None:
-        """Collect what decides on virtual machines; raise InputError for what cannot be read of it."""
+        """Collect the objects that affect virtual machines; raise InputError for unreadable ones."""
         documents = [part for part in parts if isinstance(part, Document)]
         if self.setting.rules.static or not any(map(_names_kubevirt, documents)):
             return
@@ -315,9 +315,9 @@ class LintRun:
         self.machines = around, setting
 
     def inspect(self, source: str, parts: Iterable[Document | Unreadable]) -> None:
-        """Look at the documents of one file; what is wrong is remarked, in the order of its lines.
+        """Check the documents of one file; findings are added in the order of its lines.
 
-        Raise InputError for more than MOST_FINDINGS remarks in all.
+        Raise InputError for more than MOST_FINDINGS findings in all.
         """
         self.files += 1
         notes: list[PlacedFinding] = []
@@ -377,14 +377,14 @@ def _names_kubevirt(document: Document) -> bool:
 
 
 def _is_machine(item: ManifestObject | None) -> bool:
-    """Return whether an object makes launcher pods of KubeVirt."""
+    """Return whether an object creates launcher pods of KubeVirt."""
     if item is None or item.kind not in KUBEVIRT_MACHINES:
         return False
     return decides_on_machines(item.kind, item.group)
 
 
 def _machine_trial(machine: MachineSource, kubelet: Kubelet) -> TrialNode | None:
-    """Start an empty node with the devices that virt-handler offers; its warnings have been heard."""
+    """Start an empty node with the devices that virt-handler offers; its warnings have been given before."""
     from cpuctl.machine.devices.inventory import with_unplaced
     from cpuctl.pods.launcher_pod import MOST_DEVICES, PERMANENT_DEVICES
 
@@ -393,7 +393,7 @@ def _machine_trial(machine: MachineSource, kubelet: Kubelet) -> TrialNode | None
 
 
 def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, progress: Progress) -> LintRun:
-    """Look at all manifests that are named; raise InputError if there is nothing to look at."""
+    """Check all named manifests; raise InputError if there is nothing to check."""
     from cpuctl.documents.files import source_name
     from cpuctl.phrases import few
     from cpuctl.pods.reading.manifest_files import find_manifest_files
@@ -420,14 +420,14 @@ def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, p
 
 
 def parts_of(file: ManifestFile) -> list[Document | Unreadable]:
-    """Read the documents of a file; raise InputError for what kubectl prints to people."""
+    """Read the documents of a file; raise InputError for kubectl's output for humans."""
     content = file.read()
     refuse_kubectl_table(content, file.source)
     return list(documents_of(content, file.source))
 
 
 def _repeats(document: Document) -> Iterator[PlacedFinding]:
-    """Report keys that are there twice: a YAML text does not get past ``kubectl`` then."""
+    """Report duplicate keys: ``kubectl`` rejects a YAML text with them."""
     for repeat in document.repeats:
         key = str(repeat.path[-1])
         by = Component.KUBECTL if document.syntax is Syntax.YAML else Component.API_SERVER

@@ -1,4 +1,4 @@
-"""What ``cpuctl pods`` looks at pods by: node, kubelet, API server, and what governs namespaces."""
+"""What ``cpuctl pods`` evaluates pods with: node, kubelet, API server, and objects that govern namespaces."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class PodViewInputs(NamedTuple):
-    """By what rules and on what node pods are looked at."""
+    """The inputs that determine the rules and the node for pods."""
 
     kubelet: KubeletInputs
     machine: str = ""
@@ -42,7 +42,7 @@ class PodViewInputs(NamedTuple):
 
 
 class NodeView(Record):
-    """What the inputs name. ``formula`` is None if the containers' runtime is not known."""
+    """The node, its kubelet and API server. ``formula`` is None if the container runtime is unknown."""
 
     node: NodeOfPods
     kubelet: Kubelet
@@ -58,7 +58,7 @@ class NodeView(Record):
 
 
 class ShownPods(Record):
-    """Pods, quotas with what is used in the end, the order of eviction; None if no usage is known."""
+    """Pods, quotas with their final usage, and the order of eviction, None if no usage is known."""
 
     pods: Sequence[PodFacts]
     limit_ranges: Sequence[LimitRange] = ()
@@ -69,7 +69,7 @@ class ShownPods(Record):
 def show_pods(
     found: GivenPods, view: NodeView, usage: Mapping[str, int] | None, sources: Sources
 ) -> ShownPods:
-    """Create pods one after the other, and work out what follows from each."""
+    """Create pods one after another, and work out the facts about each."""
     from cpuctl.engine.pod_facts import pod_facts
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.pods.stored import stored_pod
@@ -105,7 +105,7 @@ def load_view(inputs: PodViewInputs, sources: Sources) -> NodeView:
 def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sources) -> NodeView:
     """Read kubelet and API server of a machine that has been read.
 
-    Raise UsageError for a node's memory that is given together with a machine.
+    Raise UsageError if a node's memory is given together with a machine.
     """
     from cpuctl.engine.pod_facts import NodeOfPods
     from cpuctl.engine.pod_rules import cgroup_settings, differences_in_force, node_rules, server_rules
@@ -148,7 +148,7 @@ def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sourc
 def allocatable_of_node(
     machine: MachineSource, config: KubeletConfiguration, sources: Sources
 ) -> dict[str, Quantity] | None:
-    """Work out what a configuration leaves of a machine to pods; None, and a warning, if that fails."""
+    """Compute what a configuration leaves of a machine for pods; None, with a warning, if that fails."""
     from cpuctl.engine.node_resources import reservations_of_node
     from cpuctl.golang.text import GoError
 

@@ -1,4 +1,4 @@
-"""Policies that the user names: found, loaded and described, and put in the kubelet's place on a node."""
+"""Policies that the user names: finding, loading and describing them, and using them on a node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_ASKED = "the CPU Manager's policy is none here, so containers have no exclus
 
 
 class ChosenPolicy(NamedTuple):
-    """A policy that was found, what it says of itself, and the process that answers for it."""
+    """A policy that was found, its description of itself, and the process that runs it."""
 
     plugin: Plugin
     description: Description
@@ -31,18 +31,18 @@ class ChosenPolicy(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The Python text that it is in; empty if there is none."""
+        """Its Python source; empty if there is none."""
         return str(self.worker.ask(Question("text")).get("text", ""))
 
     def attach(self, node: Node, source: MachineSource, kubelet: Kubelet) -> None:
-        """Put it in the kubelet's place on a node."""
+        """Use it in place of the kubelet's policy on a node."""
         setting = Setting.of(node.topology, source.info, source.machine.core_kinds, kubelet)
         as_kubelet = self.plugin.as_kubelet
         SubstitutePolicy(self.worker, self.description, setting, as_kubelet=as_kubelet).attach(node)
 
 
 class KnownPolicy(NamedTuple):
-    """A policy that has a name; ``description`` is None if it cannot be loaded, and ``error`` says why."""
+    """A policy with a name; ``description`` is None if it cannot be loaded, and ``error`` says why."""
 
     plugin: Plugin
     description: Description | None
@@ -50,7 +50,7 @@ class KnownPolicy(NamedTuple):
 
 
 def known_policies() -> Iterator[KnownPolicy]:
-    """Load every policy that has a name, each in its own process."""
+    """Load every policy with a name, each in its own process."""
     for plugin in known():
         try:
             chosen = load_policy(plugin)
@@ -62,10 +62,10 @@ def known_policies() -> Iterator[KnownPolicy]:
 
 
 def write_start(name: str, *, force: bool) -> str:
-    """Write a commented start for a policy, and return where.
+    """Write a commented template for a policy, and return its path.
 
-    Raise UsageError for a file that is there, unless *force* permits to replace it, or that is called
-    otherwise than Python's are; NodeAccessError if it cannot be written.
+    Raise UsageError for a file that exists, unless *force* permits replacing it, or whose name does not end
+    in ``.py``; NodeAccessError if it cannot be written.
     """
     from importlib.resources import files
 
@@ -83,15 +83,15 @@ def write_start(name: str, *, force: bool) -> str:
 def choose_policy(text: str) -> ChosenPolicy:
     """Find the policy that *text* names, and load it in its own process.
 
-    Raise UsageError for one that there is not, or for its options, PolicyError if it cannot be loaded.
+    Raise UsageError for an unknown policy or invalid options, PolicyError if it cannot be loaded.
     """
     return load_policy(find(text))
 
 
 def choose_for_many(text: str) -> ChosenPolicy:
-    """Find and load a policy for what more than one node, or more than one moment, is planned of.
+    """Find and load a policy for plans of more than one node or more than one moment.
 
-    Raise UsageError also for one that evicts pods: nothing would recreate these.
+    Raise UsageError also for one that evicts pods: nothing would recreate them.
     """
     chosen = choose_policy(text)
     if "post_filter" in chosen.description.steps:
@@ -105,7 +105,7 @@ def choose_for_many(text: str) -> ChosenPolicy:
 
 
 def plugin_of(policy: Policy | type[Policy]) -> Plugin:
-    """Take a class, or a policy with its options, for one that was found; its options are not known."""
+    """Return a class, or a policy with its options, as a found plugin; its options are not known."""
     kind = policy if isinstance(policy, type) else type(policy)
     where = f"{kind.__module__}:{kind.__qualname__}"
 

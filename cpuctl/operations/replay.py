@@ -1,4 +1,4 @@
-"""A timeline that is to be replayed, or a log as one, with the machine and the pods it is about."""
+"""Reading a timeline to replay, or a log as one, with the machine and the pods that it is about."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class TimelineInputs(Record):
-    """The timeline's file, another machine than its own, when it ends (nanoseconds), who is not asked.
+    """The timeline's file, a machine to replace its own, when to stop (nanoseconds), and what to skip.
 
     A kubelet's log is given with pods and a kubelet: ``filenames`` are manifests. ``driver_arguments`` are
-    the flags of the driver for CPUs, if pods have resource claims. ``policy`` names one that decides in
-    the kubelet's place.
+    the flags of the driver for CPUs, if pods have resource claims. ``policy`` names a policy that decides in
+    place of the kubelet's.
     """
 
     name: str
@@ -39,7 +39,7 @@ class TimelineInputs(Record):
 
 
 def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
-    """Read a timeline, and name in *sources* what is not recorded about its releases.
+    """Read a timeline, and note in *sources* what is not recorded about its releases.
 
     Raise UsageError if none is named.
     """
@@ -52,7 +52,7 @@ def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
 
 
 def _with_policy(timeline: Timeline, text: str, sources: Sources) -> Timeline:
-    """Let a policy decide in the place of the kubelet's own."""
+    """Let a policy decide in place of the kubelet's own."""
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.policies import NOT_ASKED, choose_for_many
 
@@ -80,7 +80,7 @@ def _with_claims(timeline: Timeline, arguments: str, sources: Sources) -> Timeli
 
 
 def _load(inputs: TimelineInputs, sources: Sources) -> Timeline:
-    """Read a timeline, a kubelet's log or what a runtime was asked, whichever it is."""
+    """Read a timeline, a kubelet's log or a log of requests to a runtime, depending on the file."""
     from cpuctl.documents.files import read_input, source_name
     from cpuctl.messages.log_lines import is_log
     from cpuctl.timeline.runtime_log import is_runtime_log
@@ -103,7 +103,7 @@ def _load(inputs: TimelineInputs, sources: Sources) -> Timeline:
 
 
 def _read_timeline(data: bytes, name: str, machine: str, sources: Sources) -> Timeline:
-    """Read a timeline; relative names in it are looked up next to it."""
+    """Read a timeline; file names in it are relative to its directory."""
     from cpuctl.documents.files import STDIN, read_member, source_name
     from cpuctl.machine.sources import LIVE, SYNTHETIC, read_machine
     from cpuctl.timeline.reading.document import TimelineLoaders, read_timeline
@@ -126,7 +126,7 @@ def _read_timeline(data: bytes, name: str, machine: str, sources: Sources) -> Ti
 
 
 def _cut(timeline: Timeline, until: int | None) -> Timeline:
-    """Leave out what is later than *until*; without it, nothing."""
+    """Leave out everything later than *until*, if it is given."""
     if until is None:
         return timeline
     kept = tuple(moment for moment in timeline.moments if moment.at <= until)
@@ -134,7 +134,7 @@ def _cut(timeline: Timeline, until: int | None) -> Timeline:
 
 
 def _add_unrecorded(timeline: Timeline, sources: Sources) -> None:
-    """Name what is not recorded about the releases that the node has, one after the other."""
+    """Note what is not recorded about the node's successive releases."""
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.kubelet.releases.recorded import topics_of_decisions
     from cpuctl.timeline.model import KubeletEvent, Resize
@@ -156,7 +156,7 @@ _EVENTS_HINT = "the kubelet logs pods with -v=2 or higher: journalctl -u kubelet
 
 
 class LoggedNode(Record):
-    """What a log is about but does not contain: machine, files of manifests, the kubelet's settings."""
+    """What a log refers to but does not contain: machine, manifest files, the kubelet's settings."""
 
     machine: str = ""
     filenames: Sequence[str] = ()
@@ -164,9 +164,9 @@ class LoggedNode(Record):
 
 
 def timeline_of_log(text: str, source: str, node: LoggedNode, sources: Sources) -> Timeline:
-    """Read a log; what it lacks is a warning among the *sources*.
+    """Read a log; what is missing from it becomes a warning in *sources*.
 
-    Raise InputError for a log that tells nothing of decisions, or of a release that is not known.
+    Raise InputError for a log without decisions, or of an unknown release.
     """
     from cpuctl.inputs.machine import load_machine
     from cpuctl.inputs.pods import load_pods
@@ -204,7 +204,7 @@ def timeline_of_log(text: str, source: str, node: LoggedNode, sources: Sources) 
 def _setup(
     version: str, where: str, kubelet_inputs: KubeletInputs, machine: MachineSource, sources: Sources
 ) -> KubeletSetup:
-    """Take the kubelet that the options tell of, in the release that the log names unless they do."""
+    """Load the kubelet by its options, in the release that the log names unless the options name one."""
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.version import KubeletVersion
@@ -227,7 +227,7 @@ def _setup(
 
 
 def _warn_of_gaps(history: LoggedHistory, sources: Sources) -> None:
-    """Say what the log or the manifests have not, and what that means for the differences."""
+    """Warn about what is missing from the log or the manifests, and what this means for the differences."""
     from cpuctl.phrases import few
 
     if not history.from_start:
@@ -255,9 +255,9 @@ _REQUESTS_HINT = "run the logger plugin with -events all"
 
 
 def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sources) -> Timeline:
-    """Read what a runtime was asked, as a plugin wrote it; what is not known is a warning among *sources*.
+    """Read requests to a runtime, as logged by a plugin; what is unknown becomes a warning in *sources*.
 
-    Raise InputError for a log without pods, and for what cannot be read in it.
+    Raise InputError for a log without pods, or one that cannot be read.
     """
     from cpuctl.inputs.machine import load_machine
     from cpuctl.inputs.pods import load_pods
@@ -279,7 +279,7 @@ def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sour
     return Timeline(
         machine=machine,
         setup=setup,
-        # These pods have come through an API server already.
+        # These pods have already passed an API server.
         server=replace(server_like(setup), validates=False),
         moments=moments,
         until=history.moments[-1].at if history.moments else 0,
@@ -296,7 +296,7 @@ def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sour
 def _from_beginning(
     history: RuntimeHistory, setup: KubeletSetup, machine: MachineSource
 ) -> tuple[bool, tuple[Moment, ...]]:
-    """Let a kubelet start on the CPUs that containers had when the log began, if any had; tell whether so."""
+    """Start a kubelet on the CPUs that containers had when the log began; return whether any had some."""
     from cpuctl.checkpoints.cpu_state import write_cpu_state
     from cpuctl.cpuset import union
     from cpuctl.engine.node import Node
@@ -321,7 +321,7 @@ def _from_beginning(
 
 
 def _warn_of_unknown(history: RuntimeHistory, sources: Sources) -> None:
-    """Say what was not sent to the runtime, and what that means."""
+    """Warn about what was not sent to the runtime, and what this means."""
     from cpuctl.phrases import counted, few
 
     if history.running:

@@ -1,4 +1,4 @@
-"""Reserved CPUs and memory for a node as it is configured, and what is to be said of them."""
+"""Reserved CPUs and memory for a node as configured, and findings about the result."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from cpuctl.records import replace
 
 
 class Reserved(NamedTuple):
-    """Settings with which the kubelet starts, and the remarks on a configuration that has them."""
+    """Settings with which the kubelet starts, and the lints of a configuration with them."""
 
     proposal: Proposal
     lints: Sequence[Lint]
 
 
 def memory_of_node(info: MachineInfo, node: int) -> MemoryReserve:
-    """Ask for all memory of one NUMA node; raise ValueError for one that the machine does not have."""
+    """Request all memory from one NUMA node; raise ValueError for one that the machine does not have."""
     known = CPUSet.of(each.id for each in info.nodes if each.id >= 0)
     if node not in known:
         raise ValueError(f"this machine has no NUMA node {node}: expected one of {known}")
@@ -40,7 +40,7 @@ def memory_of_node(info: MachineInfo, node: int) -> MemoryReserve:
 
 
 def performance_cpus(machine: Machine) -> tuple[CPUSet, str]:
-    """Return the CPUs to be chosen last, and what is doubtful about them, empty if nothing is."""
+    """Return the CPUs to choose last, and what is uncertain about them, empty if nothing is."""
     kinds = machine.core_kinds
     if not (kinds.efficiency and kinds.performance):
         return CPUSet(), "this machine does not distinguish performance cores"
@@ -51,7 +51,7 @@ def performance_cpus(machine: Machine) -> tuple[CPUSet, str]:
 def reserve(
     source: MachineSource, loaded: LoadedKubelet, cpus: CPUReserve | None, memory: MemoryReserve | None
 ) -> Reserved | NoProposal:
-    """Choose what is requested, and memory, too, if the kubelet checks it or nothing else is requested.
+    """Choose what is requested, and also memory if the kubelet checks it or nothing else is requested.
 
     Raise ValueError if the machine does not have the requested CPUs.
     """

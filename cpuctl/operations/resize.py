@@ -1,4 +1,4 @@
-"""In-place resizes of pods that run: who decides, the decision, and what follows from it."""
+"""In-place resizes of running pods: which component decides, the decision, and its consequences."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class Resizes(Record):
-    """Resizes that were decided, the node afterwards, and by what cgroups are written there.
+    """Decided resizes, the node afterwards, and the settings by which its cgroups are written.
 
-    ``state_file`` is the text that ``cpu_manager_state`` has then, ``warnings`` what follows later from what
+    ``state_file`` is the resulting text of ``cpu_manager_state``, ``warnings`` are later consequences of what
     is granted now.
     """
 
@@ -42,16 +42,16 @@ class Resizes(Record):
 
 
 class Pending(Record):
-    """What becomes of a resize that is pending, and by what rules of the kubelet."""
+    """The outcome of a pending resize, and the kubelet's rules for it."""
 
     attempted: RetriedResize
     rules: ResizeRules
 
 
 def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) -> Resizes | NotStarted:
-    """Resize what the inputs name, on the node that the planning names.
+    """Resize what the inputs name, on the planning's node.
 
-    Raise UsageError for nothing to change, InputError for pods that are not there.
+    Raise UsageError if there is nothing to change, InputError for pods that are not there.
     """
     from cpuctl.operations.resize_inputs import read_requests
 
@@ -67,7 +67,7 @@ def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) 
 def _resized(
     planning: Planning, running: RunningNode, path: ResizePath, requests: Sequence[PodResize]
 ) -> Resizes:
-    """Decide about all requests, and tell what follows."""
+    """Decide about all requests, and return the results with their consequences."""
     from cpuctl.operations.state_writing import state_texts
 
     stored = [each for each in requests if each.desired.uid not in running.never_stored]
@@ -85,7 +85,7 @@ def _resized(
 def _decided(node: Node, requests: Sequence[PodResize], path: ResizePath) -> Sequence[RetriedResize]:
     """Decide about requests.
 
-    Raise UsageError if a policy would have to choose CPUs that follow: its steps have nothing of that.
+    Raise UsageError if a policy would have to choose CPUs for a resize: it has no step for that.
     """
     from cpuctl.engine.resize.pending import resize_all
 
@@ -97,10 +97,10 @@ def _decided(node: Node, requests: Sequence[PodResize], path: ResizePath) -> Seq
 
 
 class GateOptions:
-    """Returns the options that enable the missing gates for which *resizes* are refused.
+    """Returns the options that enable the gates whose absence makes *resizes* fail.
 
-    Behind one gate another may be missing: each resize is asked again with what has been found so far, until
-    it lacks none. All are asked at once, and once for the same options.
+    After one gate another may be missing: each resize is tried again with the gates found so far, until none
+    is missing. All are tried at once, and only once for the same options.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class GateOptions:
         self._requested: dict[frozenset[tuple[str, str]], Mapping[str, tuple[str, bool]]] = {}
 
     def options(self, uid: str) -> dict[str, str]:
-        """Return gates by the option that takes them, with those that were given; empty if none lacks."""
+        """Return gates by the option that sets them, including the given ones; empty if none is missing."""
         found: dict[str, str] = {}
         needs: Mapping[str, tuple[str, bool]] = self._lacking
         done = set()
@@ -119,7 +119,7 @@ class GateOptions:
         while uid in needs and needs[uid] not in done:
             gate, by_server = needs[uid]
             done.add(needs[uid])
-            # An API server of which nothing is said has the kubelet's gates.
+            # If nothing is given about the API server, it has the kubelet's gates.
             apart = by_server and bool(inputs.server.version or inputs.server.gates)
             option = option_names.API_SERVER_GATES if apart else option_names.FEATURE_GATES
             found[option] = _with_gate(gate, planning, inputs, apart=apart)
@@ -153,7 +153,7 @@ def needed_gates(resizes: Resizes) -> dict[str, tuple[str, bool]]:
 
 
 def _with_gate(gate: str, planning: Planning, inputs: ResizeInputs, *, apart: bool) -> str:
-    """Switch a gate on, and what it depends on, among those that were given to the kubelet or *apart*."""
+    """Enable a gate and its dependencies among those given for the kubelet or, if *apart*, the API server."""
     from cpuctl.inputs.kubelet import server_gates
 
     given, gates = planning.inputs.kubelet.gates, planning.kubelet.gates
@@ -168,7 +168,7 @@ def _with_gate(gate: str, planning: Planning, inputs: ResizeInputs, *, apart: bo
 def _with_options(
     planning: Planning, inputs: ResizeInputs, found: Mapping[str, str]
 ) -> tuple[Planning, ResizeInputs]:
-    """Give the options to kubelet and API server, and warn of nothing a second time."""
+    """Apply the options to kubelet and API server, without repeating warnings."""
     from cpuctl.inputs.configuration import load_setup
     from cpuctl.inputs.kubelet import read_gates
 
@@ -189,9 +189,9 @@ def _with_options(
 
 
 def resize_running(started: StartedNode, wanted: Pod) -> Resizes:
-    """Give a pod that runs, and that has all it asks for, the resources of *wanted*.
+    """Give a running pod, which has all that it requests, the resources of *wanted*.
 
-    Raise UsageError if none of its UID runs.
+    Raise UsageError if no pod with its UID runs.
     """
     from cpuctl.engine.resize.running import PodResize, RunningPod
     from cpuctl.engine.resize.semantics import Semantics
@@ -204,7 +204,7 @@ def resize_running(started: StartedNode, wanted: Pod) -> Resizes:
     path = resize_path(planning, running, ResizeInputs(), Semantics.KEP)
     assert path.server is not None
     request = PodResize(RunningPod.settled(pod), path.server.stored(pod, edited(pod, wanted)))
-    # What runs is stored: a resize has its own rules.
+    # Running pods are already stored: a resize has its own rules.
     node.server = None
     try:
         resizes = _resized(planning, running, path, [request])
@@ -215,9 +215,9 @@ def resize_running(started: StartedNode, wanted: Pod) -> Resizes:
 
 
 def pending_resize(planning: Planning, uid: str) -> Pending | None:
-    """Decide about the resize that is pending of a pod that runs; None if there is none.
+    """Decide about the pending resize of a running pod; return None if there is none.
 
-    Raise UsageError if a policy would have to choose CPUs that follow.
+    Raise UsageError if a policy would have to choose CPUs for it.
     """
     from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.semantics import Semantics
@@ -236,7 +236,7 @@ def pending_resize(planning: Planning, uid: str) -> Pending | None:
 def resize_path(
     planning: Planning, running: RunningNode, inputs: ResizeInputs, semantics: Semantics
 ) -> ResizePath:
-    """Return who decides: API server and kubelet of the releases and gates that are named."""
+    """Return the deciding components: API server and kubelet, with the named releases and gates."""
     from cpuctl.engine.resize.handler import ResizePath
     from cpuctl.engine.resize.obstacles import whole_node
     from cpuctl.engine.resize.rules import ResizeRules
@@ -289,7 +289,7 @@ def _settings(planning: Planning, running: RunningNode) -> CgroupSettings:
 
 
 def _warnings(node: Node, done: Sequence[RetriedResize], path: ResizePath) -> Iterator[str]:
-    """Say what follows later from what is granted now."""
+    """Warn about later consequences of what is granted now."""
     from cpuctl.engine.resize.outcome import ResizeResult
 
     granted = [each.outcome for each in done if each.outcome.result.accepted]
@@ -320,7 +320,7 @@ def _after_restart(node: Node, uids: Sequence[str]) -> Iterator[str]:
 
 
 def _less_memory(before: StoredPod, after: StoredPod, path: ResizePath) -> Iterator[str]:
-    """Name containers whose memory limit shrinks, which a kubelet may not be able to carry out."""
+    """Warn about containers whose memory limit shrinks, which a kubelet may be unable to apply."""
     limits = {each.name: each.resources.limits.get("memory") for each in before.all_containers}
     for each in after.all_containers:
         old, new = limits.get(each.name), each.resources.limits.get("memory")

@@ -1,6 +1,6 @@
-"""A node with the pods that run on it, and what is to change of them.
+"""A node with its running pods, and what to change about them.
 
-By amounts, by edited manifests, or what is pending already. Amounts are written
+Changes are amounts, edited manifests, or pending resizes. Amounts are written
 ``NAMESPACE/POD/CONTAINER:cpu=6,memory=8Gi``.
 """
 
@@ -34,7 +34,7 @@ _IN_ANSWERS: Mapping[StateFileName, str] = {ALLOCATED_FILE: "allocatedState", AC
 
 
 class ResizeInputs(Record):
-    """What is to change: amounts by container, or edited manifests; without both, what is pending."""
+    """What to change: amounts by container, or edited manifests; without either, the pending resizes."""
 
     amounts: Sequence[NewAmounts] = ()
     edited: Sequence[str] = ()
@@ -45,9 +45,9 @@ class ResizeInputs(Record):
 class RunningNode(Record):
     """A node and the pods that run on it, with the release's gates.
 
-    ``never_stored``: what the API server says of pods that it does not store, by UID. ``server`` has
-    taken the others; None if it is not asked. ``outside``: of pods that the kubelet does not admit or of
-    which that cannot be said, by UID, a sentence.
+    ``never_stored``: the API server's errors for pods that it does not store, by UID. ``server`` has stored
+    the others; None if it is skipped. ``outside``: a sentence for each pod that the kubelet does not admit,
+    or for which this is unknown, by UID.
     """
 
     node: Node
@@ -59,7 +59,7 @@ class RunningNode(Record):
 
 
 def start_running(planning: Planning) -> RunningNode | NotStarted:
-    """Start the kubelet: on its state with the pods that run, or, without one, admit these first."""
+    """Start the kubelet: on its state with the running pods or, without a state, by admitting them first."""
     from cpuctl.engine.resize.running import running_pod
     from cpuctl.inputs.kubelet import kubelet_gates
     from cpuctl.operations.started_node import StartedNode, start_planned
@@ -80,7 +80,7 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
     if saved:
         _warn_of_unknown_pods(node, running, planning)
     refused, outside = ({}, {}) if saved else _admit(started, _in_order(node, pods, planning))
-    # What runs is stored: from here on a resize has its own rules.
+    # Running pods are already stored: from here on, resizes have their own rules.
     server, node.server = node.server, None
     if server is not None:
         server.count(each.allocated for each in pods if each.allocated.uid not in refused)
@@ -88,7 +88,7 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
 
 
 def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
-    """Add what the kubelet's files about granted resources say, if the state's directory has them."""
+    """Add the contents of the kubelet's files about granted resources, if the state's directory has them."""
     if planning.initial.texts.keys().isdisjoint(_IN_ANSWERS):
         return pods
     from cpuctl.engine.resize.running import with_checkpoints
@@ -127,7 +127,7 @@ def _once(pods: Sequence[StoredPod]) -> Sequence[StoredPod]:
 
 
 def _in_order(node: Node, pods: Sequence[RunningPod], planning: Planning) -> Iterator[RunningPod]:
-    """Let pods that run come as they did, and others behind them, as a policy has it if one decides."""
+    """Yield running pods in their order, then the others, in a policy's order if one decides."""
     ran = {pod.uid for pod in planning.initial.running}
     by_uid = {each.allocated.uid: each for each in pods}
     yield from (each for uid, each in by_uid.items() if uid in ran)
@@ -138,7 +138,7 @@ def _in_order(node: Node, pods: Sequence[RunningPod], planning: Planning) -> Ite
 def _admit(
     started: StartedNode, pods: Iterable[RunningPod]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Admit pods in their order; return what no API server stores, and say of others that do not get in."""
+    """Admit pods in their order; return API server errors, and sentences for others that are not admitted."""
     from cpuctl.engine.outcome import Admitted, Forbidden, Undetermined, why_not
 
     never_stored, outside = {}, {}
@@ -156,7 +156,7 @@ def _admit(
 
 
 def _warn_of_unknown_pods(node: Node, running: Sequence[StoredPod], planning: Planning) -> None:
-    """Name pods that are due exclusive CPUs and of which the state knows nothing."""
+    """Warn about pods that should have exclusive CPUs but are not in the state."""
     from cpuctl.engine.provider import Candidate
     from cpuctl.pods.qos import pod_qos
 
@@ -177,10 +177,10 @@ _WHAT = "describe the change with --set POD/CONTAINER:cpu=6 or --edited edited.y
 def read_requests(
     planning: Planning, running: RunningNode, inputs: ResizeInputs, server: ResizeServer
 ) -> list[PodResize]:
-    """Collect what is to change, one request a pod, as *server* would store it.
+    """Collect the changes, one request per pod, as *server* would store it.
 
-    Without either, these are the resizes that are pending already. Raise UsageError for nothing to change or
-    two ways of saying it, InputError for a pod that is not admitted.
+    Without amounts and manifests, these are the pending resizes. Raise UsageError if there is nothing to
+    change or both are given, InputError for a pod that is not admitted.
     """
     from cpuctl.engine.resize.running import PodResize
 
@@ -221,7 +221,7 @@ def _by_amounts(
 
 
 def with_amounts(pod: Pod, container: str, amounts: NewAmounts) -> Pod:
-    """Return a pod with other quantities of a container, or (an empty name) of the pod itself."""
+    """Return a pod with other quantities for a container or, with an empty name, for the pod itself."""
     from cpuctl.engine.resize.running import POD, with_requirements
     from cpuctl.pods.model import ResourceRequirements
 
@@ -233,7 +233,7 @@ def with_amounts(pod: Pod, container: str, amounts: NewAmounts) -> Pod:
 def _by_manifests(
     planning: Planning, running: RunningNode, names: Sequence[str], server: ResizeServer
 ) -> list[PodResize]:
-    """Match manifests with the pods that run, by UID or by name; those that ask for the same are left out."""
+    """Match manifests with running pods, by UID or by name; those with the same requests are left out."""
     from cpuctl.engine.resize.running import PodResize
     from cpuctl.inputs.pods import load_pods
 
@@ -252,7 +252,7 @@ def _by_manifests(
 
 
 def edited(spec: Pod, wanted: Pod) -> Pod:
-    """Take containers and resources from the pod that is wanted, everything else from the one that runs."""
+    """Take containers and resources from the wanted pod, everything else from the running one."""
     return spec._replace(
         containers=wanted.containers,
         init_containers=wanted.init_containers,
@@ -263,7 +263,7 @@ def edited(spec: Pod, wanted: Pod) -> Pod:
 class NewAmounts(Record):
     """One ``--set``: the pod's (and container's) name, and amounts by resource as (request, limit).
 
-    An amount is None if nothing is said of that side, and both are the same if one is given for both.
+    An amount is None if that side is not set; both are the same if a single amount is given.
     """
 
     name: str
@@ -271,7 +271,7 @@ class NewAmounts(Record):
     both: frozenset[str] = frozenset()
 
     def change(self, resources: ResourceRequirements) -> ResourceRequirements:
-        """Put the amounts in; one that stands for both sides changes those that there are."""
+        """Apply the amounts; a single amount for both sides changes those that exist."""
         requests, limits = dict(resources.requests), dict(resources.limits)
         for resource, (request, limit) in self.amounts.items():
             absent = resource not in requests and resource not in limits
@@ -282,7 +282,7 @@ class NewAmounts(Record):
 
 
 def parse_set(text: str) -> NewAmounts:
-    """Read one ``--set``; raise UsageError for other text."""
+    """Parse one ``--set``; raise UsageError for any other text."""
     name, colon, assignments = text.partition(":")
     if not (name and colon and assignments):
         raise UsageError(
@@ -325,9 +325,9 @@ def _quantity(text: str) -> Quantity | None:
 
 
 def target(amounts: NewAmounts, pods: Sequence[StoredPod]) -> tuple[int, str]:
-    """Find the pod by its place, and what of it is meant: a container, or (nothing) its own resources.
+    """Find the pod's place, and what to change: a container or, if empty, the pod-level resources.
 
-    Without a container it is the pod's own resources if it has some, else its only container.
+    If no container is named, use the pod-level resources if the pod has some, else its only container.
     Raise UsageError for a pod that is not there, and for several containers to choose from.
     """
     from cpuctl.inputs.pods import choose_pod
@@ -349,7 +349,7 @@ def target(amounts: NewAmounts, pods: Sequence[StoredPod]) -> tuple[int, str]:
 
 
 def _full_name(text: str, pods: Sequence[StoredPod]) -> str:
-    """Put the namespace before ``POD/CONTAINER``, if no pod is called that as NAMESPACE/POD."""
+    """Prepend the namespace to ``POD/CONTAINER``, unless it is the NAMESPACE/POD of a pod."""
     name, _, container = text.partition("/")
     found = [pod for pod in pods if pod.name == name]
     if not container or "/" in container or len(found) != 1 or any(pod.full_name == text for pod in pods):

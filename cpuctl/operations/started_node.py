@@ -1,6 +1,6 @@
-"""A kubelet that has started: pods come to it and go, and it restarts.
+"""A started kubelet: pods are admitted and removed, and it restarts.
 
-All nodes are made here: for the commands that decide about pods, and for ``import cpuctl``.
+All nodes are created here: for the commands that decide about pods, and for ``import cpuctl``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def start_planned(
 
 
 class StartedNode(Copied):
-    """A ``node``, and the ``planning`` that it was started by; copies go their own way.
+    """A ``node``, and the ``planning`` from which it was started; copies are independent.
 
     ``came`` are the pods that have been decided about, in their order.
     """
@@ -45,7 +45,7 @@ class StartedNode(Copied):
         self.node = node
         self.came: tuple[StoredPod, ...] = ()
         self._replayed = True
-        """Whether the planning and who came are all there is to know: it would come to the same again."""
+        """Whether replaying ``came`` on the planning would reach the same state again."""
 
     def copy(self) -> StartedNode:
         """Return an independent copy of the node."""
@@ -57,11 +57,11 @@ class StartedNode(Copied):
 
     @property
     def running(self) -> tuple[StoredPod, ...]:
-        """The pods that run."""
+        """The running pods."""
         return tuple(self.node.active.values())
 
     def learn(self, given: GivenPods, added: PlanningInputs, sources: Sources) -> tuple[StoredPod, ...]:
-        """Learn of pods and of what was given with them; *added* names where they come from.
+        """Add incoming pods and what was given with them; *added* names where they come from.
 
         Return the pods as an API server stores them.
         """
@@ -85,14 +85,14 @@ class StartedNode(Copied):
         return admission
 
     def find(self, name: str) -> StoredPod:
-        """Return the pod of this name or UID that runs; raise UsageError if there is none."""
+        """Return the running pod with this name or UID; raise UsageError if there is none."""
         from cpuctl.inputs.pods import choose_pod
 
         running = self.running
         return running[choose_pod(name, running, ()).place]
 
     def remove(self, name: str) -> None:
-        """Let a pod be deleted; raise UsageError if none of this name or UID runs."""
+        """Delete a pod; raise UsageError if none with this name or UID runs."""
         gone = self.find(name)
         self.node.remove(gone.uid)
         if self.node.server is not None:
@@ -101,9 +101,9 @@ class StartedNode(Copied):
         self._replayed = False
 
     def restart(self, loaded: LoadedKubelet | None = None) -> tuple[Admission, ...] | NotStarted:
-        """Restart the kubelet, perhaps with another configuration: it admits again what runs.
+        """Restart the kubelet, perhaps with another configuration: it admits running pods again.
 
-        If it does not come up, nothing has changed.
+        If it does not start, nothing changes.
         """
         running, loaded = self.running, loaded or self.planning.loaded
         again = start_planned(replace(self._as_it_is(), loaded=loaded))
@@ -115,9 +115,9 @@ class StartedNode(Copied):
         return admissions
 
     def planning_for(self, pod: StoredPod) -> Planning:
-        """Return the planning that comes to the decision on a pod, or to what it would be now.
+        """Return the planning that leads to the decision on a pod, or to what it would be now.
 
-        What has been decided is decided as it was then, for as long as pods have only come.
+        Past decisions are replayed as they were made, unless anything but admitting pods has happened.
         """
         if not self._replayed:
             return replace(self._as_it_is(without=pod), incoming=(pod,))
@@ -125,11 +125,11 @@ class StartedNode(Copied):
         return replace(self.planning, incoming=self.came if known else (*self.came, pod))
 
     def changed(self) -> None:
-        """Learn that the node has changed by something else than pods that come."""
+        """Note that the node has changed other than by admitting pods."""
         self._replayed = False
 
     def _as_it_is(self, without: StoredPod | None = None) -> Planning:
-        """Return what a kubelet that starts now finds, *without* a pod that is to be admitted again."""
+        """Return what a kubelet finds if it starts now, *without* a pod that is to be admitted again."""
         from cpuctl.engine.saved_files import SavedFiles
 
         node, planning = self.node.copy(), self.planning
@@ -156,7 +156,7 @@ class StartedNode(Copied):
         )
 
     def _govern(self, before: Planning) -> None:
-        """Let the API server know the LimitRanges and ResourceQuotas that are new; it has who runs."""
+        """Give new LimitRanges and ResourceQuotas to the API server, which counts the running pods."""
         planning, governing = self.planning, self.planning.governing
         if self.node.server is None or replace(before.governing, dra=()) == replace(governing, dra=()):
             return
@@ -167,7 +167,7 @@ class StartedNode(Copied):
         self._replayed &= not self.came
 
     def _serve(self, before: Planning) -> None:
-        """Let the node know devices and objects that decide on claims which are new."""
+        """Give new devices, and new objects that affect claims, to the node."""
         planning = self.planning
         if planning.devices is not None and planning.devices is not before.devices:
             self.node.devices.learn(planning.devices, planning.source.info)

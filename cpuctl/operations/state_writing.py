@@ -1,4 +1,4 @@
-"""The state files of a node after a plan or a change, written into a directory: all of them or none."""
+"""Writing the state files of a node after a plan or a change into a directory: all or none."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def changing(directory: str = "", *, in_place: bool = False) -> Iterator[RunLock | None]:
-    """Keep other cpuctl out of what a run changes, from before it reads anything to its last check.
+    """Lock other cpuctl runs out of what a run changes, from before its first read to its last check.
 
-    That is the *directory* that files are written into, and what the run itself holds where it writes
-    *in_place*; None for a run that changes nothing. Raise NodeAccessError if another cpuctl is at work.
+    This is the *directory* into which files are written, and what the run itself locks if it writes
+    *in_place*; None for a run that changes nothing. Raise NodeAccessError if another cpuctl holds a lock.
     """
     if not (directory or in_place):
         yield None
@@ -46,7 +46,7 @@ def write_state(
 ) -> Mapping[Path, Path | None]:
     """Write the files that a started kubelet would have now into a directory, if one is named.
 
-    Return them with their backups, as save_states does.
+    Return their paths with their backups, as ``save_states`` does.
     """
     from cpuctl.engine.node import Node
 
@@ -58,10 +58,10 @@ def write_state(
 def save_states(
     directory: str, texts: Mapping[StateFileName, str], *, force: bool
 ) -> Mapping[Path, Path | None]:
-    """Write state files, by their name, into a directory; *force* permits to replace what is there.
+    """Write state files, by their name, into a directory; *force* permits replacing existing files.
 
-    Return what was written, each with the backup of what it replaced. If one cannot be written all is as
-    before; raise NotRestoredError if that cannot be said, UsageError for what is no directory.
+    Return the written paths, each with the backup of what it replaced. If one cannot be written, all files
+    are restored; raise NotRestoredError if that fails, UsageError if *directory* is not a directory.
     """
     from cpuctl.capture.saving import check_target, save
     from cpuctl.checkpoints.store import RunLock
@@ -95,7 +95,7 @@ def _make(directory: str) -> None:
 
 
 def _take_back(saved: Mapping[Path, Path | None], directory: int, cause: BaseException) -> None:
-    """Undo what was written before the file that could not be: half of a state is worse than none."""
+    """Undo what was written before a file that failed: half a state is worse than none."""
     for path, backup in saved.items():
         try:
             if backup is None:

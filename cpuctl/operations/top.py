@@ -1,4 +1,4 @@
-"""A node that is looked at again and again: who has which CPUs now, and what its counters say of them."""
+"""A node that is sampled repeatedly: who has which CPUs now, and what its counters show about them."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from cpuctl.machine.model import Machine
 
 _PATIENCE = 5.0
-"""Seconds between two searches for a group that has gone: a container that starts again takes some."""
+"""Seconds between two searches for a group that has disappeared: a restarting container takes a while."""
 _ONLINE = "sys/devices/system/cpu/online"
 _QOS_GROUPS = {QosClass.BURSTABLE: "burstable", QosClass.BEST_EFFORT: "bestEffort"}
 
 
 class TopNode(NamedTuple):
-    """Who has which CPUs of a node; ``owners`` are those of the watched containers, in their order.
+    """The owners of a node's CPUs; ``owners`` are those of the watched containers, in their order.
 
-    ``pool`` and ``reserved`` are None if nothing tells them, ``policy`` is empty then.
+    ``pool`` and ``reserved`` are None if unknown; ``policy`` is empty then.
     """
 
     machine: Machine
@@ -50,9 +50,9 @@ class TopNode(NamedTuple):
 
 
 class RunningNode:
-    """A node that runs, and its counters; *load* reads it again when its CPUs have changed.
+    """A running node and its counters; *load* reads it again when its CPUs have changed.
 
-    *clock* tells seconds that only go forward. *thorough*: all threads are looked at each time, not in turn.
+    *clock* returns monotonic seconds. *thorough*: all threads are examined each time, not in turn.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class RunningNode:
         self._root = root.rstrip("/")
         self._files = CounterFiles(Root(root or "/"))
         self._allowed: frozenset[int] = frozenset()
-        """The CPUs that this process may run on, once it is kept off some of them."""
+        """The CPUs that this process could run on, before it was kept off some of them."""
         self._hostname = (self._files.read("proc/sys/kernel/hostname", keep=False) or b"").decode().strip()
         self._online = self._files.read(_ONLINE)
         self.top = self._discover()
@@ -78,11 +78,11 @@ class RunningNode:
         self._sampler = Sampler(self._files, self.top.watched, clock, thorough=thorough)
 
     def take(self) -> Window | None:
-        """Read the counters; None if there is nothing to compare them with yet.
+        """Read the counters; return None if there is nothing to compare them with yet.
 
-        Where CPUs have gone offline or come online, the kubelet's state has changed, or the group of a
-        container has gone, the CPUs' owners are looked for before. Raise InputError for what no kernel says
-        of its groups.
+        If CPUs have gone offline or come online, the kubelet's state has changed, or the group of a container
+        has disappeared, the CPUs' owners are determined first. Raise InputError for a copy of a node's files,
+        whose counters are missing or do not change.
         """
         fresh = with_fresh_state(self._with_fresh_cpus())
         lost = self._sampler.lost and self._clock() - self._discovered >= _PATIENCE
@@ -101,7 +101,7 @@ class RunningNode:
         return window
 
     def _with_fresh_cpus(self) -> LiveNode:
-        """Return the node with the CPUs that are online now; while they come and go, as it was."""
+        """Return the node with the CPUs that are online now, or unchanged while they come and go."""
         online = self._files.read(_ONLINE)
         if online == self._online:
             return self._node
@@ -113,13 +113,13 @@ class RunningNode:
         return node
 
     def age(self, window: Window) -> float:
-        """Return how many seconds ago the time of a window ended: to look at everything takes some itself."""
+        """Return how many seconds ago a window ended: reading everything takes some time itself."""
         return self._clock() - window.at
 
     def keep_off(self) -> None:
-        """Keep this process off exclusive CPUs, also off those of pods that come later.
+        """Keep this process off exclusive CPUs, including those of later pods.
 
-        Who looks at them should not be what disturbs them.
+        Watching them should not disturb them.
         """
         exclusive = union(each.cpus for each in self.top.watched.containers)
         with suppress(OSError):
@@ -128,11 +128,11 @@ class RunningNode:
                 os.sched_setaffinity(0, allowed)
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all open files."""
         self._files.close()
 
     def _copy(self, what: str) -> InputError:
-        """Make the error for files that no kernel changes."""
+        """Return the error for files that no kernel changes."""
         hint = f"use cpuctl audit {option_names.ROOT} {shlex.quote(self._root)}" if self._root else ""
         message = f"{what}: this is a copy of a node's files"
         return InputError(message, where=f"{self._root}/proc/stat", hint=hint)
@@ -141,7 +141,7 @@ class RunningNode:
         from cpuctl.audit.reading import take_group_snapshot
 
         known = self._node.known
-        # If a driver gives CPUs to claims, any pod may have some.
+        # If a driver assigns CPUs to claims, any pod may have some.
         claimed = known.state.claims is not None and bool(known.state.claims.claims)
         pods = None if claimed else frozenset(known.state.entries)
         snapshot = take_group_snapshot(self._node.files, known, no_progress, pods)
@@ -164,9 +164,9 @@ class RunningNode:
 
 
 def load_running_node(inputs: NodeInputs, sources: Sources, *, thorough: bool = False) -> RunningNode:
-    """Read who has which CPUs of the live node, or of the one whose file system is mounted at a root.
+    """Read the owners of CPUs of the live node, or of the one whose file system is mounted at a root.
 
-    *thorough*: all threads are looked at each time. Raise UsageError for a recording, in which nothing runs.
+    *thorough*: all threads are examined each time. Raise UsageError for a recording, in which nothing runs.
     """
     node = load_node(inputs, sources, goes_without=True)
     if not (node.known.live or inputs.root):
@@ -180,7 +180,7 @@ def load_running_node(inputs: NodeInputs, sources: Sources, *, thorough: bool = 
 
 
 def _rows(snapshot: NodeSnapshot) -> list[tuple[Owner, WatchedContainer]]:
-    """List the containers with exclusive CPUs, then what else the state has."""
+    """List the containers with exclusive CPUs, then other entries of the state."""
     rows = []
     for observed in snapshot.containers:
         cpus = observed.expected.cpus
@@ -208,7 +208,7 @@ def _watched(observed: ObservedContainer, cpus: CPUSet) -> WatchedContainer:
 
 
 def _pod_groups(snapshot: NodeSnapshot) -> dict[str, str]:
-    """Name the groups that pods share, by the word that is shown for them."""
+    """Return the groups that pods share, by the name shown for them."""
     found = {}
     for path, group in snapshot.groups.items():
         if group.role.level is Level.KUBEPODS:

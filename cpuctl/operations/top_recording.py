@@ -1,6 +1,6 @@
-"""What ``cpuctl top`` has shown, kept in a file and played again: an answer a line, as JSON.
+"""Recording what ``cpuctl top`` shows in a file, and playing it: one JSON answer per line.
 
-A file is compressed if its name ends in ``.gz``, and is whole to its last line whenever its writer ends.
+A file is compressed if its name ends in ``.gz``, and is complete to its last line whenever its writer stops.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from cpuctl.answers.top import Top
 
 MOST_WRITTEN = 1 << 30
-"""Bytes of a recording on the disk: it ends there. An hour of 128 CPUs takes some 60 MB compressed."""
+"""Maximum bytes of a recording on disk: it ends there. An hour of 128 CPUs takes some 60 MB compressed."""
 _MOST_MOMENTS = 100_000
 _LONGEST_LINE = 16 << 20
 _MOST_PASSED_OVER = 1 << 30
-"""Bytes of lines that are too long, all together: a file that has more is no recording."""
+"""Maximum total bytes of lines that are too long: a file with more is not a recording."""
 _MOST_KEPT = 512 << 20
-"""Bytes that a recording takes in memory, compressed line by line, when it is played."""
+"""Maximum bytes of a recording in memory, compressed line by line, when it is played."""
 _MOST_LISTED = 10
 _PIECE = 1 << 16
 _SCHEMA = "top"
 _COMPRESSED = b"\x1f\x8b"
 _GZIP = 31
-"""What zlib calls this format, with the largest window."""
+"""The ``wbits`` of zlib for this format, with the largest window."""
 _FLUSHED = b"\0\0\xff\xff"
-"""How compressed data ends if its writer has written all that it had, but not its end."""
+"""The end of compressed data that is flushed but not finished."""
 _EXPECTED = "expected a file written by cpuctl top --record or the output of top -o jsonl"
 
 
 class Recorder:
-    """Writes a recording to a file that must not be there yet."""
+    """Writes a recording to a file that must not exist yet."""
 
     def __init__(self, name: str, most: int = MOST_WRITTEN) -> None:
         self.name = name
@@ -58,14 +58,14 @@ class Recorder:
         self._refused = False
 
     def write(self, document: Top) -> None:
-        """Write one moment, so that a reader sees it at once; nothing once the file is ``full``.
+        """Write one sample, so that a reader sees it at once; do nothing once the file is ``full``.
 
         Raise NodeAccessError if the system refuses.
         """
         if self.full:
             return
         data = json.dumps(document, separators=(",", ":")).encode() + b"\n"
-        packer = self._packer and self._packer.copy()  # what is not written must not be part of what follows
+        packer = self._packer and self._packer.copy()  # data that is not written must not affect later data
         if packer is not None:
             data = packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH)
         if self._length + len(data) > self._most:
@@ -75,9 +75,9 @@ class Recorder:
         self._put(data)
 
     def close(self) -> None:
-        """End the file; raise NodeAccessError if the system refuses even that.
+        """Finish the file; raise NodeAccessError if the system refuses this.
 
-        If it has refused to take a moment, the file stays as it is: one with an end looks whole.
+        If it has refused a sample, the file stays unfinished: a finished one would look complete.
         """
         if self._handle < 0:
             return
@@ -88,7 +88,7 @@ class Recorder:
             handle, self._handle = self._handle, -1
             try:
                 os.close(handle)
-            except OSError as error:  # a file system that writes late, as NFS does
+            except OSError as error:  # a file system that writes late, such as NFS
                 raise unwritable(error, self.name) from None
 
     def _put(self, data: bytes) -> None:
@@ -109,7 +109,7 @@ class Line(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What a file holds. ``notes`` say what is left out of it, and why."""
+    """The content of a file. ``notes`` say what is left out, and why."""
 
     name: str
     lines: tuple[Line, ...]
@@ -117,7 +117,7 @@ class Recording(NamedTuple):
     check: Check
 
     def moment(self, number: int) -> Top:
-        """Return one moment, counted from 0; raise InputError for a line that is no answer of top."""
+        """Return one sample, counted from 0; raise InputError for a line that is not an answer of top."""
         line = self.lines[number]
         where = f"{self.name}:{line.number}"
         try:
@@ -130,7 +130,7 @@ class Recording(NamedTuple):
 
 
 def _one_of_these(_validator: Any, wanted: Any, value: Any, _schema: Any) -> Iterator[Exception]:  # noqa: ANN401
-    """Apply ``enum`` as JSON Schema does, but that numbers are of one kind."""
+    """Apply ``enum`` as JSON Schema does, except that types of numbers must match, too."""
     from jsonschema import ValidationError
 
     if not any(type(each) is type(value) and each == value for each in wanted):
@@ -138,11 +138,11 @@ def _one_of_these(_validator: Any, wanted: Any, value: Any, _schema: Any) -> Ite
 
 
 def _objection(document: Top) -> str:
-    """Say what is wrong with a moment that was refused: the schema itself knows, and takes its time."""
+    """Return what is wrong with a rejected sample, by the schema itself, which is slow."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # To a schema 1.0 is an integer, and one of 1 and 2: to the check that refused the moment it is neither.
+    # To a schema, 1.0 is an integer, and one of 1 and 2; to the check that rejected the sample, neither.
     whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     validator = extend(Draft202012Validator, {"enum": _one_of_these}, type_checker=whole)  # type: ignore[no-untyped-call]
     error = next(validator(json.loads(schema_text(_SCHEMA))).iter_errors(document), None)
@@ -153,7 +153,7 @@ def _objection(document: Top) -> str:
 
 
 def _out_of_range(value: Any, place: str) -> Iterator[str]:  # noqa: ANN401
-    """Name the numbers that only the quick check refuses: endless ones, NaN, and those beyond exact ones."""
+    """Name the numbers that only the quick check rejects: infinity, NaN, and those too large to be exact."""
     match value:
         case dict():
             for name, each in value.items():
@@ -168,9 +168,9 @@ def _out_of_range(value: Any, place: str) -> Iterator[str]:  # noqa: ANN401
 
 
 def read_recording(name: str) -> Recording:
-    """Read a recording; what of it cannot be played is left out, and remarked on.
+    """Read a recording; lines that cannot be played are left out, with a note.
 
-    Raise InputError for a file that is none.
+    Raise InputError for a file that is not a recording.
     """
     try:
         with open(name, "rb") as file:  # noqa: PTH123  # a text that may be empty
@@ -186,7 +186,7 @@ def read_recording(name: str) -> Recording:
 
 
 def _read(file: IO[bytes], name: str) -> tuple[tuple[Line, ...], tuple[str, ...]]:
-    """Return the lines that can be kept, and remarks on all others."""
+    """Return the lines that can be kept, and notes on all others."""
     text, lines, notes = _Text(file), list[Line](), list[str]()
     kept = too_long = passed_over = 0
     for number, line in enumerate(text.lines(), 1):
@@ -227,7 +227,7 @@ class _Text:
         self.flaw = ""
 
     def lines(self) -> Iterator[_ReadLine]:
-        """Yield the whole lines; one that does not end is the last, too."""
+        """Yield the complete lines; one that is far too long is the last."""
         parts, length = list[bytes](), 0
         for piece in self._pieces():
             *ends, rest = piece.split(b"\n")
@@ -253,11 +253,11 @@ class _Text:
         return self._unpacked(data) if packed else data
 
     def _unpacked(self, source: Iterator[bytes]) -> Iterator[bytes]:
-        """Unpack one compressed file, or several that were put together."""
+        """Unpack one compressed file, or several that were concatenated."""
         unpacker, ending = zlib.decompressobj(_GZIP), b""
         for packed in source:
             data, ending, piece = packed, (ending + packed)[-len(_FLUSHED) :], b""
-            while data or len(piece) == _PIECE:  # then there may be more that needs no data
+            while data or len(piece) == _PIECE:  # a full piece: there may be more output without more data
                 if unpacker.eof:
                     unpacker = zlib.decompressobj(_GZIP)
                 before = unpacker.copy()
@@ -276,7 +276,7 @@ class _Text:
 
 
 def _up_to_damage(unpacker: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """Unpack byte by byte: what stands before the damage has not been lost."""
+    """Unpack byte by byte: data before the damage is not lost."""
     with suppress(zlib.error):
         for at in range(len(data)):
             yield unpacker.decompress(data[at : at + 1])

@@ -1,8 +1,8 @@
-"""What a node's NodeResourceTopology says of it: the object that an exporter there would publish.
+"""A node's NodeResourceTopology: the object that an exporter there would publish.
 
-Rules: ``pkg/resourcemonitor`` and ``pkg/nrtupdater`` of resource-topology-exporter ef567ef, and of
-node-feature-discovery 76e6cc8 ``pkg/resourcemonitor`` and ``pkg/nfd-topology-updater``. Both ask the kubelet
-(``List``, ``GetAllocatableResources``) and count by NUMA node, with mistakes of their own, which are
+Rules: ``pkg/resourcemonitor`` and ``pkg/nrtupdater`` of resource-topology-exporter ef567ef, and
+``pkg/resourcemonitor`` and ``pkg/nfd-topology-updater`` of node-feature-discovery 76e6cc8. Both query the
+kubelet (``List``, ``GetAllocatableResources``) and count by NUMA node, each with its own mistakes, which are
 reproduced and reported.
 """
 
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Container
 
 _COUNTED_PAGES = ("hugepages-2Mi", "hugepages-1Gi")
-"""The huge pages whose number the resource topology exporter reads for itself."""
+"""The huge pages whose number the resource topology exporter reads itself."""
 _FINGERPRINT = "fingerprint="
 OPTION = "--publisher"
 
 
 class PublisherName(StrEnum):
-    """Who publishes: the resource topology exporter, or node-feature-discovery's topology updater."""
+    """The publisher: the resource topology exporter, or node-feature-discovery's topology updater."""
 
     RTE = "rte"
     NFD = "nfd"
@@ -82,14 +82,14 @@ class Publisher(NamedTuple):
 
 
 class Published(NamedTuple):
-    """An object, and in sentences what is wrong with it or left out of it."""
+    """An object, and sentences about what is wrong with it or missing from it."""
 
     topology: NodeTopology
     notes: tuple[str, ...] = ()
 
 
 class Held(NamedTuple):
-    """What a container that the kubelet lists has for its own: numbers by NUMA node, sizes by nodes."""
+    """What a container listed by the kubelet holds: CPUs, memory (type, size, NUMA nodes), and devices."""
 
     cpus: CPUSet
     memory: tuple[tuple[str, int, tuple[int, ...]], ...]
@@ -99,8 +99,8 @@ class Held(NamedTuple):
 class Listed(NamedTuple):
     """A pod as ``List`` returns it.
 
-    ``integral`` tells whether a container requests whole CPUs, ``due`` whether one that is listed is to have
-    some exclusively; ``whole`` are the CPUs that the pod has as a whole (KEP-5526).
+    ``integral``: whether a container requests whole CPUs; ``due``: whether a listed one should have exclusive
+    CPUs; ``whole``: the pod-level CPUs (KEP-5526).
     """
 
     namespace: str
@@ -120,7 +120,7 @@ def publish(
     publisher: Publisher,
     names: Mapping[str, tuple[str, str]] | None = None,
 ) -> Published:
-    """Make the object of a started node; *names* are namespaces and names of pods, by UID.
+    """Create the object of a started node; *names* are namespaces and names of pods, by UID.
 
     Raise InputError if the exporter crashes, and publishes nothing.
     """
@@ -150,7 +150,7 @@ def publish(
 
 
 def publish_node(name: str, planning: Planning, node: Node, publisher: Publisher) -> Published:
-    """Make the object of a node that was started as it is read; raise InputError as ``publish`` does."""
+    """Create the object of a node that *planning* has started; raise InputError as ``publish`` does."""
     machine, names = planning.source.machine, planning.initial.names
     return publish(name, machine, planning.kubelet, node, publisher, names)
 
@@ -168,7 +168,7 @@ class _Writer:
     ) -> None:
         self.machine, self.kubelet, self.node, self.publisher = machine, kubelet, node, publisher
         self.by_rte = publisher.name is PublisherName.RTE
-        # By directories, as both the kubelet's library and the exporter's read them, not by the lists there.
+        # By directories, as the libraries of kubelet and exporter read them, not by the lists in them.
         known = node.topology.numa_nodes
         self.cpus = {each.id: CPUSet(known.get(each.id, 0)) for each in machine.numa_nodes}
         self.sidecars = kubelet.gates.enabled("SidecarContainers")
@@ -189,7 +189,7 @@ class _Writer:
             ]
             integral = any(map(_requests_whole_cpus, pod.all_containers))
             qos = pod_qos(pod).qos_class
-            # A pod that only a state file names is called by its UID, and holds what Guaranteed pods do.
+            # A pod known only from a state file has its UID as name, and holds what Guaranteed pods do.
             by_state = pod.name == uid
             namespace, name = pod.namespace, pod.name
             if by_state:
@@ -256,7 +256,7 @@ class _Writer:
         for resource, size, nodes in held.memory:
             rest = size
             for number in nodes:
-                # One takes all of a block from each of its nodes, the other drains one after the other.
+                # RTE subtracts the whole block from each of its nodes, NFD drains one node after another.
                 taken = size if self.by_rte else min(rest, left.get(number, Counter())[resource])
                 _take(left, number, resource, taken)
                 rest -= taken
@@ -265,12 +265,12 @@ class _Writer:
         for resource, devices in held.devices.items():
             for nodes, members in self.node.devices.pools[resource].by_nodes.items():
                 numbers = list(CPUSet(nodes))
-                # One counts a device at each of its nodes, the other at the last that is listed.
+                # RTE counts a device at each of its nodes, NFD only at the last one.
                 for number in numbers if self.by_rte else numbers[-1:]:
                     _take(left, number, resource, (devices & members).bit_count())
 
     def zone(self, number: int) -> Zone:
-        """Make the zone of a place in the list of NUMA nodes, which an exporter takes for the node's id."""
+        """Return the zone for an index in the list of NUMA nodes, which an exporter uses as the node's id."""
         known = {each.id: each for each in self.machine.numa_nodes}
         node = known.get(number)
         amounts = self.allocatable.get(number) or Counter(cpu=0)
@@ -298,7 +298,7 @@ class _Writer:
         return 0
 
     def fingerprint(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """Return the attributes and the annotations that tell who ran."""
+        """Return the attributes and the annotations that identify the running pods."""
         method = self.publisher.method
         attributes, annotations = [], []
         if method is not None and not self._left_out():
@@ -314,7 +314,7 @@ class _Writer:
         return attributes, annotations
 
     def _left_out(self) -> str:
-        """Say why there is no fingerprint if there should be one."""
+        """Return why there is no fingerprint if there should be one, else an empty text."""
         if self.publisher.method is None:
             return ""
         if self.unnamed:
@@ -335,7 +335,7 @@ class _Writer:
         )
 
     def core_kinds(self) -> Iterator[tuple[str, str]]:
-        """Yield the attributes of machines with two kinds of cores, as their kernels name them."""
+        """Yield the attributes of machines with two kinds of cores, by the kernel's names for them."""
         for name, cpus in (
             ("cpu_atom", self.machine.efficiency_cpus),
             ("cpu_core", self.machine.performance_cpus),
@@ -344,7 +344,7 @@ class _Writer:
                 yield name, str(cpus)
 
     def notes(self) -> Iterator[str]:
-        """Say what is wrong with the object, or not in it."""
+        """Yield what is wrong with the object, or missing from it."""
         owner = "the Node" if self.by_rte else "the exporter's Namespace"
         yield f"ownerReferences are left out: the UID of {owner} is unknown"
         numbers = [each.id for each in self.machine.numa_nodes]

@@ -1,8 +1,8 @@
 """Watching a node: it is audited when something has changed, and each change is reported once.
 
 The kernel reports changes of files and control groups (``watching/places.py``); threads, interrupts and the
-rest are sampled (``watching/sampling.py``). Either leads to nothing but a look at the whole node, as ``cpuctl
-audit`` takes it: what is found is found there, and nowhere else.
+rest are sampled (``watching/sampling.py``). Both only trigger an inspection of the whole node, like that of
+``cpuctl audit``, which alone produces findings.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import StateFileName
 
 _LEAST_PAUSE = 0.05
-"""Seconds: as many notices as come within are taken at once."""
+"""Seconds during which notices are collected, to be handled together."""
 _LONGEST_PAUSE = 3600.0
-"""Seconds: the kernel takes 2^31 - 1 milliseconds at most for one wait; longer waits are repeated."""
+"""Seconds: one wait may last at most 2^31 - 1 milliseconds in the kernel; longer waits are repeated."""
 _KNOWN_FROM_THE_START = (Kind.POD, Kind.STATE_FILE, Kind.KUBELET, Kind.GAP)
 
 
 class WatchInputs(Record):
     """Which node is watched, by which checks, and how closely: *every*, *full* and *settle* are seconds.
 
-    *share* of one CPU is what audits may take in the long run, and samples as much again.
+    *share* is the part of one CPU that audits may use in the long run; samples may use as much again.
     """
 
     node: NodeInputs
@@ -70,7 +70,7 @@ class WatchInputs(Record):
 
 
 class Look(NamedTuple):
-    """The whole node, once: what an audit uses, and what it found."""
+    """One inspection of the whole node: what an audit uses, and what it found."""
 
     node: LiveNode
     snapshot: NodeSnapshot
@@ -79,9 +79,9 @@ class Look(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """What is to be reported now: changes, a look if there was one, or why there was none, and remarks.
+    """What to report now: changes, the inspection if there was one, or why it failed, and notes.
 
-    ``failure`` is why the node could not be looked at, empty if that was reported already.
+    ``failure`` is why the node could not be inspected, empty if this was already reported.
     """
 
     changes: tuple[Change, ...] = ()
@@ -91,7 +91,7 @@ class Observation(NamedTuple):
 
 
 def inspect(inputs: WatchInputs) -> Look:
-    """Look at the whole node, from its configuration on; raise CpuctlError for what cannot be used."""
+    """Inspect the whole node, starting with its configuration; raise CpuctlError for unusable inputs."""
     sources = Sources()
     loaded = load_node(inputs.node, sources, goes_without=True)
     node, snapshot, _ = observe_settled(loaded, no_progress)
@@ -99,10 +99,10 @@ def inspect(inputs: WatchInputs) -> Look:
 
 
 class Watch:
-    """Watches a node; *waker* is a descriptor that can be read when it is time to leave.
+    """Watches a node; *waker* is a descriptor that becomes readable when it is time to stop.
 
-    *silence* are the seconds after which it says that it is alive, although there is nothing to report. It
-    leaves, too, when the pipe *output* is no longer read (``unread``); None if that is not a pipe.
+    *silence* is the number of seconds after which it signals that it is alive, although there is nothing to
+    report. It also stops when the pipe *output* is no longer read (``unread``); None if this is not a pipe.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Watch:
         self._retry = math.inf
 
     def begin(self) -> Observation:
-        """Look at the node for the first time; raise CpuctlError if that is not possible at all."""
+        """Inspect the node for the first time; raise CpuctlError if that is not possible."""
         started = time.process_time()
         look = inspect(self._inputs)
         self._texts = _checksums(look)
@@ -138,9 +138,9 @@ class Watch:
         return self._taken_in(look, started)
 
     def wait(self, until: float) -> Observation | None:
-        """Wait for what is to be reported; None at the moment *until*, or when it is time to leave.
+        """Wait for something to report; return None at the moment *until*, or when it is time to stop.
 
-        What is returned is empty most of the time: it says that the watch is alive.
+        The result is usually empty: it shows that the watch is alive.
         """
         spoken = time.monotonic()
         while (now := time.monotonic()) < until:
@@ -161,13 +161,13 @@ class Watch:
         return None
 
     def close(self) -> None:
-        """Let go of what the kernel keeps for it."""
+        """Release the kernel's resources."""
         self._places.close()
 
     def _paused(self, seconds: float) -> bool:
-        """Wait for notices or the end of a pause; return whether it is time to leave."""
+        """Wait for notices or the end of a pause; return whether it is time to stop."""
         if self._leaves(_readable(self._waker, seconds=min(seconds, _LEAST_PAUSE), output=self._output)):
-            return True  # and notices of a storm have been gathered meanwhile
+            return True  # notices of a burst have been collected meanwhile
         more = [] if (notices := self._places.fileno()) is None else [notices]
         seconds -= _LEAST_PAUSE
         return self._leaves(_readable(self._waker, *more, seconds=seconds, output=self._output))
@@ -185,7 +185,7 @@ class Watch:
 
     def _inspect_again(self) -> Observation:
         started = time.process_time()
-        # Sampled before, so that what changes while the node is looked at is a reason to look again.
+        # Sampled first, so that changes during the inspection cause another one.
         self._sample_differs(time.monotonic())
         try:
             return self._taken_in(inspect(self._inputs), started)
@@ -213,7 +213,7 @@ class Watch:
         self._problem = self._places.problem
         self._pace.looked(time.monotonic(), time.process_time() - started)
         if unheard:
-            # What has happened there since the node was looked at has not been reported.
+            # Changes there since the node was inspected have not been reported.
             self._pace.noticed(time.monotonic())
         return Observation(changes, look, note=note)
 
@@ -230,12 +230,12 @@ class Watch:
 
 
 def _readable(*handles: int, seconds: float, output: int | None) -> list[int]:
-    """Wait until a handle can be read, or *output* is no longer read; return which these are."""
+    """Wait until a handle can be read, or *output* is no longer read; return those handles."""
     poll = select.poll()
     for handle in handles:
         poll.register(handle, select.POLLIN)
     if output is not None:
-        poll.register(output, 0)  # that it has no reader is reported unasked
+        poll.register(output, 0)  # a missing reader is always reported
     return [handle for handle, _ in poll.poll(max(0.0, min(seconds, _LONGEST_PAUSE)) * 1000)]
 
 
@@ -252,7 +252,7 @@ def _checksums(look: Look) -> dict[str, str]:
 
 
 def _age_of_state(look: Look, root: str) -> float:
-    """Return for how many seconds the CPU Manager's state has been as it is."""
+    """Return for how many seconds the CPU Manager's state has been unchanged."""
     try:
         written = Path(f"{root}{look.node.kubelet.config.root_dir}/{CPU_FILE}").stat().st_mtime
     except OSError:
@@ -261,7 +261,7 @@ def _age_of_state(look: Look, root: str) -> float:
 
 
 def _mark_of(path: str) -> tuple[int, int, int] | None:
-    """Return what changes in a file when it is written; None if none is named."""
+    """Return the metadata of a file that change when it is written; None if no file is named."""
     try:
         found = Path(path).stat() if path else None
     except OSError:
@@ -270,7 +270,7 @@ def _mark_of(path: str) -> tuple[int, int, int] | None:
 
 
 def _files_of(look: Look) -> tuple[str, ...]:
-    """Name the files that show what the kubelet believes, and what else an audit uses."""
+    """Return the files with the kubelet's state, and the others that an audit uses."""
     root = look.node.kubelet.config.root_dir.strip("/")
     config = look.sources.entries["kubeletConfiguration"]["value"].removeprefix("/")
     states = (f"{root}/{STATE_FILES[name]}" for name in _STATES)

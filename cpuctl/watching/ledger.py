@@ -1,6 +1,6 @@
-"""What has been reported about a node, and what is new: values and moments in, changes out.
+"""What has been reported about a node, and what is new: takes values and moments, returns changes.
 
-Nothing is read here, not even a clock: moments are seconds that the caller counts.
+Nothing is read here, not even a clock: moments are seconds counted by the caller.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Kind(StrEnum):
     STATE_FILE = "state file"
     KUBELET = "kubelet"
     GAP = "gap"
-    """Something that checks need, and that is missing."""
+    """A missing input of checks."""
 
 
 class Patience(NamedTuple):
@@ -78,7 +78,7 @@ class Change(NamedTuple):
 
 
 class _Reported:
-    """A thing that was reported: how it was then, and since when it has been otherwise."""
+    """A reported thing: its state then, and since when it has been different."""
 
     def __init__(self, thing: Thing) -> None:
         self.thing = thing
@@ -88,14 +88,14 @@ class _Reported:
 
 
 class _Return(NamedTuple):
-    """How often something has come back, and when it was last absent."""
+    """How often a thing has reappeared, and when it was last absent."""
 
     times: int
     away: float
 
 
 class Ledger:
-    """Reports every change once, when it has lasted; recurring changes are reported ever more rarely."""
+    """Reports every change once it has lasted; recurring changes are reported less and less often."""
 
     def __init__(self) -> None:
         self._stated: dict[Identity, _Reported] = {}
@@ -105,12 +105,12 @@ class Ledger:
 
     @property
     def stated(self) -> Mapping[Identity, Thing]:
-        """Everything as it was reported last."""
+        """Everything as last reported."""
         return {identity: entry.thing for identity, entry in self._stated.items()}
 
     @property
     def due(self) -> float:
-        """When there may be something to report although nothing else changes."""
+        """The moment when there may be something to report even if nothing changes."""
         return min(self._due, default=inf)
 
     def begin(self, things: Iterable[Thing]) -> None:

@@ -1,7 +1,8 @@
-"""When a watched node is audited as a whole: soon after a change, but not all the time.
+"""When to audit a watched node as a whole: soon after a change, but not continuously.
 
-A look costs what an audit costs. After a change, the next look waits for a moment, because changes come in
-bursts; and in the long run, looks may use only a small share of one CPU, whatever happens on the node.
+An inspection costs as much as an audit. After a change, the next inspection waits for a moment, because
+changes occur in bursts; and in the long run, inspections may only use a small share of one CPU, whatever
+happens on the node.
 """
 
 from __future__ import annotations
@@ -9,20 +10,20 @@ from __future__ import annotations
 from math import inf
 
 QUIET = 0.5
-"""Seconds without a change after which the node is looked at."""
+"""Seconds without a change after which the node is inspected."""
 
 NO_LATER = 3.0
-"""Seconds after the first change at which it is looked at even if changes continue."""
+"""Seconds after the first change at which it is inspected even if changes continue."""
 
 BURST = 10
-"""Looks that may follow each other before the share counts."""
+"""Consecutive inspections that are allowed before the share applies."""
 
 
 class Pace:
-    """Decides on the moment of the next look; moments are seconds that the caller counts.
+    """Decides on the moment of the next inspection; moments are seconds counted by the caller.
 
-    *full* seconds after a look comes the next, although nothing was noticed. *share* of one CPU is what looks
-    may take in the long run, and samples as much again.
+    An inspection is followed by another after *full* seconds even if nothing was noticed. *share* is the part
+    of one CPU that inspections may use in the long run; samples may use as much again.
     """
 
     def __init__(self, full: float, share: float) -> None:
@@ -41,7 +42,7 @@ class Pace:
         self._last = now
 
     def looked(self, now: float, cost: float) -> None:
-        """Note a look that has ended, and the CPU time in seconds that it took."""
+        """Note a finished inspection, and the CPU time in seconds that it took."""
         self._refill(now)
         self._limit = max(self._limit, BURST * cost)
         if self._counted is None:
@@ -50,14 +51,14 @@ class Pace:
         self._counted, self._looked, self._first = now, now, None
 
     def next_inspection(self, due: float = inf) -> float:
-        """Return the moment of the next look; at *due* there may be something to report in any case."""
+        """Return the moment of the next inspection; at *due* there may be something to report in any case."""
         moments = [self._looked + self._full, max(due, self._looked + QUIET)]
         if self._first is not None:
             moments.append(min(self._last + QUIET, self._first + NO_LATER))
         return max(min(moments), self._affordable)
 
     def pause(self, every: float, cost: float) -> float:
-        """Return the seconds from one sample to the next, by what the last one has cost."""
+        """Return the seconds from one sample to the next, based on the cost of the last one."""
         return max(every, cost / self._share)
 
     @property

@@ -19,11 +19,11 @@ _NOT_THERE = (FileNotFoundError, NotADirectoryError)
 
 
 class Followed(NamedTuple):
-    """Paths on a node, without a slash before them, whose changes the kernel is to report.
+    """Paths on a node, without a leading slash, whose changes the kernel should report.
 
-    Of *files* changes of themselves; of *directories* whatever comes and goes; of *groups* what is written
-    into them, and the groups that are created and removed directly below; of *above* whether the kubelet's
-    groups do.
+    For ``files``, their own changes; for ``directories``, any entry that appears or disappears; for
+    ``groups``, writes to their files, and groups created and removed directly below; for ``above``, whether
+    the kubelet's groups appear or disappear.
     """
 
     files: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Followed(NamedTuple):
 
 
 def followed_groups(snapshot: NodeSnapshot) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name the kubelet's groups down to containers, in the relevant hierarchies, and what is above them."""
+    """Return the kubelet's groups down to containers, in the relevant hierarchies, and those above them."""
     mounts = _mounts(snapshot)
     groups = [group.path for group in snapshot.groups.values() if group.role.level is not Level.BELOW]
     above = dict.fromkeys([path.rpartition("/")[0] for path in _tops(snapshot)] or [""])
@@ -44,13 +44,13 @@ def followed_groups(snapshot: NodeSnapshot) -> tuple[tuple[str, ...], tuple[str,
 
 
 def topmost_groups(snapshot: NodeSnapshot) -> tuple[GroupPlace, ...]:
-    """Name where a walk through all groups of the kubelet begins."""
+    """Return the groups where a walk through all groups of the kubelet starts."""
     tops = _tops(snapshot)
     return tuple(GroupPlace(mount, path) for mount in _mounts(snapshot) for path in tops)
 
 
 def _mounts(snapshot: NodeSnapshot) -> tuple[str, ...]:
-    """Name where the relevant hierarchies are mounted."""
+    """Return where the relevant hierarchies are mounted."""
     at = snapshot.hierarchies
     return tuple(dict.fromkeys(filter(None, (at.cpuset, at.cpu)))) if at else ()
 
@@ -60,7 +60,7 @@ def _tops(snapshot: NodeSnapshot) -> list[str]:
 
 
 class Places:
-    """What the kernel reports of a node below *root*; *real* says where the links of a path lead there."""
+    """The kernel's notices about a node below *root*; *real* resolves the links of a path there."""
 
     def __init__(self, root: Path, real: Callable[[str], str | None]) -> None:
         self._root = str(root).rstrip("/")
@@ -74,7 +74,7 @@ class Places:
         """Why the kernel does not report everything; empty if it does."""
 
     def follow(self, followed: Followed) -> bool:
-        """Ask for notices of these paths, and no others; return whether there are more than before."""
+        """Request notices for these paths, and no others; return whether there are new ones."""
         self._names = {}
         for path in followed.files:
             directory, _, name = path.rpartition("/")
@@ -88,7 +88,7 @@ class Places:
         return self._notices is not None and not self._notices.directories <= before
 
     def fileno(self) -> int | None:
-        """Return the descriptor that can be read when there is a notice, None if there is none."""
+        """Return the descriptor that becomes readable when there is a notice, or None if there is none."""
         return self._notices.fileno() if self._notices else None
 
     def read(self) -> bool:
@@ -109,7 +109,7 @@ class Places:
         if not name or directory in self._whole or name in self._names.get(directory, ()):
             return True
         if directory in self._groups:
-            # What a container makes below its group is its own business.
+            # Groups that a container creates below its own do not matter.
             ours = notice.of_directory and is_above_containers(directory)
             if ours and notice.made_directory:
                 self._follow_new(f"{directory}/{name}")
@@ -117,9 +117,9 @@ class Places:
         return directory in self._above and KUBEPODS in name
 
     def _follow_new(self, directory: str) -> None:
-        """Follow a group that has come, and those that have come below it meanwhile."""
+        """Follow a new group, and those that have been created below it meanwhile."""
         assert self._notices is not None
-        with suppress(OSError):  # it has gone already; a limit is noticed at the next look
+        with suppress(OSError):  # it was already removed; a limit is noticed at the next inspection
             self._notices.add(directory)
             self._groups.add(directory)
             if is_above_containers(directory):
@@ -148,8 +148,8 @@ def _directories(path: str) -> Iterator[str]:
 
 # Changes in directories as the kernel reports them (*inotify(7)*); Python's library has no binding.
 #
-# It reports those of control groups, too: what a process makes, removes or writes there by a system call, but
-# not what the kernel changes itself.
+# This includes control groups: what a process creates, removes or writes there by a system call, but not what
+# the kernel changes itself.
 
 _MODIFY, _MOVED, _CREATE, _DELETE = 0x002, 0x040 | 0x080, 0x100, 0x200
 _DELETE_SELF, _MOVE_SELF = 0x400, 0x800
@@ -161,10 +161,10 @@ _FREE_SPACE_FIX = 1 << 16
 
 
 class Notice(NamedTuple):
-    """What the kernel reports: the directory, and the name in it, empty if it is the directory itself.
+    """A notice of the kernel: the directory, and the name in it, empty for the directory itself.
 
-    Both are empty if there was too much to keep all. ``of_directory``: what the name stands for is or
-    was a directory itself, and ``made_directory``: it has come.
+    Both are empty if notices were lost. ``of_directory``: the name is or was that of a directory;
+    ``made_directory``: this was created or moved.
     """
 
     directory: str
@@ -177,13 +177,13 @@ class Notices:
     """An inotify instance; raise OSError if the kernel creates none, or accepts no more directories."""
 
     def __init__(self) -> None:
-        # None is this process with all that it has loaded, its C library for one.
+        # None is this process with everything that it has loaded, such as its C library.
         self._library = CDLL(None, use_errno=True)
         self._paths: dict[int, str] = {}
         self._handle = self._checked(self._library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
 
     def fileno(self) -> int:
-        """Return the descriptor that can be read when there is a notice."""
+        """Return the descriptor that becomes readable when there is a notice."""
         return self._handle
 
     def add(self, directory: str) -> None:
@@ -193,7 +193,7 @@ class Notices:
 
     @property
     def directories(self) -> frozenset[str]:
-        """Those whose changes are reported."""
+        """The directories whose changes are reported."""
         return frozenset(self._paths.values())
 
     def keep(self, directories: Iterable[str]) -> None:
@@ -213,7 +213,7 @@ class Notices:
             yield from self._notices(data)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release it."""
         os.close(self._handle)
 
     def _notices(self, data: bytes) -> Iterator[Notice]:

@@ -1,9 +1,9 @@
-"""A cheap look at what the kernel does not report: where threads may run, where interrupts go, files.
+"""Cheap samples of what the kernel does not report: where threads may run, where interrupts go, files.
 
-A sample is not an audit. It is the same as the one before if an audit would find the same, at a tenth of its
-cost or less: of the host's threads counts only which groups have some that may run on exclusive CPUs, of
-interrupts only those that come to such CPUs or may. Files: *proc(5)*; ``sched_getaffinity(2)``, which asks
-for much less than ``/proc/PID/status`` says.
+A sample is not an audit. It equals the previous one if an audit would find the same, at a tenth of an audit's
+cost or less: for the host's threads, only the groups matter that have some which may run on exclusive CPUs;
+for interrupts, only those that occur on such CPUs or may. Files: *proc(5)*; ``sched_getaffinity(2)``, which
+returns much less than ``/proc/PID/status``.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _EFFECTIVE = (
     "cpuset.cpus.effective", "cpuset.mems.effective", "cpuset.effective_cpus", "cpuset.effective_mems",
 )  # fmt: skip
 _NOTED = PROGRAMS | AGENT_PROGRAMS | {"irqbalance"}
-"""Programs of which every start is noticed, whichever CPUs they may run on."""
+"""Programs whose starts are always noticed, whichever CPUs they may run on."""
 _KERNEL_THREAD, _NO_SETAFFINITY = 0x0020_0000, 0x0400_0000
 _FLAGS = 6
-"""Place of a process's flags behind its name in /proc/PID/stat."""
+"""Index of a process's flags in the fields after its name in /proc/PID/stat."""
 _ALLOWED = re.compile(r"^Cpus_allowed_list:[ \t]*(.*)$", re.MULTILINE)
 _KERNEL = "kernel threads"
 
@@ -51,8 +51,8 @@ _KERNEL = "kernel threads"
 class Sample(NamedTuple):
     """Values to compare with those of another sample.
 
-    ``threads`` are control groups with CPUs that some of their threads may run on, and noted programs with
-    their processes. ``groups`` is empty if the kernel reports them.
+    ``threads`` are control groups with CPUs on which some of their threads may run, and noted programs with
+    their processes. ``groups`` is empty if the kernel reports changes of groups.
     """
 
     threads: frozenset[tuple[str, int]] = frozenset()
@@ -63,7 +63,7 @@ class Sample(NamedTuple):
 
 
 class GroupPlace(NamedTuple):
-    """A control group: where its hierarchy is mounted, and its path there, with a slash before it."""
+    """A control group: where its hierarchy is mounted, and its path there, with a leading slash."""
 
     mount: str
     path: str
@@ -76,9 +76,9 @@ def is_above_containers(path: str) -> bool:
 
 
 class Interest(NamedTuple):
-    """What a sample looks at: exclusive CPUs, files, and the kubelet's topmost groups if they are sampled.
+    """What a sample covers: exclusive CPUs, files, and the kubelet's topmost groups if they are sampled.
 
-    Without these, nothing is read of groups.
+    Without the last, groups are not read.
     """
 
     exclusive: CPUSet = CPUSet()
@@ -109,7 +109,7 @@ class Sampler:
         self._sets: dict[str, int] = {}
 
     def take(self, interest: Interest) -> Sample:
-        """Look at the node."""
+        """Take a sample of the node."""
         pids = self._pids()
         self._known = {pid: known for pid, known in self._known.items() if pid in pids}
         threads = {*self._threads(pids, interest.exclusive.mask), *self._noted()}
@@ -145,11 +145,11 @@ class Sampler:
                     yield group, mask & exclusive
 
     def _noted(self) -> Iterator[tuple[str, int]]:
-        """Yield programs whose start alone is of interest, with their process."""
+        """Yield programs whose start alone matters, with their process."""
         return ((known.comm, pid) for pid, known in self._known.items() if known.comm in _NOTED)
 
     def _meet(self, pid: int) -> _Known | None:
-        """Read what a process is; a number that is used again within a sample's time is not noticed."""
+        """Read the properties of a process; a PID that is reused between two samples is not noticed."""
         stat = self._read(f"proc/{pid}/stat") or ""
         head, _, rest = stat.rpartition(")")
         fields = rest.split()
@@ -162,7 +162,7 @@ class Sampler:
         return self._known[pid]
 
     def _group_of(self, pid: int) -> str:
-        """Return the path of a group below the kubelet's; of another, the name of the one at the top."""
+        """Return the path of a process's group below the kubelet's, else the name of its topmost group."""
         text = self._read(f"proc/{pid}/cgroup") or ""
         if text not in self._groups:
             if len(self._groups) > _MOST_KEPT:
@@ -185,11 +185,11 @@ class Sampler:
                 if not allowed:
                     continue
                 comes = self._mask(self._read(f"{directory}/effective_affinity_list")) & exclusive
-                # Most may come everywhere, and what waits for them matters when they do.
+                # Most may occur everywhere, and their actions matter only if they do.
                 yield int(name), allowed, comes, tuple(self._names(directory)) if comes else ()
 
     def _group_values(self, tops: Iterable[GroupPlace]) -> Iterator[tuple[str, str]]:
-        """Read the sets and quotas of groups down to containers, whose own groups below are left out."""
+        """Yield the sets and quotas of groups down to containers, without groups below containers."""
         waiting = list(tops)
         while waiting:
             mount, path = waiting.pop()
@@ -225,11 +225,11 @@ class Sampler:
 
 
 _MOST_KEPT = 10_000
-"""Texts of groups, and masks, that are kept so that none is parsed twice."""
+"""The most texts of groups, and masks, that are kept so that none is parsed twice."""
 
 
 def _kernel_affinity() -> Affinity:
-    """Ask the kernel itself, for no more than the mask: Python's own way makes a set of numbers of it."""
+    """Return a function that gets the mask from the kernel: Python's own turns it into a set of numbers."""
     from ctypes import CDLL, create_string_buffer
 
     ask = CDLL(None).sched_getaffinity
@@ -250,4 +250,4 @@ def _kernel_affinity() -> Affinity:
 
 
 _FREE_SPACE_FIX = 1024
-"""Bytes for the mask of 8192 CPUs."""
+"""Bytes for a mask of 8192 CPUs."""

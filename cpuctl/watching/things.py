@@ -1,8 +1,9 @@
 """The conditions of a node whose changes a watch reports.
 
-A running kubelet breaks its own guarantees for a moment: it writes its state first, moves containers with the
+A running kubelet briefly breaks its own guarantees: it writes its state first, moves containers with the
 next pass of ``reconcileState`` (kubelet v1.36, within ``cpuManagerReconcilePeriod``), and releases the CPUs
-of a removed pod with a later one. What this alone can cause is reported if it lasts longer than such a pass.
+of a removed pod with a later one. Findings that this alone can cause are reported if they last longer than
+such a pass.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from cpuctl.state_names import CPU_FILE
 from cpuctl.watching.ledger import Kind, Patience, Thing
 
 HALF_WRITTEN = 2.0
-"""Seconds that a state file may be unusable or missing before that is reported: it may be being written."""
+"""Seconds before an unusable or missing state file is reported: it may be in the middle of being written."""
 
 _FILE_CODES = frozenset({"state-unusable", "state-missing", "devices-unusable", "claims-unusable"})
 _AFTER_STATE = frozenset(
@@ -36,7 +37,7 @@ _AFTER_STATE = frozenset(
         "threads-outside",
     }
 )
-"""What may be on its way after the state was written."""
+"""Findings that may be transient after the state was written."""
 _AFTER_PODS = frozenset(
     {
         "answer-lacks-pod",
@@ -50,7 +51,7 @@ _AFTER_PODS = frozenset(
         "stale-entry",
     }
 )
-"""What may be on its way after a pod or a container has come, ended or gone."""
+"""Findings that may be transient after a pod or a container was created, ended or was removed."""
 _AMOUNTS = frozenset({"huge-pages-differ", "huge-pages-taken", "interrupts-came", "memory-spill"})
 """Codes whose ``detected`` is a quantity, which differs each time."""
 
@@ -58,8 +59,8 @@ _AMOUNTS = frozenset({"huge-pages-differ", "huge-pages-taken", "interrupts-came"
 class Timing(NamedTuple):
     """The basis of waiting times, in seconds.
 
-    *settle* is how long transient things must last, *period* is the kubelet's, and *written* the moment at
-    which its state was written last.
+    ``settle`` is how long transient things must last, ``period`` is the kubelet's reconcile period, and
+    ``written`` the moment at which its state was last written.
     """
 
     settle: float
@@ -68,7 +69,7 @@ class Timing(NamedTuple):
 
 
 class WatchedPod(Record):
-    """A pod that has a control group, with the exclusive CPUs of its containers.
+    """A pod with a control group, and the exclusive CPUs of its containers.
 
     ``pool`` are the CPUs that all other containers share, None if unknown or with the policy none.
     """
@@ -80,7 +81,7 @@ class WatchedPod(Record):
 
     @property
     def named(self) -> bool:
-        """Whether more than its UID is known."""
+        """Whether its name is known, not only its UID."""
         return self.name != self.uid
 
 
@@ -118,7 +119,7 @@ def _patience(code: str, timing: Timing) -> Patience:
 
 
 def pod_things(snapshot: NodeSnapshot, timing: Timing) -> Iterator[Thing]:
-    """Make things from the pods that have a cgroup; one without a name may get one soon."""
+    """Make things from the pods that have a cgroup; the name of an unnamed one may soon be known."""
     for uid in sorted(snapshot.uids):
         entries = snapshot.state.entries.get(uid, {})
         pod = WatchedPod(uid, snapshot.pod_name(uid), entries, snapshot.shared_pool)
@@ -137,7 +138,7 @@ def file_things(snapshot: NodeSnapshot, checksums: Mapping[str, str]) -> Iterato
 
 
 def kubelet_things(pids: Iterable[int], timing: Timing) -> Iterator[Thing]:
-    """Make one thing from the kubelet's processes: during a restart, there is none for a moment."""
+    """Make one thing from the kubelet's processes, of which there are briefly none during a restart."""
     if running := tuple(sorted(pids)):
         yield Thing(Kind.KUBELET, (), running, running, Patience(going=timing.settle))
 

@@ -1,1 +1,1 @@
-"""CPU sets in control groups: what is wanted, what stands against it, and writing it."""
+"""CPU sets in control groups: what is requested, objections to it, and writing it."""

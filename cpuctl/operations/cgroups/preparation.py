@@ -1,4 +1,4 @@
-"""From a request to what is to be done: where the node is, objections, and writes in their order."""
+"""From a request to the work to do: where the node is, objections, and writes in their order."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _SYSTEMD = (
 
 
 class Overrides(NamedTuple):
-    """What the user overrules, and whether quotas are to follow."""
+    """What the user overrides, and whether quotas are to be written, too."""
 
     forced: frozenset[Override]
     quota: bool = False
 
 
 class ApplyInputs(NamedTuple):
-    """The node, what is requested on it, and what is overruled."""
+    """The node, what is requested on it, and what is overridden."""
 
     node: NodeInputs
     request: ApplyRequest
@@ -59,9 +59,9 @@ class ApplyInputs(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedWrites:
-    """What is to be done to the node below *root*; ``digests`` are those of its state files, by name.
+    """The work to do on the node below *root*; ``digests`` are those of its state files, by name.
 
-    ``inhabited`` are the groups whose threads are to be on certain CPUs.
+    ``inhabited`` are the groups whose threads must be on certain CPUs.
     """
 
     root: Path
@@ -76,7 +76,7 @@ class PreparedWrites:
 
 
 def root_of(machine: str, root: str) -> Path:
-    """Return where the node's file tree stands; raise UsageError for a recording."""
+    """Return where the node's file tree is; raise UsageError for a recording."""
     place = Path(root or ("/" if machine == "live" else machine))
     if not place.is_dir():
         hint = "use the live node, or --root with the mount point of its file system"
@@ -87,7 +87,7 @@ def root_of(machine: str, root: str) -> Path:
 def below(root: Path, path: str) -> Path:
     """Return where a path leads below a root: its links are those of the node, not of this host.
 
-    Raise InputError for a link that leads out of the root, or to nothing.
+    Raise InputError for a link that leads out of the root or is dangling.
     """
     node = Root(root)
     try:
@@ -95,13 +95,13 @@ def below(root: Path, path: str) -> Path:
     except DanglingLinkError as error:
         raise InputError(str(error), where=str(root / path)) from None
     except OSError:
-        return root / path  # what is not there has no links
+        return root / path  # a missing path has no links
 
 
 def require_kernel(root: Path, snapshot: NodeSnapshot, *, quota: bool) -> Hierarchies:
-    """Return the node's hierarchies; raise InputError if these are plain files, or there are none.
+    """Return the node's hierarchies; raise InputError if these are plain files or do not exist.
 
-    *quota*: that which holds quotas is written to as well.
+    *quota*: the hierarchy with the quotas is written to as well.
     """
     at = snapshot.hierarchies
     if at is None or not at.cpuset:
@@ -125,7 +125,7 @@ def _require_mount(path: Path, kind: str) -> None:
 
 
 class Preparation(NamedTuple):
-    """What is to be done, the node as it was found, and its kubelet's reconcile period in seconds."""
+    """The work to do, the node as it was found, and its kubelet's reconcile period in seconds."""
 
     prepared: PreparedWrites
     snapshot: NodeSnapshot
@@ -133,12 +133,12 @@ class Preparation(NamedTuple):
 
     @property
     def watched(self) -> float:
-        """Seconds after which the kubelet has had its chance to write something else."""
+        """Seconds after which the kubelet has had a chance to write something else."""
         return _PERIODS * self.period + _MARGIN
 
 
 def read_and_prepare(inputs: ApplyInputs, sources: Sources, progress: Progress) -> Preparation:
-    """Look at the node, and work out what is to be done to it.
+    """Read the node, and work out what to do to it.
 
     Raise InputError for a node that cannot be changed, for requests that cannot be carried out and, if
     something is to be written, for a kubelet whose configuration is only assumed.
@@ -154,7 +154,7 @@ def read_and_prepare(inputs: ApplyInputs, sources: Sources, progress: Progress) 
     request = read_request(inputs.request, node, snapshot, sources)
     prepared = prepare(node, snapshot, request, inputs.insisted, inputs.root)
     if inputs.node.state:
-        # That is not what the kubelet writes to: only from now on its own files are looked at.
+        # The kubelet does not write to the named state: from here on, its own files count.
         prepared = replace(prepared, digests=digests(inputs.root, prepared.state_directory))
     return Preparation(prepared, snapshot, node.kubelet.config.cpu_manager_reconcile_period / _SECOND)
 
@@ -162,9 +162,9 @@ def read_and_prepare(inputs: ApplyInputs, sources: Sources, progress: Progress) 
 def prepare(
     node: LiveNode, snapshot: NodeSnapshot, request: ResolvedRequest, insisted: Overrides, root: Path
 ) -> PreparedWrites:
-    """Hold what is wanted against the node, and work the writes out.
+    """Compare the request with the node, and work out the writes.
 
-    Raise InputError for sets that no order of writes leads to.
+    Raise InputError for sets that no order of writes can reach.
     """
     at = require_kernel(root, snapshot, quota=insisted.quota)
     desired = request.desired.groups
@@ -194,7 +194,7 @@ def prepare(
 
 
 def inhabited(writes: Sequence[PlannedWrite], snapshot: NodeSnapshot) -> dict[str, CPUSet]:
-    """Return the CPUs of every container that is written to, and of the groups below that inherit them."""
+    """Return the CPUs of every container that is written to, and of the groups below it that inherit them."""
     groups = snapshot.groups
     found = {
         write.path: CPUSet.parse(write.after)
@@ -209,7 +209,7 @@ def inhabited(writes: Sequence[PlannedWrite], snapshot: NodeSnapshot) -> dict[st
 
 
 def _unseen(node: LiveNode, at: Hierarchies) -> Iterator[str]:
-    """Name groups that are there and cannot be looked at: v1 writes nothing that they stand in the way of."""
+    """Name groups that exist but cannot be read: v1 writes nothing that they would block."""
     unseen = (each for each in node.files.unreadable if each.path.startswith(f"{at.cpuset}/"))
     for each in islice(unseen, _MOST_UNSEEN):
         yield f"/{each.path}: {each.reason}: left out"
@@ -223,7 +223,7 @@ def _warnings(writes: Sequence[PlannedWrite], snapshot: NodeSnapshot) -> Iterato
 
 
 def _moved(request: ResolvedRequest, node: LiveNode, snapshot: NodeSnapshot) -> Iterator[Objection]:
-    """Compare the node with what a plan was made from."""
+    """Compare the node with the one that a plan was made for."""
     if request.recorded is not None:
         here = {each.path.rpartition("/")[2]: each.sha256 for each in node.state_files}
         for name in sorted(here.keys() | request.recorded.keys()):
@@ -235,7 +235,7 @@ def _moved(request: ResolvedRequest, node: LiveNode, snapshot: NodeSnapshot) -> 
         values = snapshot.groups[path].cpuset
         now = (values.cpus if name == CPUS else values.mems) or CPUSet()
         goal = goals.get((path, name)) or found
-        # The last two are what a group has on its way: a run that was killed may have left it there.
+        # The last two are intermediate values of a group: a run that was killed may have left them.
         if now not in (found, goal, found & goal, found | goal):
             yield moved_on(f"{path}/{name}")
 
@@ -255,7 +255,7 @@ def _situation(request: ResolvedRequest, snapshot: NodeSnapshot, root: Path) -> 
 
 
 def _reach(snapshot: NodeSnapshot, root: Path) -> CPUSet | None:
-    """Return the CPUs in force right above the kubelet's groups; None if the kernel does not tell."""
+    """Return the effective CPUs right above the kubelet's groups; None if the kernel does not report them."""
     at = snapshot.hierarchies
     top = next((group for group in snapshot.groups.values() if group.role.level is Level.KUBEPODS), None)
     if at is None or top is None:
@@ -269,7 +269,7 @@ def digests(root: Path, state_directory: str) -> dict[str, str]:
     """Return the SHA-256 of the state files that the node's own kubelet has now."""
     tree, found = DirectoryTree(root), {}
     for name in (CPU_FILE, MEMORY_FILE):
-        with suppress(CpuctlError):  # closed to us, or no file, as it was before: that is no change
+        with suppress(CpuctlError):  # inaccessible, or not a file, as before: unchanged
             text = tree.read(f"{state_directory.strip('/')}/{name}")
             if text is not None:
                 found[name] = sha256(text.encode()).hexdigest()

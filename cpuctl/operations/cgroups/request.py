@@ -1,4 +1,4 @@
-"""What containers are to have: by a plan's file, a state file, the kubelet's own state, or sets by name."""
+"""What containers should have: by a plan's file, a state file, the kubelet's own state, or sets by name."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _OF_CONTAINERS = (Level.CONTAINER, Level.BELOW)
 
 
 class ResolvedRequest(NamedTuple):
-    """What is to be, and what it was worked out from.
+    """The desired state, and what it was worked out from.
 
     ``held`` are exclusive CPUs by pod and container, ``recorded`` the SHA-256 of state files by their path.
-    ``now`` is what a plan has found in the groups, by path and file.
+    ``now`` is what a plan found in the groups, by path and file.
     """
 
     kind: Literal["State", "Plan", "CgroupsPlan", "Arguments"]
@@ -57,7 +57,7 @@ class ResolvedRequest(NamedTuple):
 
 
 def members_of(snapshot: NodeSnapshot) -> list[RunningContainer]:
-    """Return the containers that run."""
+    """Return the running containers."""
     return [RunningContainer(owner=observed.owner, group=observed.group) for observed in snapshot.containers]
 
 
@@ -79,7 +79,7 @@ class ApplyRequest(NamedTuple):
 
 
 def read_apply_request(filename: str, references: Sequence[str]) -> ApplyRequest:
-    """Read the file that is named, before anything else is; raise UsageError for two ways at once."""
+    """Read the named file before anything else; raise UsageError if both a file and containers are named."""
     from cpuctl.documents.files import read_input, source_name
 
     if filename and references:
@@ -91,7 +91,7 @@ def read_apply_request(filename: str, references: Sequence[str]) -> ApplyRequest
 def read_request(
     request: ApplyRequest, node: LiveNode, snapshot: NodeSnapshot, sources: Sources
 ) -> ResolvedRequest:
-    """Work out what is wanted of the containers in the *snapshot*."""
+    """Work out what is requested for the containers in the *snapshot*."""
     if request.content is not None:
         sources.add("apply", request.source, "given")
         return _of_file(request.content, request.source, node, snapshot)
@@ -161,7 +161,7 @@ def _reference(text: str, machine: Machine) -> tuple[ContainerReference, CPUSet]
 
 
 def _of_file(content: bytes, source: str, node: LiveNode, snapshot: NodeSnapshot) -> ResolvedRequest:
-    """Determine by its content what kind of file it is, and what it asks of containers in the *snapshot*."""
+    """Determine the kind of a file by its content, and what it requests for containers in the *snapshot*."""
     documents = load_documents(content, source)
     root = Cursor.at_root(documents[0])
     kind = root.get("kind")
@@ -192,7 +192,7 @@ def _from_state(content: bytes, source: str, node: LiveNode, snapshot: NodeSnaps
 
 
 def _from_plan(root: Cursor, snapshot: NodeSnapshot) -> ResolvedRequest:
-    """Give planned pods what the plan says, others what the state says, and those without either the pool."""
+    """Give planned pods their CPUs from the plan, others theirs from the state, and all the rest the pool."""
     if root.required("start").required("outcome").text() != "Started":
         raise root.error("the kubelet of this plan does not start, so nothing is planned")
     own = places_of(snapshot.state.entries)
@@ -211,7 +211,7 @@ def _from_plan(root: Cursor, snapshot: NodeSnapshot) -> ResolvedRequest:
 
 
 def _planned(pod: Cursor) -> dict[ContainerReference, CPUSet]:
-    """Return the CPUs of a planned pod's containers, by its name: before it runs, its UID is made up."""
+    """Return the CPUs of a planned pod's containers, by the pod's name: its UID is unknown until it runs."""
     name = f"{pod.required('namespace').text()}/{pod.required('name').text()}"
     found = {}
     for container in pod.required("containers").items():
@@ -223,7 +223,7 @@ def _planned(pod: Cursor) -> dict[ContainerReference, CPUSet]:
 
 
 def _recorded(states: Cursor) -> dict[str, str]:
-    """Return checksums by the names of the files: these are the same in every directory."""
+    """Return checksums by file name, which is the same in every directory."""
     return {
         each.required("path").text().rpartition("/")[2]: each.required("sha256").text()
         for each in states.items()

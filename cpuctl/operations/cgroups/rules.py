@@ -1,4 +1,4 @@
-"""What a node's kubelet writes into control groups: the rules for it, and the CFS quotas that are due.
+"""What a node's kubelet writes into control groups: its rules, and the CFS quotas that are due.
 
 Rule: kubelet v1.36 ``kuberuntime_container_linux.go`` and ``cm/helpers_linux.go``: exclusive CPUs lift the
 quota of the container and of its pod; if containers share their pod's CPUs, they and the pod keep theirs.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def group_rules(node: LiveNode, runtime: str, sources: Sources) -> ValueRules:
-    """Work out by what rules this kubelet writes the values of groups."""
+    """Return the rules by which this kubelet writes the values of groups."""
     from cpuctl.inputs.kubelet import kubelet_gates
     from cpuctl.inputs.machine import load_runtime
     from cpuctl.operations.pod_view import allocatable_of_node, page_sizes
@@ -51,7 +51,7 @@ def group_rules(node: LiveNode, runtime: str, sources: Sources) -> ValueRules:
 
 
 def _pods_limit(node: LiveNode, sources: Sources) -> PodsLimit | None:
-    """Compute what all pods may use; None if it is unknown what the kubelet reserves."""
+    """Compute the limit of all pods together; None if the kubelet's reservations are unknown."""
     from cpuctl.engine.node_capacity import left_for_pods, node_capacity, node_reservations
     from cpuctl.golang.text import GoError
 
@@ -70,9 +70,9 @@ def _pods_limit(node: LiveNode, sources: Sources) -> PodsLimit | None:
 def wanted_quotas(
     desired: Sequence[DesiredGroup], snapshot: NodeSnapshot, kubelet: Kubelet
 ) -> dict[str, int | None]:
-    """Return quotas in us of the period that a group has, by its path; None is no quota.
+    """Return the quotas of groups by path, in µs per period of the group; None means no quota.
 
-    Limits are those of the pod's manifest: without it, quotas are lifted and none is set.
+    Limits are those of the pod's manifest: without one, quotas are only lifted, never set.
     """
     config = kubelet.config
     gates = kubelet.gates
@@ -84,7 +84,7 @@ def wanted_quotas(
 
 
 class _Quotas:
-    """Looks at pods as a kubelet does once everything is as wanted."""
+    """Computes quotas as a kubelet does once everything is as requested."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class _Quotas:
         }
 
     def _isolated(self, pod: StoredPod) -> dict[str, bool]:
-        """Record for every container whether its CPUs are exclusive."""
+        """Return for every container whether its CPUs are exclusive."""
         held, divided = self.snapshot.state.entries.get(pod.uid, {}), self._divides(pod)
         levels = {
             each.name: isolation_of(
@@ -130,7 +130,7 @@ class _Quotas:
         return {name: level is Isolation.CONTAINER for name, level in levels.items()}
 
     def _divides(self, pod: StoredPod) -> bool:
-        """Return whether a pod has CPUs as a whole (KEP-5526), or will have once the kubelet sees it."""
+        """Return whether a pod has pod-level CPUs (KEP-5526), or will have them once the kubelet sees it."""
         return self._has_divided(pod.uid) or (self.rules.managers and pod.has_pod_level_resources)
 
     def _has_divided(self, uid: str) -> bool:
@@ -145,7 +145,7 @@ class _Quotas:
         return path
 
     def _in_period(self, path: str, quota: int | None) -> int | None:
-        """Write a quota for the period that a group has: it may have been changed."""
+        """Scale a quota to the group's period, which may have been changed."""
         if quota is None or quota <= 0:
             return None
         period = self.snapshot.groups[path].cpu.period or self.settings.period

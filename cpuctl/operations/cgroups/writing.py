@@ -1,4 +1,4 @@
-"""Changing the node as it was prepared: under a lock, all of it or nothing, with a log of every step."""
+"""Changing the node as prepared: under a lock, all or nothing, with a log of every step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHOWN = 3
 
 
 class Watching(NamedTuple):
-    """How long the values are watched, and what is called as time passes."""
+    """How long the values are watched, and what is called meanwhile."""
 
     seconds: float
     tick: Callable[[], None]
@@ -41,14 +41,14 @@ class Watching(NamedTuple):
     def pause(self, seconds: float) -> None:
         """Wait a moment."""
         time.sleep(seconds)
-        with suppress(OSError):  # a terminal that has gone is no reason to end here
+        with suppress(OSError):  # a closed terminal is not a reason to stop here
             self.tick()
 
 
 def perform(
     prepared: PreparedWrites, log: WriteLog, interrupted: Callable[[], bool], watching: Watching
 ) -> Outcome:
-    """Write under a lock, look whether it holds, and undo everything if it does not."""
+    """Write under a lock, check whether the values last, and undo everything if they do not."""
     files = GroupFiles(below(prepared.root, CGROUPS), time.sleep)
     online = partial(_online, prepared.root / _ONLINE)
     changes = [write.change(prepared.at) for write in prepared.writes]
@@ -64,7 +64,7 @@ def perform(
 
 
 def _kept(prepared: PreparedWrites) -> Iterator[PlannedWrite]:
-    """Yield what is wanted and there already: it must come into force, too."""
+    """Yield what is requested and already set: it must take effect, too."""
     written = {(write.path, write.name) for write in prepared.writes}
     for one in prepared.request.desired.groups:
         if one.cpus and (one.path, CPUS) not in written:
@@ -91,7 +91,7 @@ def _strayed(prepared: PreparedWrites, files: GroupFiles) -> str:
 
 
 def _online(path: Path) -> CPUSet | None:
-    """Read which CPUs run now."""
+    """Read which CPUs are online now."""
     try:
         return parse_cpu_list(path.read_text())
     except (OSError, ValueError):
@@ -100,7 +100,7 @@ def _online(path: Path) -> CPUSet | None:
 
 @dataclass(slots=True)
 class WriteLog:
-    """Takes every step; without a file it forgets them. ``problem`` says what was lost of it."""
+    """Logs every step; without a file it discards them. ``problem`` says what was lost of the log."""
 
     handle: int | None = None
     problem: str = field(default="")
@@ -108,9 +108,9 @@ class WriteLog:
     _begun: bool = False
 
     def __call__(self, entry: LogEntry) -> None:
-        """Append one step. A full disk must not stop an undo: from the first change on, it ends the log only.
+        """Append one step. A full disk must not stop an undo: after the first change, it only ends the log.
 
-        Raise NodeAccessError before that: who wants a log gets no change that is not in it.
+        Raise NodeAccessError before that: if a log is requested, no change is made that is not in it.
         """
         if self.handle is None or self.problem:
             return
@@ -136,7 +136,7 @@ class WriteLog:
             self._lost(error)
 
     def close(self) -> None:
-        """Close the file; some file systems say only now that their disk is full."""
+        """Close the file; some file systems report only now that their disk is full."""
         if self.handle is not None:
             try:
                 os.close(self.handle)
@@ -162,11 +162,11 @@ def step_answer(entry: LogEntry) -> StepAnswer:
 
 @contextmanager
 def write_log(name: str) -> Iterator[WriteLog]:
-    """Open a log to append to, if one is named; raise NodeAccessError if that is not possible."""
+    """Open a log for appending, if one is named; raise NodeAccessError if that is not possible."""
     if not name:
         yield WriteLog()
         return
-    # An unread pipe must not keep us waiting half way.
+    # An unread pipe must not block us halfway.
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         handle = os.open(name, flags, 0o644)

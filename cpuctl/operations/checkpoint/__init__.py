@@ -1,1 +1,1 @@
-"""The kubelet's state files: whether it starts on them, and changes that it starts on."""
+"""The kubelet's state files: whether it starts on them, and changes after which it does."""

@@ -1,4 +1,4 @@
-"""Changes of state files: what comes of every file, and how it gets to where it belongs."""
+"""Changes to state files: the result for every file, and how it is put in its place."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 Hold: TypeAlias = Callable[[], AbstractContextManager[object]]
-"""Keeps the process alive while files are replaced; what it hands out is true once an end is wanted."""
+"""Keeps the process alive while files are replaced; yields a value that is true once a stop is requested."""
 
 
 class StoppedError(NodeAccessError):
-    """An end was wanted before all was written: nothing is changed."""
+    """A stop was requested before everything was written: nothing is changed."""
 
 
 class Refused(Record):
@@ -40,7 +40,7 @@ class Refused(Record):
 
 
 def start_notes(outcome: NotStarted, when: str = "") -> str:
-    """Say what stands against new files: a kubelet that does not start, or of which that cannot be said."""
+    """Say what prevents new files: a kubelet that does not start, or of which this is unknown."""
     match outcome:
         case StartRefused():
             return f"the kubelet would not start{when}: {outcome.error}"
@@ -51,7 +51,7 @@ def start_notes(outcome: NotStarted, when: str = "") -> str:
 
 
 class FileChange(Record):
-    """What comes of one file: ``text`` is the new content; ``state`` is None if there was no file."""
+    """The result for one file: ``text`` is the new content; ``state`` is None if there was no file."""
 
     file_name: StateFileName
     state: StateInput | None
@@ -62,12 +62,12 @@ class FileChange(Record):
 
     @property
     def changed(self) -> bool:
-        """Whether the new file is another one."""
+        """Whether the new file differs from the old one."""
         return self.refused is None and (self.state is None or self.text != self.state.text)
 
     @cached_property
     def after(self) -> Inspection:
-        """What the file is afterwards."""
+        """The inspection of the resulting file."""
         if self.state is not None and not self.changed:
             return self.state.inspection
         return inspect_state(self.text, self.file_name)
@@ -79,7 +79,7 @@ class FileChange(Record):
 
 
 class Target(Record):
-    """Where new files go: into a directory, at once, or in the place of the old ones, with ``yes`` only."""
+    """Where new files go: into a directory, at once, or in place of the old ones, only with ``yes``."""
 
     directory: str = ""
     force: bool = False
@@ -89,12 +89,12 @@ class Target(Record):
 
     @property
     def writes(self) -> bool:
-        """Whether anything is to be written at all."""
+        """Whether anything is to be written."""
         return bool(self.directory) or self.yes
 
 
 class Applied:
-    """What was written, by file name: the path, and the backup of what stood there before."""
+    """What was written, by file name: the path, and the backup of what was there before."""
 
     def __init__(self, paths: dict[str, Path], backups: dict[str, Path] | None = None) -> None:
         self.paths = paths
@@ -102,9 +102,9 @@ class Applied:
 
 
 def running_kubelets(changes: Sequence[FileChange], target: Target) -> list[RunningKubelet]:
-    """Find the kubelets that use the files which are, or would be, written."""
+    """Find the kubelets that use the files that are, or would be, written."""
     own = {
-        # A file in its own directory belongs to the kubelet one up.
+        # A file in a subdirectory belongs to the kubelet of the directory above.
         change.state.path.parents[STATE_FILES[change.file_name].count("/")]
         for change in changes
         if change.state and change.state.path
@@ -117,11 +117,11 @@ def running_kubelets(changes: Sequence[FileChange], target: Target) -> list[Runn
 def apply_changes(
     changes: Sequence[FileChange], target: Target, hold: Hold = lambda: nullcontext(False)
 ) -> Applied:
-    """Write what has changed, all of it or nothing.
+    """Write what has changed, all or nothing.
 
-    Raise NodeAccessError if a kubelet runs, a file has changed since it was read, or the system refuses,
-    StoppedError if an end is wanted: nothing is changed then. Raise NotRestoredError if that cannot be
-    said.
+    Raise NodeAccessError if a kubelet runs, a file has changed since it was read, or the system refuses;
+    StoppedError if a stop is requested: nothing is changed then. Raise NotRestoredError if that is not
+    certain.
     """
     todo = [change for change in changes if change.changed or (target.directory and not change.refused)]
     if not target.writes or not todo:
@@ -200,7 +200,7 @@ def _replace(place: _Place, applied: Applied, stop: object) -> None:
 
 
 def _is_written(place: _Place) -> bool:
-    """Return whether a file is the new one: the last one may be, although something failed after it was."""
+    """Return whether a file is the new one: the last may be, even if something failed after writing it."""
     from cpuctl.checkpoints.store import read_state_file
 
     _, path, _, new = place
@@ -210,7 +210,7 @@ def _is_written(place: _Place) -> bool:
 
 
 def _restore(places: Sequence[_Place], applied: Applied, cause: BaseException) -> None:
-    """Put back what was replaced before something failed; of that, no backups are left."""
+    """Put back what was replaced before something failed, leaving no backups of it."""
     from cpuctl.checkpoints.store import replace_state_file, take_back
 
     for name, path, old, new in reversed(places):
@@ -231,7 +231,7 @@ def _restore(places: Sequence[_Place], applied: Applied, cause: BaseException) -
 
 
 def _confirm(places: Sequence[_Place]) -> None:
-    """Read back what was written."""
+    """Read back what was written; raise NotRestoredError if it differs."""
     from cpuctl.checkpoints.store import read_state_file
 
     for _, path, _, new in places:

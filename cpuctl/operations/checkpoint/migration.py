@@ -1,4 +1,4 @@
-"""Rewriting state files for another kubelet, and proving that it starts on them if its node is known."""
+"""Rewriting state files for another kubelet and, if its node is known, proving that it starts on them."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _REPAIR = "cpuctl checkpoint repair recomputes checksums"
 
 
 class Migration(NamedTuple):
-    """What comes of state files on another kubelet, how it reads them, and whether it starts on them.
+    """State files rewritten for another kubelet, how it reads them, and whether it starts on them.
 
-    ``proof`` and ``kubelet`` are None if nothing but its release and gates is known.
+    ``proof`` and ``kubelet`` are None if only its release and gates are known.
     """
 
     changes: tuple[FileChange, ...]
@@ -53,7 +53,7 @@ class Migration(NamedTuple):
 
 
 def migrate_for_host(inputs: CheckpointInputs, sources: Sources, *, writes: bool) -> Migration:
-    """Migrate for a kubelet of which all is known; files that it would not start on are refused.
+    """Migrate for a fully known kubelet; files that it would not start on are refused.
 
     Raise InputError if there is nothing to migrate and, if that *writes* files, if its configuration is
     only assumed.
@@ -68,9 +68,9 @@ def migrate_for_host(inputs: CheckpointInputs, sources: Sources, *, writes: bool
 
 
 def migrate_for_release(inputs: CheckpointInputs, sources: Sources) -> Migration:
-    """Migrate for a kubelet of which nothing is known but its release and gates.
+    """Migrate for a kubelet of which only its release and gates are known.
 
-    Raise UsageError for a release or gates that there are not, InputError if there is nothing to migrate.
+    Raise UsageError for a release or gates that do not exist, InputError if there is nothing to migrate.
     """
     refuse_stdin_twice(inputs.state, inputs.pods)
     reader = _reader(inputs.kubelet)
@@ -97,14 +97,14 @@ def _reader(inputs: KubeletInputs) -> StateReader:
 
 
 def _all_migrated(states: Sequence[StateInput], to: StateReader) -> tuple[FileChange, ...]:
-    """Rewrite every file that has formats; what pods were promised for resizes every kubelet reads."""
+    """Rewrite every file that has several formats; every kubelet reads what resizes have granted to pods."""
     return tuple(_migrated(state, to) for state in states)
 
 
 def _proven(
     changes: tuple[FileChange, ...], case: CheckpointCase
 ) -> tuple[tuple[FileChange, ...], StateVerdict]:
-    """Ask whether the kubelet starts on the new files; without that, none of them is to be written."""
+    """Check whether the kubelet starts on the new files; if it does not, none of them may be written."""
     states = tuple(each.state if each.refused else each.as_input() for each in changes)
     verdict = advised(replace(case, states=tuple(state for state in states if state)))
     if isinstance(verdict.start, Started) or any(each.refused for each in changes):
@@ -121,7 +121,7 @@ def _migrated(state: StateInput, to: StateReader) -> FileChange:
     found = state.inspection
     change = FileChange(file_name=state.file_name, state=state, text=state.text)
     if state.file_name in OTHER_FILES:
-        # No release converts them: the one to go to reads them, passes over them or stops.
+        # No release converts them: the target release reads them, ignores them or does not start.
         return change
     if found.state is None:
         raise InputError(f"cannot be read: {found.problem}", where=state.source, hint=DRAIN)

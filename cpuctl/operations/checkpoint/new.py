@@ -1,4 +1,4 @@
-"""State files out of a plan: what a kubelet would have written once it had admitted all pods."""
+"""State files from a plan: what a kubelet would have written after admitting all pods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], CheckpointCase]:
     """Plan the pods on an empty node; if one is not admitted, no file is made."""
-    # A recording's own state would be another beginning.
+    # A recording's own state would be a different starting point.
     started = replace(planning, initial=StartingState()).start(planning.kubelet, planning.sources)
     if not isinstance(started, engine.Node):
         return _refused(_of_start(started)), _case(planning, {})

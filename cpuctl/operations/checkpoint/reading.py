@@ -1,4 +1,4 @@
-"""State files as they stand, whatever a kubelet makes of them: to be shown, or compared."""
+"""State files as they are, however a kubelet would read them: to be shown or compared."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
 
 Pair: TypeAlias = tuple[StateInput | None, StateInput | None]
-"""A file on either side; None if a side does not have it."""
+"""A file on both sides; None if a side does not have it."""
 
 
 class StateView(NamedTuple):
-    """State files, who owns what is in them, and the machine, if one was needed."""
+    """State files, the owners of what is in them, and the machine, if one was needed."""
 
     states: tuple[StateInput, ...]
     owners: Owners
@@ -32,9 +32,9 @@ class StateView(NamedTuple):
 
 
 def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_machine: bool) -> StateView:
-    """Read the state files that *name* names, else those of the machine, and the machine if it is requested.
+    """Read the state files that *name* names, else the machine's, and the machine if it is requested.
 
-    Raise InputError if there are none, and for files that are none.
+    Raise InputError if there are none, and for files that are not state files.
     """
     requested = name
     if not machine and is_recording(name):
@@ -53,7 +53,7 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
 
 
 def read_pairs(a: str, b: str, sources: Sources) -> list[Pair]:
-    """Bring together the files of two sides to be compared; next to a single file, others are ignored.
+    """Pair the files of two sides to compare; if one side is a single file, only that one is paired.
 
     Raise InputError if the sides have nothing in common, and for files that cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Repairing the state files of a node, and proving that its kubelet starts on what comes out."""
+"""Repairing the state files of a node, and proving that its kubelet starts on the result."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 
 class Repairs(NamedTuple):
-    """What comes of every file, and the verdict on all of them together."""
+    """The result for every file, and the verdict on all of them together."""
 
     changes: tuple[FileChange, ...]
     proof: StateVerdict
 
 
 def repair(case: CheckpointCase) -> Repairs:
-    """Repair what needs it; if that is not proven to help, no file is changed."""
+    """Repair files that need it; unless this is proven to help, no file is changed."""
     before = case.verdict()
     managers = start_managers(case.host.source.info, case.host.kubelet)
     if not isinstance(managers, Started):
@@ -77,7 +77,7 @@ def advised(case: CheckpointCase) -> StateVerdict:
 
 
 def _unblocked(finding: StateFinding, file_name: str, advice: str) -> StateFinding:
-    """Propose first what keeps *file_name*, and so all files, from being repaired."""
+    """Propose fixing *file_name* first, which prevents the repair of all files."""
     if not finding.fix.endswith(REPAIR):
         return finding
     before_all = f"{file_name} first: {advice}, then {REPAIR}"
@@ -85,7 +85,7 @@ def _unblocked(finding: StateFinding, file_name: str, advice: str) -> StateFindi
 
 
 def _brought_online(finding: StateFinding, offline: CPUSet) -> StateFinding:
-    """Say of CPUs how to bring them online, unless some are not on the machine at all."""
+    """Propose how to bring offline CPUs online, unless some do not exist on the machine."""
     if finding.code != "no-such-cpus" or not (gone := CPUSet.parse(finding.detected)) <= offline:
         return finding
     them = "it" if len(gone) == 1 else "them"
@@ -94,7 +94,7 @@ def _brought_online(finding: StateFinding, offline: CPUSet) -> StateFinding:
 
 
 def _in_the_way(case: CheckpointCase, before: StateVerdict) -> tuple[str, str] | None:
-    """Name the first file that keeps all from being repaired, and what to do about it."""
+    """Return the first file that prevents the repair of all, and what to do about it."""
     managers = start_managers(case.host.source.info, case.host.kubelet)
     if not isinstance(managers, Started):
         return None
@@ -211,7 +211,7 @@ def _state_of(state: StateInput, case: CheckpointCase, managers: Started) -> _Re
 def _named(
     state: StateInput, found: CPUStateFile, case: CheckpointCase
 ) -> Repaired[CPUStateFile] | NotRepaired:
-    """Give containers that the oldest format knows by their id the names that all others know them by."""
+    """Give containers that the oldest format identifies by id the names that all other formats use."""
     names, ids = case.reader.initial_containers, state.inspection.container_ids
     if ids and case.owners.pods is None:
         return NotRepaired(
@@ -231,9 +231,9 @@ def _named(
 
 
 def _formal(state: StateInput, *, unread: bool) -> list[RepairAction]:
-    """Say what is wrong with the file as a file, so that it must be written again.
+    """List the formal defects of a file for which it must be written again.
 
-    *unread*: the kubelet refuses it although nothing is wrong with what it says.
+    *unread*: the kubelet refuses it although its content is correct.
     """
     found = state.inspection
     actions = [

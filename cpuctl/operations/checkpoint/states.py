@@ -50,12 +50,12 @@ class KubeletHost(Record):
 
     @property
     def kubelet(self) -> Kubelet:
-        """The kubelet that is to start."""
+        """The kubelet to be started."""
         return self.loaded.kubelet
 
 
 class CheckpointCase(Record):
-    """State files, who runs, how the kubelet reads them, and what the one that runs answers."""
+    """State files, the running pods, how the kubelet reads the files, and the running kubelet's answers."""
 
     host: KubeletHost
     states: tuple[StateInput, ...]
@@ -64,7 +64,7 @@ class CheckpointCase(Record):
     answers: PodResources | None = None
 
     def verdict(self) -> StateVerdict:
-        """Ask whether the kubelet starts on these files."""
+        """Determine whether the kubelet starts on these files."""
         from cpuctl.engine.state_checks.verify import verify_states
         from cpuctl.inputs.starting_state import read_by_others
 
@@ -81,10 +81,11 @@ def read_host(
     assumes: bool = False,
     source: MachineSource | None = None,
 ) -> tuple[CheckpointInputs, KubeletHost]:
-    """Read the machine, unless *source* is it, and its kubelet; a recording as STATE is the machine, too.
+    """Read the machine, unless *source* is given, and its kubelet; a recording as STATE is also the machine.
 
-    Raise UsageError if memory is given for a machine that has its own, or if the kubelet's release is not
-    known and it *assumes* none; ConfigRefusedError if the kubelet cannot load its configuration.
+    Raise UsageError if memory is given for a machine that has its own, or if the kubelet's release is
+    unknown, unless *assumes* permits the default; ConfigRefusedError if the kubelet cannot load its
+    configuration.
     """
     refuse_stdin_twice(inputs.machine, inputs.state, inputs.pods, inputs.kubelet.config, inputs.pod_resources)
     named = inputs.state
@@ -107,7 +108,7 @@ def read_host(
 
 
 def read_checkpoint_case(inputs: CheckpointInputs, host: KubeletHost, sources: Sources) -> CheckpointCase:
-    """Read the state files and who runs on the node."""
+    """Read the state files and the pods that run on the node."""
     from cpuctl.inputs.pods import rules_of_pods
 
     place = StatePlace(
@@ -128,7 +129,7 @@ def read_checkpoint_case(inputs: CheckpointInputs, host: KubeletHost, sources: S
 
 
 def _answers(case: CheckpointCase, inputs: CheckpointInputs, sources: Sources) -> PodResources | None:
-    """Ask the kubelet that runs, also alone for pods that hold something and are not listed."""
+    """Query the running kubelet, also separately for pods that hold something but are not listed."""
     from cpuctl.engine.state_checks.answer_findings import UNKNOWN_PODS, unnamed
     from cpuctl.engine.state_checks.verify import saved_states
     from cpuctl.inputs.pod_resources import load_pod_resources
@@ -148,7 +149,7 @@ def _answers(case: CheckpointCase, inputs: CheckpointInputs, sources: Sources) -
 
 
 def doubts(case: CheckpointCase, pods: str) -> Iterator[str]:
-    """Say so if the file *pods* looks like another node's: all that is held would be given up."""
+    """Warn if the file *pods* looks like another node's: everything held would be released."""
     from cpuctl.checkpoints.model import CPUStateFile
 
     for each in case.states:
@@ -167,7 +168,7 @@ def load_owners(
     source: MachineSource | None = None,
     listed: Sequence[Pod] | None = None,
 ) -> Owners:
-    """Read which pods run on the node from the file *name*, unless they are *listed*; else that is unknown.
+    """Return the node's pods as *listed*, or else from the file *name*; without either they are unknown.
 
     The names of pods are added if the machine is from a sosreport that has them.
     """
@@ -186,7 +187,7 @@ def load_owners(
 
 
 def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:
-    """Return how a kubelet reads state files, with the ids of containers: the oldest format uses them."""
+    """Return how a kubelet reads state files, with the container ids that the oldest format uses."""
     from cpuctl.inputs.starting_state import state_reader
 
     return replace(state_reader(kubelet), initial_containers=container_names(owners))
@@ -206,10 +207,10 @@ def container_names(owners: Owners) -> dict[str, ContainerName]:
 
 
 def whole_state(found: Inspection, names: Mapping[str, ContainerName]) -> State | None:
-    """Return all that a file says.
+    """Return the whole content of a file.
 
-    What the oldest format knows by container id stands under the container's name or, if that is not known,
-    under its id and no pod.
+    What the oldest format records by container id is under the container's name or, if that is unknown, under
+    its id without a pod.
     """
     from cpuctl.checkpoints.model import CPUStateFile
 
@@ -224,7 +225,7 @@ def whole_state(found: Inspection, names: Mapping[str, ContainerName]) -> State 
 
 
 def found_states(states: Sequence[StateInput], reader: StateReader) -> FoundStates:
-    """Read files as a kubelet does that finds them under their names."""
+    """Read files as a kubelet does if it finds them under their names."""
     from cpuctl.checkpoints.claim_state import read_claims_state
     from cpuctl.checkpoints.cpu_state import read_cpu_state
     from cpuctl.checkpoints.device_state import read_devices_state
@@ -302,7 +303,7 @@ def _readable_by(
         )
         return
 
-    # The last has more gates than the one before, and reads what that reads.
+    # The last one has more gates than the one before, and reads the same files.
     for other in READERS[:-1]:
         if loads(replace(other, initial_containers=reader.initial_containers)):
             yield reader_name(other)

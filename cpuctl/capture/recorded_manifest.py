@@ -18,8 +18,8 @@ from cpuctl.records import replace
 def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: str) -> RecordedKubelet:
     """Add the kubelet facts in the manifest of a recording named *origin*; nothing if it is not ours.
 
-    Raise InputError, with the place in the manifest, for one that another version of cpuctl wrote, or an
-    invalid one.
+    Raise InputError, with the place in the manifest, for an invalid manifest or one that another version of
+    cpuctl wrote.
     """
     manifest = _manifest(text)
     if manifest is None:
@@ -40,8 +40,8 @@ def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: s
 def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
     """Yield what is missing because it could not be read on the node; nothing if this is not a capture.
 
-    Raise InputError, with the place in the manifest, for one that another version of cpuctl wrote, or an
-    invalid one.
+    Raise InputError, with the place in the manifest, for an invalid manifest or one that another version of
+    cpuctl wrote.
     """
     text = tree.read(MANIFEST)
     if text is None or (manifest := _manifest(text)) is None:

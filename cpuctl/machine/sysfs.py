@@ -92,7 +92,7 @@ def read_cpu_states(files: KernelFiles) -> CPUStates:
 
 
 def _switched_off(files: KernelFiles, directories: CPUSet) -> CPUSet:
-    # A CPU without the file cannot be switched off: the boot CPU, or all of them.
+    # A CPU without the file cannot be taken offline: the boot CPU, or all CPUs.
     paths = {cpu: f"{CPU_DIRECTORY}/cpu{cpu}/online" for cpu in directories}
     empty = CPUSet.of(cpu for cpu, path in paths.items() if files.is_blank(path))
     if empty:

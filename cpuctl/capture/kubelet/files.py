@@ -93,7 +93,7 @@ def kubelet_paths(flags: tuple[str, ...] | None) -> KubeletPaths:
     """Find the paths from all flags of the kubelet; None means that its flags are not known."""
     if flags is None:
         return KubeletPaths(f"/{STATE_DIRECTORY}", f"/{CONFIG}", f"/{DROP_INS}")
-    # Without the flag the kubelet has no such file, whatever is at the usual place.
+    # Without the flag the kubelet does not use such a file, even if one is at the usual place.
     return KubeletPaths(
         root=_absolute(flag_value(flags, "root-dir")) or f"/{STATE_DIRECTORY}",
         config=_absolute(flag_value(flags, "config")),

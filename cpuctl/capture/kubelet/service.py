@@ -106,7 +106,7 @@ class _Assigned:
         self._lists = {"ExecStart": self.lines, "EnvironmentFile": self.environment_files}
 
     def take(self, key: str, value: str) -> None:
-        """Take one assignment."""
+        """Apply one assignment."""
         if key in self._lists:
             self._lists[key].append(value)
             if not value:
@@ -133,7 +133,7 @@ class Service:
         return any(self._files.lists(f"{directory}/{self._unit}") for directory in UNIT_DIRECTORIES)
 
     def is_wanted(self) -> bool:
-        """Return whether systemd starts it when the node comes up."""
+        """Return whether systemd starts it at boot."""
         wants = (f"{at}/{name}" for at in UNIT_DIRECTORIES for name in self._files.names(at))
         return any(self._files.lists(f"{each}/{self._unit}") for each in wants if each.endswith(".wants"))
 

@@ -67,7 +67,7 @@ def flag_places(files: TrackedFiles, arguments: Iterable[str]) -> dict[str, str]
 
 
 def _units(files: TrackedFiles) -> list[str]:
-    """Name the units that start a kubelet; of several, those that start when the node comes up."""
+    """Return the units that start a kubelet; of several, those that start at boot."""
     units = [unit for unit in (UNIT, *EMBEDDING_UNITS) if Service(files, unit).is_there()]
     wanted = [unit for unit in units if Service(files, unit).is_wanted()] if len(units) > 1 else ()
     return [*wanted] or units

@@ -307,7 +307,7 @@ def _go_path(path: Path) -> str:
 
 
 def _mistyped(mistake: Mistake, merged: Setting) -> InputError:
-    """Blame the file whose value has the wrong type."""
+    """Return an error at the file whose value has the wrong type."""
     at, path = merged, list(mistake.path)
     while path and (members := at.members) is not None:
         at = members[str(path.pop(0))]

@@ -37,7 +37,7 @@ class ValueOrigin(Record):
 
     @property
     def place(self) -> str:
-        """Name the place for people: ``kubelet.yaml:12``, ``--max-pods``, or nothing for a default.
+        """The place as shown to users: ``kubelet.yaml:12``, ``--max-pods``, or empty for a default.
 
         Finding the line requires reading the document again.
         """

@@ -41,12 +41,12 @@ def renamed_from(name: str, fields: Mapping[str, Any], old: str) -> str:
     return renamed(name, next((each for each in fields if each == old), old))
 
 
-def lined(document: Document) -> Any:  # noqa: ANN401  # any file content
+def lined(document: Document) -> Any:  # noqa: ANN401  # any content
     """Return a document's value with names, and texts of several lines, that know their lines."""
     return _lined(document.value, document.placed.root(document.number), document.text.splitlines())
 
 
-def _lined(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # noqa: ANN401  # any file content
+def _lined(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # noqa: ANN401  # any content
     if isinstance(value, dict):
         return {
             LinedName.at(name, child.position.line): _lined(member, child, lines)
@@ -59,8 +59,8 @@ def _lined(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # n
     return _block(value, placed.position.line, lines) if isinstance(value, str) and "\n" in value else value
 
 
-def _item(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # noqa: ANN401  # any file content
-    """Return an item of a list; one that is an argument (``name=value``) has no other name than itself."""
+def _item(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # noqa: ANN401  # any content
+    """Return an item of a list; an argument (``name=value``) is its own name."""
     line = placed.position.line
     if isinstance(value, str) and 0 < line <= len(lines) and value in lines[line - 1]:
         return LinedName.at(value, line)
@@ -81,8 +81,8 @@ def lines_before(text: str) -> int | None:
     return text.line if "\n" in text else text.line - 1
 
 
-def moved(value: object, before: int | None) -> Any:  # noqa: ANN401  # any file content
-    """Return what a text inside a file holds with the lines of that file; without lines, if unknown."""
+def moved(value: object, before: int | None) -> Any:  # noqa: ANN401  # any content
+    """Return the content of a text inside a file with the file's lines, or without lines if unknown."""
     if isinstance(value, dict):
         return {moved(name, before): moved(member, before) for name, member in value.items()}
     if isinstance(value, LinedName):

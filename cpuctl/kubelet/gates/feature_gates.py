@@ -214,7 +214,7 @@ def gates_gone(names: Iterable[str], minor: int, assumed: int) -> list[str]:
 
 
 class BadGatesError(GoError):
-    """The gates cannot be set: the kubelet's error, what it logs, and whether it crashes with it."""
+    """Gates that cannot be set: the kubelet's error, what it logs, and whether it crashes."""
 
     def __init__(self, error: str, *, logged: str, crash: bool) -> None:
         super().__init__(error)

@@ -64,7 +64,7 @@ class FieldChange(NamedTuple):
 class FlagChange(NamedTuple):
     """A flag that one of the two releases does not know: a kubelet that is given it exits at once.
 
-    ``since`` is the release from which on it is there (``known``), or gone.
+    ``since`` is the first release that has it (``known``) or no longer has it.
     """
 
     flag: str
@@ -76,7 +76,7 @@ class FlagChange(NamedTuple):
 class RuleChange(NamedTuple):
     """A rule of the configuration's validation, or of the later start, that only one of the two has.
 
-    ``since`` is the release from which on it is there (``known``), or gone.
+    ``since`` is the first release that has it (``known``) or no longer has it.
     """
 
     rule: Rule

@@ -1,4 +1,4 @@
-"""From rows of CPUs, as other tools print them, to a machine and the kubelet's view of it."""
+"""A machine and the kubelet's view of it, built from rows of CPUs as other tools print them."""
 
 from __future__ import annotations
 

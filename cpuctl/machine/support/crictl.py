@@ -2,7 +2,8 @@
 
 Source: ``sosreport/sos``, ``sos/report/plugins/crio.py``. The fields are those of the container runtime
 interface (``k8s.io/cri-api``, ``ContainerStatus`` and ``PodSandboxStatus``) as crictl prints them, the labels
-the kubelet's (``pkg/kubelet/types/labels.go``). The tables of ``crictl ps`` and ``crictl pods`` hold no UIDs.
+the kubelet's (``pkg/kubelet/types/labels.go``). The tables of ``crictl ps`` and ``crictl pods`` do not
+contain UIDs.
 
 These are names only: an old report does not show what is running now.
 """

@@ -1,7 +1,7 @@
-"""A capture that can be shared: names and IDs replaced, everything that decides on CPUs kept.
+"""A capture that can be shared: names and IDs replaced, everything that CPU decisions depend on kept.
 
 Equal names get equal pseudonyms, which count up in the order of first use, so that nothing leads back to the
-original: a digest would not keep a secret, since names can be guessed. Cgroup and command names that every
+original: a digest would not protect names, since they can be guessed. Cgroup and command names that every
 node has are kept. Checksums of state files cover the names, so they become 0, which readers of the older
 formats treat as "not checked".
 """
@@ -66,7 +66,7 @@ class Pseudonyms:
         return self.pod_uid(text)
 
     def within(self, text: str) -> str:
-        """Replace every UID and container id in a longer text, but no pseudonym again."""
+        """Replace every UID and container id in a longer text, but never replace a pseudonym."""
         return _IDENTIFIER.sub(
             lambda found: found[0] if found[0] in self._issued else self.identifier(found[0]), text
         )
@@ -161,7 +161,7 @@ class AnonymousNames:
             return piece
         if piece.startswith("pod") and len(piece) > len("pod"):
             return "pod" + self.pseudonyms.pod_uid(piece.removeprefix("pod"))
-        # Between slices and the kubelet's options, `-` and `_` are exchanged.
+        # Slice names have `_` where the kubelet's options have `-`.
         return self.pseudonyms.name("group", piece.replace("-", "_"))
 
 
@@ -180,7 +180,7 @@ _NAMES = {
     "registereddevices": "device",
     "requestnames": "request",
 }
-"""What a member names, alone, in a list, or in lists by something that may be known."""
+"""What a member's value names: one name, a list of names, or a mapping to them."""
 _SECRETS = frozenset({"allocresp", "resourcehandles"})
 """Data of plugins and drivers: its content is unknown, and no decision depends on it."""
 _CONTAINERS = "ContainerResources"
@@ -278,13 +278,13 @@ _GROUP_FLAGS = (
 
 
 def anonymized(collected: Collected) -> Collected:
-    """Replace host names, pod UIDs, container ids and names, names of groups and of commands."""
+    """Replace host names, pod UIDs, container ids and names, cgroup and command names."""
     names = AnonymousNames()
     members: dict[str, Content] = {}
     refused: list[Unreadable] = []
     for path, content in sorted(collected.members.items()):
         if in_downward_api_volume(path):
-            continue  # its path is made of names
+            continue  # its path consists of names
         try:
             members[names.file(path)] = _content(path, content, names)
         except ValueError as error:
@@ -300,7 +300,7 @@ def anonymized(collected: Collected) -> Collected:
 
 
 def _without(area: Area, refused: int) -> Area:
-    """Correct the counts: state files may turn out unusable here, and volumes are left out."""
+    """Correct the counts: some state files may turn out to be unusable, and volumes are left out."""
     if area.name == VOLUMES_AREA and area.entries:
         return area._replace(
             entries=0, notes=("volume files are left out because their names may be confidential",)
@@ -324,7 +324,7 @@ def _content(path: str, content: Content, names: AnonymousNames) -> Content:
 
 
 def _settings(text: str, names: AnonymousNames) -> str:
-    """Replace names of units, and leave out file names that are chosen by users."""
+    """Replace unit names, and leave out file names chosen by users."""
     found = (CpuSetting(**json.loads(line)) for line in text.splitlines())
     return setting_lines(
         tuple(

@@ -1,4 +1,4 @@
-"""A capture as an archive: its manifest, its members in their order, and all of it as bytes."""
+"""A capture as an archive: its manifest, its members in order, and the whole as bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 CHECKSUMS: Final = "SHA256SUMS"
-"""Checksums of all files, for ``sha256sum -c``; thousands of them, so they stay out of the manifest."""
+"""Checksums of all files, for ``sha256sum -c``; there are thousands, so they are not in the manifest."""
 
 
 class Capture(NamedTuple):
@@ -33,7 +33,7 @@ class Capture(NamedTuple):
 def make_capture(collected: Collected, *, cpuctl: str, recorded_at: str = "") -> Capture:
     """Describe what was collected; the same input gives the same capture.
 
-    *cpuctl* is the version that records, *recorded_at* the time, if requested.
+    *cpuctl* is the version that records, *recorded_at* the time if it is to be recorded.
     """
     files = {**collected.members, PROCESSES: process_lines(collected.processes)}
     members = sorted(files.items())
@@ -90,7 +90,7 @@ def _area(area: Area) -> answers.Area:
 def _checksum_lines(members: list[tuple[str, Content]]) -> Iterator[str]:
     for path, content in members:
         if isinstance(content, str):
-            # A leading backslash tells sha256sum that the name is escaped; systemd's names hold some.
+            # A leading backslash marks a name as escaped for sha256sum; systemd's names contain backslashes.
             escaped = path.replace("\\", "\\\\").replace("\n", "\\n")
             yield f"{'' if escaped == path else chr(92)}{_sha256(content)}  {escaped}\n"
 
@@ -103,7 +103,7 @@ _MODES = {tarfile.REGTYPE: 0o644, tarfile.DIRTYPE: 0o755, tarfile.SYMTYPE: 0o777
 
 
 class Compression(StrEnum):
-    """How an archive is compressed, by the end of its file's name."""
+    """How an archive is compressed, by file name extension."""
 
     NONE = ".tar"
     GZIP = ".tar.gz"
@@ -111,7 +111,7 @@ class Compression(StrEnum):
 
 
 def compression_of(name: str) -> Compression:
-    """Return the compression from a file's name; raise ValueError for a name with another end."""
+    """Return the compression for a file name; raise ValueError for any other extension."""
     for compression in Compression:
         if name.endswith(compression):
             return compression
@@ -120,7 +120,7 @@ def compression_of(name: str) -> Compression:
 
 
 def write_members(members: Iterable[tuple[str, Content]], file: IO[bytes], compression: Compression) -> None:
-    """Write a tar archive (POSIX pax) without times, owners and other traces of its making."""
+    """Write a tar archive (POSIX pax) without times, owners or other traces of how it was made."""
     with (
         _compressor(file, compression) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,

@@ -1,4 +1,4 @@
-"""What is recorded of a node, before it becomes an archive, as frozen values; also the progress."""
+"""What is recorded of a node, as frozen values, before it is written to an archive; also the progress."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called often, with what is being recorded and how much of the total is done (0 of 0: unknown)."""
+"""Called often with what is being recorded and how much of the total is done (0 of 0: unknown)."""
 
 
 def no_progress(_area: str, _done: int, _total: int) -> None:
@@ -26,7 +26,7 @@ class Link(Record):
 
 
 Content: TypeAlias = "str | Link | None"
-"""A file's text, a link, or None: a directory whose name alone tells something, as that of a CPU."""
+"""A file's text, a link, or None: a directory whose name alone is informative, such as a CPU's."""
 
 
 class Unreadable(Record):
@@ -46,7 +46,7 @@ class Area(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """A thread and where it may run; a list is None if the kernel reports none."""
+    """A thread and where it may run; a list is None if the kernel does not report it."""
 
     tid: int
     comm: str
@@ -55,11 +55,11 @@ class Thread(NamedTuple):
 
 
 class Process(NamedTuple):
-    """A process and its threads; ``cgroup`` is the one that decides on its CPUs.
+    """A process and its threads; ``cgroup`` is the one that determines its CPUs.
 
-    ``user`` is its real user id. ``nested`` says that it lives in a PID namespace of its own, so that the
-    paths on its command line may be those of another file tree. ``started`` are clock ticks from boot to its
-    start. ``fixed``: the kernel does not allow moving it to other CPUs. ``memory`` are its bytes by NUMA
+    ``user`` is its real user id. ``nested`` means that it runs in its own PID namespace, so the paths on its
+    command line may belong to another file tree. ``started`` is its start time in clock ticks since boot.
+    ``fixed``: the kernel does not allow moving it to other CPUs. ``memory`` is its memory in bytes by NUMA
     node, None if not read.
     """
 
@@ -83,13 +83,13 @@ class FileState(StrEnum):
 
 
 class KubeletFacts(NamedTuple):
-    """What is known of the kubelet apart from its files.
+    """What is known about the kubelet apart from its files.
 
-    ``flags`` are those of the running kubelet that concern its resource managers, None if none runs.
-    ``unit_flags`` are those that one that does not run would be started with, None if ``unit_files`` do
-    not tell; ``flags_gap`` says why some may be missing. ``other_flags`` are the names of all others.
-    Paths are the node's own. ``drop_ins_used`` is False if nothing tells whether the kubelet reads them,
-    ``drop_ins_complete`` if some of them could not be recorded.
+    ``flags`` are those of the running kubelet that concern its resource managers, None if no kubelet is
+    running. ``unit_flags`` are those that a stopped kubelet would be started with, None if ``unit_files`` do
+    not show them; ``flags_gap`` says why some may be missing. ``other_flags`` are the names of all other
+    flags. Paths are the node's own. ``drop_ins_used`` is False if it is unknown whether the kubelet reads
+    them, ``drop_ins_complete`` is False if some could not be recorded.
     """
 
     version: str = ""
@@ -109,7 +109,7 @@ class KubeletFacts(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """Everything recorded: files by their path in the archive, processes, and what is missing."""
+    """Everything recorded: files by path in the archive, processes, and what is missing."""
 
     live: bool
     members: Mapping[str, Content]

@@ -21,10 +21,10 @@ _KUBELET_DIRECTORIES = (
 
 
 def recorded_kubelet(tree: Tree, origin: str = "", config_at: str = CONFIG) -> RecordedKubelet:
-    """Read what a recording, named *origin*, contains about its kubelet.
+    """Read what a recording named *origin* contains about its kubelet.
 
     Its configuration is at *config_at* unless a flag says otherwise. Raise InputError, with the place in the
-    manifest, for one that another version of cpuctl wrote, or an invalid one.
+    manifest, for an invalid manifest or one that another version of cpuctl wrote.
     """
     found = _configured(tree, config_at)
     text = tree.read(MANIFEST)
@@ -34,7 +34,7 @@ def recorded_kubelet(tree: Tree, origin: str = "", config_at: str = CONFIG) -> R
     from cpuctl.capture.recorded_manifest import kubelet_of_manifest
 
     recorded = kubelet_of_manifest(found, text, tree, origin)
-    # Other programs' archives may well have a file of this name.
+    # Other programs' archives may also have a file with this name.
     return _of_files(found, tree, origin) if recorded is found else recorded
 
 

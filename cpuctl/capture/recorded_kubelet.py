@@ -1,4 +1,4 @@
-"""The kubelet of a recording or of the live host: its settings, and the files they are from."""
+"""The kubelet of a recording or of the live host: its settings, and the files that contain them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -8,14 +8,14 @@ from cpuctl.machine.tree import Tree
 from cpuctl.records import Record
 
 _PASSED_OVER = frozenset({"--config", "--config-dir", "--hostname-override"})
-"""Flags that say where the node has files of which the recording has copies, and who the node is."""
+"""Flags that specify files whose copies the recording has, or the node's name."""
 
 
 class RecordedDropIns(Record):
     """The drop-in files of a recording, in the order in which the kubelet reads them.
 
-    ``name`` is the directory on the node; ``used`` says that the kubelet is set to read it, ``complete``
-    that all of it was recorded; ``at`` is its place in the recording.
+    ``name`` is the directory on the node; ``used`` is True if the kubelet is configured to read it,
+    ``complete`` if all of it was recorded; ``at`` is its place in the recording.
     """
 
     name: str
@@ -41,7 +41,7 @@ class RecordedDropIns(Record):
         yield from self._files()
 
     def left_out(self) -> Iterable[tuple[str, str]]:
-        """Name nothing: what does not count is not recorded."""
+        """Yield nothing: files that the kubelet does not read are not recorded."""
         return ()
 
     def _files(self) -> Iterator[tuple[str, bytes]]:
@@ -56,15 +56,16 @@ class RecordedDropIns(Record):
 
 
 class RecordedKubelet(Record):
-    """Texts are empty if nothing is recorded; ``config`` is None then.
+    """A kubelet; if nothing is recorded, texts are empty and ``config`` is None.
 
-    ``config_problem`` says what is in its place: a pipe, a link that leads to nothing or out of the root.
-    ``config_refused`` says that the kubelet has a configuration which could not be recorded, ``config_path``
-    where the node has it, ``config_at`` where the recording does. ``flags`` are those of the running kubelet
-    or, if none ``runs``, those that its unit would start it with; None if neither is known.
-    ``flags_gap`` says why some may be missing, ``other_flags`` names those without a value here,
-    ``flag_files`` are the node's files that say so of one that does not run, ``flag_places`` the lines in
-    them by the flag. A live one has its files where they are: ``config_path`` and ``config_directory``.
+    ``config_problem`` says what is at its path instead: a pipe, or a link that is dangling or leads out of
+    the root. ``config_refused`` means that the kubelet has a configuration that could not be recorded.
+    ``config_path`` is its path on the node, ``config_at`` that in the recording. ``flags`` are those of the
+    running kubelet or, if it is not running (``runs``), those that its unit would start it with; None if
+    neither is known. ``flags_gap`` says why some may be missing, and ``other_flags`` names those whose values
+    are not recorded. For a stopped kubelet, ``flag_files`` are the node's files that set the flags, and
+    ``flag_places`` the lines in them by flag. The files of a live kubelet stay in place: ``config_path`` and
+    ``config_directory``.
     """
 
     version: str = ""
@@ -89,5 +90,5 @@ class RecordedKubelet(Record):
 
 
 def relevant_flags(flags: Iterable[str]) -> tuple[str, ...]:
-    """Leave out the flags that say where files are, and who the node is."""
+    """Leave out the flags that specify where files are, or the node's name."""
     return tuple(flag for flag in flags if flag.partition("=")[0] not in _PASSED_OVER)

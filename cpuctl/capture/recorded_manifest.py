@@ -1,4 +1,4 @@
-"""The manifest of a capture: the kubelet of the node, and what could not be read there."""
+"""The manifest of a capture: the node's kubelet, and what could not be read on the node."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from cpuctl.records import replace
 
 
 def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: str) -> RecordedKubelet:
-    """Add what a manifest says of the kubelet of a recording, called *origin*: nothing if it is not ours.
+    """Add the kubelet facts in the manifest of a recording named *origin*; nothing if it is not ours.
 
-    Raise InputError, with the place in the manifest, for one that another version of cpuctl wrote, or an
-    invalid one.
+    Raise InputError, with the place in the manifest, for an invalid manifest or one that another version of
+    cpuctl wrote.
     """
     manifest = _manifest(text)
     if manifest is None:
@@ -38,10 +38,10 @@ def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: s
 
 
 def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
-    """Yield what a recording lacks because it could not be read on the node; nothing if no capture is.
+    """Yield what is missing because it could not be read on the node; nothing if this is not a capture.
 
-    Raise InputError, with the place in the manifest, for one that another version of cpuctl wrote, or an
-    invalid one.
+    Raise InputError, with the place in the manifest, for an invalid manifest or one that another version of
+    cpuctl wrote.
     """
     text = tree.read(MANIFEST)
     if text is None or (manifest := _manifest(text)) is None:
@@ -51,7 +51,7 @@ def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
 
 
 def recorded_at(tree: Tree) -> str:
-    """Return when a node was recorded, empty if its recording does not say so in words that we know."""
+    """Return when a node was recorded, empty if its recording does not say so in a known form."""
     text = tree.read(MANIFEST)
     if text is None or not _is_ours(text):
         return ""
@@ -71,7 +71,7 @@ def _manifest(text: str) -> Cursor | None:
 
 
 def _is_ours(text: str) -> bool:
-    # Other programs' archives may well have a file of this name.
+    # Other programs' archives may also have a file with this name.
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

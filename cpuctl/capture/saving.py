@@ -30,8 +30,8 @@ _ATTEMPTS = 5
 def check_target(path: Path, *, replace: bool, directory: int | None = None) -> None:
     """Raise UsageError if *path* must not be written: it exists, or is not a regular file.
 
-    *replace* permits to put a new file in the place of an existing one. *directory* is the descriptor of the
-    directory, if one is open already.
+    *replace* allows an existing file to be replaced. *directory* is the descriptor of the directory if it is
+    already open.
     """
     try:
         name = path if directory is None else path.name
@@ -62,12 +62,12 @@ def save(
 ) -> Path | None:
     """Write a file next to *path*, then move it there; mode and owner of a replaced file are kept.
 
-    What names who runs on a node is its writer's alone (the *mode* of a new file) unless that is asked for.
+    A new file gets *mode*: by default only its owner can read it, because it may name what runs on a node.
     Return where the replaced file is now if a *backup* is to be kept. *directory* is the descriptor of the
-    directory, if one is open already.
+    directory if it is already open.
 
-    Raise UsageError if *path* has come into being meanwhile, NodeAccessError if the system refuses:
-    then all is as before; NotRestoredError if that cannot be said.
+    Raise UsageError if *path* has been created meanwhile, NodeAccessError if the system refuses; in both
+    cases nothing has changed. Raise NotRestoredError if the old file could not be restored.
     """
     check_target(path, replace=replace, directory=directory)
     way = _Way(replace, mode, backup)
@@ -115,7 +115,7 @@ def _saved(path: Path, write: Callable[[IO[bytes]], object], way: _Way, director
 
 def _forget(old: Path | None, directory: int) -> None:
     if old is not None:
-        with suppress(FileNotFoundError):  # another run has taken it for one that a killed run has left
+        with suppress(FileNotFoundError):  # another run took it for a leftover of a killed run
             os.unlink(old.name, dir_fd=directory)
 
 
@@ -126,10 +126,10 @@ def _is(path: Path, new: os.stat_result, directory: int) -> bool:
 
 
 def _second_name(path: Path, way: _Way, directory: int) -> Path | None:
-    """Keep the old file next to the new one; without hard links, only a backup that is wanted is an error."""
+    """Keep the old file next to the new one; without hard links, this fails only if a backup is wanted."""
     try:
         for _ in range(_ATTEMPTS):
-            with suppress(FileNotFoundError):  # another run put its own there at this very moment
+            with suppress(FileNotFoundError):  # another run created its own at this moment
                 return _linked(path, way, directory)
         return _linked(path, way, directory)
     except OSError as error:
@@ -150,7 +150,7 @@ def _old(path: Path, directory: int) -> FileAttributes | None:
 
 
 def _put_back(path: Path, old: Path | None, directory: int, cause: BaseException, *, existed: bool) -> None:
-    """Put the old file in the place of the new one, or none if there was none."""
+    """Put the old file back in place of the new one, or remove the new one if there was no old file."""
     try:
         if old is not None:
             os.rename(old.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)
@@ -172,7 +172,7 @@ def _replaced(path: Path, cause: BaseException, what: str, old: Path | None = No
 def _move(temporary: Path, path: Path, directory: int, *, replace: bool) -> None:
     if not replace:
         try:
-            # Unlike a rename, a link never takes the place of a file that came into being meanwhile.
+            # Unlike a rename, a link never replaces a file that was created meanwhile.
             os.link(temporary.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)
         except OSError as error:
             if error.errno not in _NO_HARD_LINKS:

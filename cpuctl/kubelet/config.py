@@ -9,7 +9,7 @@ from cpuctl.records import Record
 
 
 class SettingError(GoError):
-    """The kubelet's text, and the path of the setting to mend, as in ``("kubeReserved", "cpu")``."""
+    """The kubelet's text, and the path of the setting to fix, as in ``("kubeReserved", "cpu")``."""
 
     def __init__(self, text: str, *path: str) -> None:
         super().__init__(text)
@@ -29,7 +29,7 @@ Rule: ``pkg/kubelet/eviction/defaults_linux.go``.
 """
 
 INODE_THRESHOLD_OF_IMAGES = "imagefs.inodesFree"
-"""The one of them that came with 1.30."""
+"""The threshold that was added in 1.30."""
 
 
 class ReservedMemory(Record):
@@ -40,14 +40,14 @@ class ReservedMemory(Record):
 
 
 class KubeletConfiguration(Record):
-    """Field names and defaults are those of ``kubelet.config.k8s.io/v1beta1``, in Python's spelling.
+    """The fields and defaults of ``kubelet.config.k8s.io/v1beta1``, in Python's spelling.
 
-    Without arguments it is a kubelet that runs without a configuration file, but for its read-only port:
-    that is 10255 then (``cpuctl.kubelet.configuration.loading``). Durations are nanoseconds. Reserved amounts
-    and eviction thresholds stay text, since the kubelet reads them late, too. If the default depends on
-    the release, None stands for it. ``root_dir`` is the flag ``--root-dir``, and
-    ``ignores_eviction_thresholds`` is ``--experimental-allocatable-ignore-eviction``. ``others`` holds what
-    is set of the fields that no resource manager reads, under their own names.
+    Without arguments it is the configuration of a kubelet without a configuration file, except for the
+    read-only port, which is then 10255 (``cpuctl.kubelet.configuration.loading``). Durations are in
+    nanoseconds. Reserved amounts and eviction thresholds remain text, because the kubelet also parses them
+    late. None is a default that depends on the release. ``root_dir`` is the flag ``--root-dir``, and
+    ``ignores_eviction_thresholds`` is ``--experimental-allocatable-ignore-eviction``. ``others`` contains the
+    fields that are set but not read by resource managers, under their own names.
     """
 
     cgroups_per_qos: bool = True

@@ -11,10 +11,10 @@ from cpuctl.records import Record
 class Kubelet(Record):
     """A kubelet's release, its configuration, and feature gates given as flags on top.
 
-    ``gates_of_main_file`` are the gates before drop-ins were merged: a kubelet tries those, too.
-    ``turned`` are differences between releases that are taken the other way (``behaviours``).
-    ``flags_gap`` says why flags of it may be missing here, and is empty if all are known. ``released``
-    is False if the input names no release, so that one is assumed.
+    ``gates_of_main_file`` are the gates before drop-ins were merged: a kubelet also tries those. ``turned``
+    are inverted differences between releases (``behaviours``). ``flags_gap`` says why some of its flags may
+    be missing here, and is empty if all are known. ``released`` is False if the release is assumed because
+    the input does not name one.
     """
 
     version: KubeletVersion

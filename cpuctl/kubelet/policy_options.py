@@ -1,9 +1,9 @@
-"""Policy options of the CPU and the Topology Manager: which exist, from which release on, and how they clash.
+"""Policy options of the CPU and Topology Managers: which exist, since which release, and how they conflict.
 
 History per option: the enhancement documents KEP-2625, KEP-2902, KEP-3327, KEP-4176, KEP-4540, KEP-4800 and
 KEP-6122 for CPUs, KEP-3545 and KEP-4622 for the topology. Error texts and their order are the kubelet's
-(``policy_options.go`` of either manager), but for those of a bad ``scale-delay-time``, which no document
-tells. If it walks a map in random order, they come by name here.
+(``policy_options.go`` of both managers), except those for a bad ``scale-delay-time``, which are not
+documented. Where it walks a map in random order, the order here is by name.
 """
 
 from collections.abc import Mapping
@@ -37,14 +37,14 @@ ARCHIVED_WHY = (
 
 
 class OptionHistory(Record):
-    """The minor release in which an option came to each stage; None if it has not got there."""
+    """The minor release in which an option reached each stage; None if it has not reached it."""
 
     alpha: int
     beta: int | None = None
     stable: int | None = None
 
     def stage(self, minor: int) -> str:
-        """Name the stage in a release: ``alpha``, ``beta``, ``stable``, or nothing before it existed."""
+        """Return the stage in a release: ``alpha``, ``beta``, ``stable``, or empty before it existed."""
         if self.stable is not None and minor >= self.stable:
             return "stable"
         if self.beta is not None and minor >= self.beta:
@@ -63,7 +63,7 @@ CPU_POLICY_OPTIONS: Mapping[str, OptionHistory] = {
 }
 
 CPU_SWITCHES = tuple(name for name in CPU_POLICY_OPTIONS if name != SCALE_DELAY)
-"""Those that are on or off."""
+"""The options that are on or off."""
 
 _CLASHES = (
     (FULL_PCPUS_ONLY, DISTRIBUTE_CORES),
@@ -93,7 +93,7 @@ def parse_cpu_policy_options(options: Mapping[str, str], gates: FeatureGates) ->
     """Read ``cpuManagerPolicyOptions`` as the static policy of the release of *gates* does.
 
     Raise SettingError with the kubelet's text for an unknown option, one whose stage is gated off, a value
-    that is no boolean or no delay, or two options that exclude each other.
+    that is not a boolean or a delay, or two mutually exclusive options.
     """
     values = {name: _read_cpu_option(name, options[name], gates) for name in sorted(options)}
     for one, other in _CLASHES:
@@ -108,7 +108,7 @@ def parse_cpu_policy_options(options: Mapping[str, str], gates: FeatureGates) ->
 
 
 def parse_scale_delay(text: str, gates: FeatureGates) -> int:
-    """Read ``scale-delay-time``, in nanoseconds; raise SettingError for what KEP-6122 does not accept."""
+    """Read ``scale-delay-time``, in nanoseconds; raise SettingError for values KEP-6122 does not accept."""
     wrong = f"bad value for option {quoted(SCALE_DELAY)}"
     try:
         delay = parse_duration(text)
@@ -122,9 +122,9 @@ def parse_scale_delay(text: str, gates: FeatureGates) -> int:
 
 
 def refuse_gated_options(options: Mapping[str, str], gates: FeatureGates) -> None:
-    """Raise SettingError if options are given, of whatever policy, and the gate of them all is off.
+    """Raise SettingError if options are given, for any policy, and the gate for all options is off.
 
-    Rule: ``cmd/kubelet/app/server.go``, which looks before any manager is made.
+    Rule: ``cmd/kubelet/app/server.go``, which checks before any manager is created.
     """
     if options and not gates.enabled("CPUManagerPolicyOptions"):
         raise SettingError(
@@ -141,7 +141,7 @@ def refuse_options_of_none_policy(options: Mapping[str, str]) -> None:
 
 
 def check_align_by_socket(options: CPUPolicyOptions, topology_policy: str) -> None:
-    """Raise SettingError if ``align-by-socket`` meets the topology policy ``single-numa-node``."""
+    """Raise SettingError if ``align-by-socket`` is combined with the topology policy ``single-numa-node``."""
     if options.align_by_socket and topology_policy == "single-numa-node":
         raise SettingError(
             "Topolgy manager single-numa-node policy is incompatible with CPUManager"
@@ -152,7 +152,7 @@ def check_align_by_socket(options: CPUPolicyOptions, topology_policy: str) -> No
 
 
 def check_sockets_for_alignment(options: CPUPolicyOptions, *, sockets: int, numa_nodes: int) -> None:
-    """Raise SettingError if ``align-by-socket`` meets a machine with more sockets than NUMA nodes."""
+    """Raise SettingError for ``align-by-socket`` on a machine with more sockets than NUMA nodes."""
     if options.align_by_socket and sockets > numa_nodes:
         raise SettingError(
             "Align by socket is not compatible with hardware where number of sockets are more than"
@@ -197,9 +197,9 @@ POLICY_FIELDS = (
     "topologyManagerPolicyOptions",
     "memoryManagerPolicy",
 )
-"""The fields of a configuration that hold policies, their options and the reserved CPUs."""
+"""The fields of a configuration for policies, their options and the reserved CPUs."""
 VARIED = (*POLICY_FIELDS, *CPU_SWITCHES, PREFER_CLOSEST)
-"""What ``cpuctl advise`` varies, unless it is to be kept: fields, and options by themselves."""
+"""What ``cpuctl advise`` varies unless it is to be kept: fields, and individual options."""
 
 TOPOLOGY_STAGE_GATES = {
     "alpha": "TopologyManagerPolicyAlphaOptions",
@@ -220,8 +220,8 @@ class TopologyOptions(Record):
 def parse_topology_options(options: Mapping[str, str], gates: FeatureGates) -> TopologyOptions:
     """Read ``topologyManagerPolicyOptions`` as the release of *gates* does.
 
-    Raise SettingError with the kubelet's text for an unknown option, one whose stage is gated off, and a
-    value that is no boolean or too small a number.
+    Raise SettingError with the kubelet's text for an unknown option, one whose stage is gated off, or a value
+    that is not a boolean or is too small a number.
     """
     values = {name: _read_topology_option(name, options[name], gates) for name in sorted(options)}
     return TopologyOptions(
@@ -231,7 +231,7 @@ def parse_topology_options(options: Mapping[str, str], gates: FeatureGates) -> T
 
 
 def refuse_gated_topology_options(options: Mapping[str, str], gates: FeatureGates) -> None:
-    """Raise SettingError if options are given, whatever the policy, and the gate of them all is off.
+    """Raise SettingError if options are given, for any policy, and the gate for all options is off.
 
     Rule: ``cmd/kubelet/app/server.go``.
     """

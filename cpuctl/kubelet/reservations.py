@@ -3,9 +3,9 @@
 Rule: kubelet v1.36 ``cmd/kubelet/app/server.go``, ``cm/node_container_manager_linux.go``,
 ``pkg/kubelet/eviction/helpers.go`` and, for ``reservedMemory``, which the Memory Manager's static policy
 keeps from pods on each NUMA node, ``cm/memorymanager/memory_manager.go``, in its order. Errors are
-SettingErrors with the kubelet's text. If it walks a map in random order, the order here is by name.
+SettingErrors with the kubelet's text. Where it walks a map in random order, the order here is by name.
 
-A percentage of a threshold is kept in 32 bits: 10 % of the memory is ``trunc(float64(memory) *
+A threshold's percentage has 32-bit precision: 10 % of the memory is ``trunc(float64(memory) *
 float64(float32(10) / float32(100)))``.
 """
 
@@ -37,23 +37,23 @@ RESERVING_SIGNALS: Mapping[str, str] = {
     "memory.available": "memory",
     "nodefs.available": "ephemeral-storage",
 }
-"""The signals whose hard thresholds are kept from pods, and the resources that they are kept of."""
+"""The signals whose hard thresholds are kept from pods, and the resources they apply to."""
 
 _DISABLED = ("0%", "100%")
 _NO_NUMBER = -(1 << 63)
-"""What processors make of it that is no number (``NaN%``) as an integer."""
+"""The integer to which processors convert NaN (``NaN%``)."""
 
 _FIELD = "evictionHard"
 
 
 class Threshold(Record):
-    """A threshold: an amount, or else a share of the capacity (1 for all of it), in 32-bit precision."""
+    """A threshold: an amount or a share of the capacity (1 for all of it), in 32-bit precision."""
 
     amount: Quantity | None = None
     share: float = 0.0
 
     def of(self, capacity: Quantity | None) -> Quantity | None:
-        """Resolve against a capacity; None if a share is taken of a capacity that is not known."""
+        """Resolve against a capacity; None for a share of an unknown capacity."""
         if self.amount is not None:
             return self.amount
         if capacity is None:
@@ -64,7 +64,7 @@ class Threshold(Record):
 
 
 def default_eviction_hard(minor: int) -> dict[str, str]:
-    """Return the thresholds that a configuration file of a release gets if it names none (Linux)."""
+    """Return the thresholds that a release applies if a configuration file has none (Linux)."""
     inodes = behaviours(minor).default_inode_threshold_of_images
     return {
         signal: threshold
@@ -101,7 +101,7 @@ def threshold_problem(signal: str, text: str) -> tuple[str, tuple[object, ...]] 
 def parse_thresholds(thresholds: Mapping[str, str]) -> dict[str, Threshold]:
     """Read ``evictionHard``; disabled thresholds are left out.
 
-    Raise SettingError with the kubelet's text. The kubelet walks the map in random order, here it is by name.
+    Raise SettingError with the kubelet's text. The kubelet walks the map in random order; here it is by name.
     """
     parsed = {signal: _parse_threshold(signal, thresholds[signal]) for signal in sorted(thresholds)}
     return {signal: threshold for signal, threshold in parsed.items() if threshold is not None}
@@ -117,7 +117,7 @@ def _parse_threshold(signal: str, text: str) -> Threshold | None:
 
 
 def _share(text: str) -> float:
-    """Read a percentage as a share of 1; raise GoError for what is none."""
+    """Read a percentage as a share of 1; raise GoError for anything else."""
     return float32(parse_float32(text.rstrip("%")) / 100)
 
 
@@ -127,10 +127,10 @@ _LIST = ("reservedSystemCPUs",)
 
 
 class CPUReservation(Record):
-    """The ``number`` of CPUs kept from pods; ``cpus`` says which, None leaves the choice to the CPU manager.
+    """The ``number`` of CPUs kept from pods; ``cpus`` are these, None leaves the choice to the CPU Manager.
 
-    ``given`` tells whether any amount is: of one beyond 64 bits, the kubelet's count can be anything.
-    ``setting`` is the path of the setting that keeps most of them.
+    ``given`` is whether any amount is reserved: for one beyond 64 bits, the kubelet's count can be anything.
+    ``setting`` is the path of the setting that reserves most of them.
     """
 
     number: int
@@ -155,7 +155,7 @@ class Reservations(Record):
         return CPUReservation(-(-total.milli_value // 1000), self.listed, bool(total.sign), setting)
 
     def largest(self, resource: str, capacity: Mapping[str, Quantity]) -> tuple[str, ...]:
-        """Return the path of the setting that keeps most of a resource."""
+        """Return the path of the setting that reserves most of a resource."""
         signals = {kept: signal for signal, kept in RESERVING_SIGNALS.items()}
         amounts = {
             ("kubeReserved", resource): self.kube.get(resource, _ZERO),
@@ -165,7 +165,7 @@ class Reservations(Record):
         return max(amounts, key=lambda path: amounts[path].nano)
 
     def kept_by_eviction(self, capacity: Mapping[str, Quantity]) -> dict[str, Quantity]:
-        """Resolve hard eviction by resource; a share of a capacity that is not known is left out."""
+        """Resolve hard eviction by resource; a share of an unknown capacity is left out."""
         kept = {}
         for signal, resource in RESERVING_SIGNALS.items():
             threshold = self.thresholds.get(signal)
@@ -175,7 +175,7 @@ class Reservations(Record):
         return kept
 
     def total(self, capacity: Mapping[str, Quantity]) -> dict[str, Quantity]:
-        """Add up what is kept of every resource in *capacity*; resources of which nothing is are left out."""
+        """Add up what is kept of every resource in *capacity*; resources with nothing kept are left out."""
         eviction = self.kept_by_eviction(capacity)
         sums = {
             resource: self.system.get(resource, _ZERO)
@@ -189,7 +189,7 @@ class Reservations(Record):
 def listed_cpus(config: KubeletConfiguration, online: CPUSet) -> CPUSet | None:
     """Read ``reservedSystemCPUs`` on a node whose CPUs are *online*; None if it is not set.
 
-    Raise SettingError, in the kubelet's words, for what is no CPU list and for CPUs that are not online.
+    Raise SettingError, in the kubelet's words, for an invalid CPU list and for CPUs that are not online.
     """
     text = config.reserved_system_cpus
     if not text:
@@ -197,7 +197,7 @@ def listed_cpus(config: KubeletConfiguration, online: CPUSet) -> CPUSet | None:
     try:
         listed = CPUSet.parse(text)
     except CPUSetLimitError:
-        listed = CPUSet(1 << MAX_CPU)  # one of them is on no machine, whichever the others are
+        listed = CPUSet(1 << MAX_CPU)  # one of them is not on any machine, whatever the others are
     except GoError as error:
         raise SettingError(f"unable to parse reserved-cpus list: {error}", "reservedSystemCPUs") from None
     if not listed <= online:
@@ -207,7 +207,7 @@ def listed_cpus(config: KubeletConfiguration, online: CPUSet) -> CPUSet | None:
 
 
 def kube_reserved(config: KubeletConfiguration, listed: CPUSet | None) -> dict[str, Quantity]:
-    """Read ``kubeReserved``; listed CPUs replace its CPUs, which are then not even checked."""
+    """Read ``kubeReserved``; listed CPUs replace its CPUs, which are then not checked."""
     amounts = {
         name: amount for name, amount in config.kube_reserved.items() if listed is None or name != "cpu"
     }
@@ -215,20 +215,20 @@ def kube_reserved(config: KubeletConfiguration, listed: CPUSet | None) -> dict[s
 
 
 def system_reserved(config: KubeletConfiguration, listed: CPUSet | None) -> dict[str, Quantity]:
-    """Read ``systemReserved``; the number of listed CPUs takes the place of its CPUs."""
+    """Read ``systemReserved``; the number of listed CPUs replaces its CPUs."""
     cpus = {} if listed is None else {"cpu": str(len(listed))}
     return _parse("systemReserved", "--system-reserved", {**config.system_reserved, **cpus})
 
 
 def hard_thresholds(config: KubeletConfiguration) -> dict[str, Threshold]:
-    """Read ``evictionHard``, unless the kubelet is configured not to count it."""
+    """Read ``evictionHard``, unless the kubelet is configured to ignore it."""
     return {} if config.ignores_eviction_thresholds else parse_thresholds(config.eviction_hard)
 
 
 def check_qos_reserved(shares: Mapping[str, str]) -> None:
     """Check ``qosReserved``, which takes a percentage of memory.
 
-    Raise SettingError, in the kubelet's words, for the first share, by name, that is none.
+    Raise SettingError, in the kubelet's words, for the first invalid share by name.
     """
     for name in sorted(shares):
         try:
@@ -241,9 +241,9 @@ def check_qos_reserved(shares: Mapping[str, str]) -> None:
 def check_capacity(
     reservations: Reservations, capacity: Mapping[str, Quantity], *, reports_expected: bool = True
 ) -> None:
-    """Refuse to keep more of a resource than there is.
+    """Raise SettingError if more of a resource is reserved than its capacity.
 
-    Unless *reports_expected* (kubernetes pull request 119764) the text has what would be left.
+    Unless *reports_expected* (kubernetes pull request 119764), the text contains what would be left.
     """
     write = _expected_capacity if reports_expected else _negative_allocatable
     errors = {
@@ -313,9 +313,9 @@ def _check_share(name: str, text: str) -> None:
 
 
 def _raw(amount: Quantity) -> str:
-    """Write a quantity as the kubelet prints it if it forgets to make it text.
+    """Write a quantity as the kubelet prints it without converting it to text.
 
-    The long form holds a pointer, whose number cannot be known.
+    The long form contains a pointer, whose value cannot be known.
     """
     if not amount.short:
         return "{...}"
@@ -330,7 +330,8 @@ def reserved_by_node(
 ) -> dict[int, dict[str, int]]:
     """Return bytes by NUMA node and resource, or raise SettingError with the kubelet's text.
 
-    *nodes* are those of the machine, *reserved* is what Node Allocatable keeps from pods: no more, no less.
+    *nodes* are those of the machine, *reserved* is what Node Allocatable keeps from pods, which the totals
+    must equal.
     """
     items = list(listed)
     for item in items:
@@ -351,7 +352,7 @@ def reserved_by_node(
 
 
 def total_by_resource(items: Iterable[ReservedMemory]) -> dict[str, Quantity]:
-    """Add up all NUMA nodes."""
+    """Add up the amounts of all NUMA nodes."""
     totals: dict[str, Quantity] = {}
     for item in items:
         for name, quantity in item.limits.items():
@@ -360,7 +361,7 @@ def total_by_resource(items: Iterable[ReservedMemory]) -> dict[str, Quantity]:
 
 
 def countable(number: int) -> Quantity:
-    """Write bytes as a quantity that reads back as an "exact int64": the kubelet counts no ``1000Ti``."""
+    """Write bytes as a quantity that parses as an "exact int64": the kubelet does not count ``1000Ti``."""
     short = Quantity.parse(str(Quantity.from_value(number, Format.BINARY_SI)))
     return short if short.exact_int64 == number else Quantity.parse(str(number))
 
@@ -368,7 +369,7 @@ def countable(number: int) -> Quantity:
 def _check_totals(totals: Mapping[str, Quantity], reserved: Mapping[str, Quantity]) -> None:
     counted = {name for name in reserved if name == "memory" or name.startswith("hugepages-")}
     for name in sorted(totals.keys() | counted):
-        # The kubelet adds both to its own zero, which changes how they print.
+        # The kubelet adds both to its own zero, which changes how they are printed.
         total, wanted = _ZERO + totals.get(name, _ZERO), _ZERO + reserved.get(name, _ZERO)
         if total != wanted:
             amounts = f"the total amount {quoted(str(total))} of type {quoted(name)} is not equal to"

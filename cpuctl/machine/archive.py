@@ -1,9 +1,9 @@
-"""Recordings in one file: ``.tar``, ``.tar.gz``, ``.tar.bz2``, ``.tar.xz``, from Python 3.14 on ``.tar.zst``.
+"""Recordings in one file: ``.tar``, ``.tar.gz``, ``.tar.bz2``, ``.tar.xz``, and ``.tar.zst`` (Python 3.14).
 
-An archive is untrusted input: nothing is written to disk, links lead to members of the archive only, only
-what lies below ``sys/`` and ``proc/`` and the kubelet's files are kept, and size, number and compression of
-the members are limited while they stream by. The compression is detected by the first bytes, not the file's
-name; what would unpack without end is stopped early.
+An archive is untrusted input: nothing is written to disk, links can only lead to members of the archive, only
+files below ``sys/`` and ``proc/`` and the kubelet's files are kept, and size, number and compression ratio of
+the members are limited while they are streamed. The compression is detected by the first bytes, not the file
+name; decompression bombs are stopped early.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _GzipDecoder:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         piece = self._stream.decompress(data or self._stream.unconsumed_tail, max_length)
-        self._full = len(piece) == max_length  # there may be more, though all that was given is used up
+        self._full = len(piece) == max_length  # there may be more output, although all input is consumed
         return piece
 
 
@@ -113,7 +113,7 @@ def _gzip_pieces(packed: IO[bytes]) -> Iterator[bytes]:
 
     held = b""
     try:
-        # One piece late: the last comes once the file has ended as it should.
+        # One piece late: the last one is yielded only after the file has ended properly.
         for piece in _decoded(packed, lambda: _GzipDecoder(zlib.decompressobj(_GZIP))):
             if held:
                 yield held
@@ -167,7 +167,7 @@ def _zstd_pieces(packed: IO[bytes]) -> Iterator[bytes]:
 
 
 def _decoded(packed: IO[bytes], new_decoder: Callable[[], _Decoder]) -> Iterator[bytes]:
-    """Decode a file of one or several compressed streams, never more than a piece at once."""
+    """Decode a file of one or more compressed streams, at most one piece at a time."""
     decoder = new_decoder()
     while True:
         data = b""
@@ -187,7 +187,7 @@ def _decoded(packed: IO[bytes], new_decoder: Callable[[], _Decoder]) -> Iterator
 MAX_KEPT_BYTES = 128 << 20
 """The most text kept of one archive."""
 MAX_NAME_CHARACTERS = 64 << 20
-"""The longest that all names kept of one archive may be."""
+"""The most characters in all names kept of one archive."""
 
 _KEPT_ROOTS = ("sys", "proc")
 _KEPT_AT_ONCE = tuple(f"{name}/" for name in _KEPT_ROOTS)
@@ -208,9 +208,9 @@ class NoRecordingError(InputError):
 def read_archive(path: Path) -> MemoryTree:
     """Read an archive that has ``sys`` and ``proc`` at its top level or in one common directory.
 
-    If the kubelet's files are links, what they lead to is kept, too, which takes reading it again. Raise
-    InputError, with the archive's path, for one that is unreadable, corrupt, truncated, beyond the limits, or
-    without ``sys``, or whose links lead out of it.
+    If the kubelet's files are links, their targets are kept, too, which requires reading it again. Raise
+    InputError, with the archive's path, for an archive that is unreadable, corrupt, truncated, beyond the
+    limits or without ``sys``, or whose links lead out of it.
     """
     return _unpacked(lambda: path.open("rb"), str(path))
 
@@ -228,7 +228,7 @@ def _unpacked(opened: Opened, where: str) -> MemoryTree:
 
 @contextmanager
 def archive_errors(where: str) -> Iterator[None]:
-    """Turn every error of reading an archive into an InputError with its name."""
+    """Turn every error while reading an archive into an InputError with its name."""
     try:
         yield
     except InputError as error:
@@ -244,7 +244,7 @@ def archive_errors(where: str) -> Iterator[None]:
 
 
 def first_unpacked(path: Path) -> bytes:
-    """Return the first bytes of what a file holds, compressed or not; as many as can be unpacked."""
+    """Return the first bytes of a file's unpacked content; as many as can be unpacked."""
     try:
         with path.open("rb") as packed:
             return next(iter(unpacked_pieces(packed)), b"")
@@ -258,7 +258,7 @@ def archive_members(packed: IO[bytes]) -> TarMembers:
 
 
 def _with_targets(opened: Opened) -> _Tree:
-    """Read an archive again for every step of a chain of links out of what is kept."""
+    """Read an archive again for every link in a chain that leads out of the kept files."""
     targets: set[str] = set()
     for _ in range(_MOST_READINGS):
         kept = _Kept(frozenset(targets))
@@ -273,7 +273,7 @@ def _with_targets(opened: Opened) -> _Tree:
 
 
 class _Tree:
-    """What is kept below one common directory: texts, where links lead, and what is no file."""
+    """What is kept below one common directory: texts, link targets, and entries that are not files."""
 
     def __init__(self) -> None:
         self.files: dict[str, str | None] = {}
@@ -281,13 +281,13 @@ class _Tree:
         self.odd: dict[str, str] = {}
 
     def replace(self, path: str, text: str) -> None:
-        """Keep a file in the place of another; the last of equal names counts."""
+        """Replace an entry by a file; the last one with a name wins."""
         self.links.pop(path, None)
         self.odd.pop(path, None)
         self.files[path] = text
 
     def targets(self) -> Iterator[str]:
-        """Yield where links lead in the place of the kubelet's files."""
+        """Yield the targets of links that replace files of the kubelet."""
         if all(path.startswith(_KEPT_AT_ONCE) for path in self.links):
             return
         drop_ins = (path for path in self.links if path.startswith(f"{DROP_INS}/"))
@@ -301,9 +301,9 @@ class _Tree:
 
 
 class _Kept:
-    """What is kept of an archive while it streams by, by common directory (none is ``""``).
+    """What is kept of an archive while it is streamed, by common directory (``""`` for none).
 
-    *targets* are kept besides: links of the kubelet's files lead there.
+    *targets* are kept, too: links of the kubelet's files lead there.
     """
 
     def __init__(self, targets: frozenset[str] = frozenset()) -> None:
@@ -313,7 +313,7 @@ class _Kept:
         self._name_characters = 0
 
     def read(self, members: TarMembers) -> None:
-        """Keep the texts of files; of directories only the names, as sysfs readers list them."""
+        """Keep the texts of files, but only the names of directories, as sysfs readers list them."""
         place_of, data = self._places.of, members.data
         for name, kind, link, size in members:
             place = place_of(name, link=kind == LINK)
@@ -381,7 +381,7 @@ class _Places:
         self._links = _links_above(targets)
 
     def of(self, name: str, *, link: bool = False) -> tuple[str, str] | None:
-        """Split a member's name; None for what is not kept. A *link* may stand above what is kept."""
+        """Split a member's name; return None if it is not kept. A *link* may be above what is kept."""
         if len(name) > _LONGEST_NAME:
             return None
         if (
@@ -390,7 +390,7 @@ class _Places:
             and "//" not in name
             and not name.endswith("/")
         ):
-            return "", name  # as nearly all members of most recordings
+            return "", name  # like nearly all members of most recordings
         if name.startswith("/"):
             return None
         parts = [part for part in name.split("/") if part not in {"", "."}]

@@ -1,6 +1,6 @@
 """What is unusual about a machine, and how the kubelet sees it.
 
-Rule: what cAdvisor hands on is in ``cpuctl.machine.machine_info``; for the rest kubelet v1.36
+Rule: what cAdvisor reports is in ``cpuctl.machine.machine_info``; for the rest kubelet v1.36
 ``cm/cpumanager/topology/topology.go`` and ``cm/topologymanager``.
 """
 
@@ -21,11 +21,11 @@ from cpuctl.machine.model import (
 )
 from cpuctl.phrases import are, counted, have, named
 
-_MOST_NUMA_NODES = 8  # more than these a kubelet's Topology Manager refuses by default
+_MOST_NUMA_NODES = 8  # a kubelet's Topology Manager refuses more by default
 
 
 def machine_findings(machine: Machine) -> tuple[MachineFinding, ...]:
-    """Report what is unusual, in a fixed order; nothing for an ordinary machine."""
+    """Report what is unusual, in a fixed order; empty for an ordinary machine."""
     info = kubelet_view(machine)
     return (*topology_findings(machine, info), *_last_level_caches(machine, info))
 
@@ -54,22 +54,22 @@ def without_files(findings: Iterable[MachineFinding]) -> tuple[MachineFinding, .
 
 
 def cpu_files(cpus: CPUSet, name: str) -> str:
-    """Name a file that every one of *cpus* has."""
+    """Name a file that each of *cpus* has."""
     return f"{CPU_DIRECTORY}/cpu{cpus if len(cpus) == 1 else '*'}/{name}"
 
 
 def node_files(nodes: CPUSet, name: str) -> str:
-    """Name a file that every one of *nodes* has."""
+    """Name a file that each of *nodes* has."""
     return f"{NODE_DIRECTORY}/node{nodes if len(nodes) == 1 else '*'}/{name}"
 
 
 def warning(code: str, file: str, message: str, *, expected: str = "", detected: str = "") -> MachineFinding:
-    """Make a finding about something that the kubelet sees differently, or about contradicting files."""
+    """Return a finding about something that the kubelet sees differently, or about contradictory files."""
     return MachineFinding(Severity.WARNING, code, file, message, expected, detected)
 
 
 def note(code: str, file: str, message: str, *, expected: str = "", detected: str = "") -> MachineFinding:
-    """Make a finding that is only worth knowing."""
+    """Return a finding that is merely informative."""
     return MachineFinding(Severity.NOTE, code, file, message, expected, detected)
 
 
@@ -121,7 +121,7 @@ def _unnamed_ids(machine: Machine) -> Iterator[MachineFinding]:
 
 
 def _repeated_core_ids(machine: Machine) -> Iterator[MachineFinding]:
-    """Report different cores that have the same ids, as on machines whose ids count per cluster."""
+    """Report different cores with the same ids, as on machines that count ids per cluster."""
     cores: dict[Hashable, set[CPUSet]] = {}
     for cpu in machine.cpus:
         if cpu.core_id is not None:
@@ -228,7 +228,7 @@ def _outside(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
 
 
 def _two_counts(info: MachineInfo) -> str:
-    """Say where a kubelet's managers count NUMA nodes differently: the CPU Manager those with CPUs."""
+    """Describe where managers count NUMA nodes differently: the CPU Manager counts those with CPUs."""
     with_cpus = sum(bool(node.cores) for node in info.nodes)
     if with_cpus == len(info.nodes):
         return ""

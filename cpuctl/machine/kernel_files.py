@@ -15,21 +15,21 @@ T = TypeVar("T")
 
 _MOST_DIGITS = 4
 _LONGEST_TEXT = 1 << 17
-"""A list of every second of 8192 CPUs has 20 kB, a map of them 2 kB, a meminfo 2 kB."""
+"""A list of every other CPU of 8192 has 20 kB, a map of them 2 kB, a meminfo 2 kB."""
 _MOST_SET_CHARACTERS = 16 << 20
-"""Different lists and maps, read once each: those of 8192 CPUs have less than 1 MiB."""
+"""Distinct lists and maps, each read once: those of 8192 CPUs have less than 1 MiB."""
 
 
 class KernelFiles:
     """Values of one tree: None for an absent file, an InputError with the path for an invalid one.
 
-    ``findings`` collects what the reading had to work around.
+    ``findings`` collects the problems that were worked around.
     """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.findings: list[MachineFinding] = []
-        # CPU lists repeat on every CPU of a package: parsing each text once is half of the work saved.
+        # CPU lists repeat on every CPU of a package: parsing each text once saves half of the work.
         self._sets: dict[tuple[Callable[[str], CPUSet], str], CPUSet] = {}
         self._set_characters = 0
 
@@ -38,7 +38,7 @@ class KernelFiles:
         return self._parsed(path, self._small_text(path), parse)
 
     def large_value(self, path: str, parse: Callable[[str], T]) -> T | None:
-        """Read one file that grows with the number of CPUs, /proc/cpuinfo."""
+        """Read one file that grows with the number of CPUs, such as /proc/cpuinfo."""
         return self._parsed(path, self.tree.read(path), parse)
 
     def _small_text(self, path: str) -> str | None:
@@ -73,7 +73,7 @@ class KernelFiles:
         return self._cpu_set(path, parse_cpu_map)
 
     def cpu_set(self, directory: str, lists: Sequence[str], maps: Sequence[str]) -> CPUSet | None:
-        """Read the first of several files of a directory that exists, list formats before masks."""
+        """Read the first file that exists of several in a directory, list formats before masks."""
         for name in lists:
             if (cpus := self.cpu_list(directory + name)) is not None:
                 return cpus
@@ -83,7 +83,7 @@ class KernelFiles:
         return None
 
     def numbered(self, path: str, prefix: str) -> CPUSet:
-        """Collect the numbers N of the entries ``prefixN`` in a directory."""
+        """Return the numbers N of the entries ``prefixN`` in a directory."""
         names = (name.removeprefix(prefix) for name in self.tree.names(path) if name.startswith(prefix))
         written = (
             name for name in names if name.isascii() and name.isdecimal() and len(name) <= _MOST_DIGITS

@@ -1,6 +1,6 @@
 """The text formats of sysfs and procfs, as values: ``parse_*`` takes a file's text, never a path.
 
-Every parser raises ValueError with what was found and what was expected. Formats: the kernel documents
+Every parser raises ValueError that states what was found and what was expected. Formats: the kernel documents
 *Documentation/admin-guide/cputopology.rst* and *Documentation/filesystems/proc.rst*.
 """
 
@@ -13,13 +13,13 @@ from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
 from cpuctl.records import Record
 
 _BLANK = " \t\r\n\0"
-_UNSET = "(null)"  # with a bare NUL, what kernels print for a mask that was never set, nohz_full above all
+_UNSET = "(null)"  # like a bare NUL, what kernels print for a mask that was never set, mostly nohz_full
 _HEX = frozenset("0123456789abcdefABCDEF")
 _MASK = (
     r"0[xX][0-9a-fA-F]+(,[0-9a-fA-F]{8})*|[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{8})+"
     r"|(?=.*[a-fA-F])[0-9a-fA-F]{1,7}|[0-9a-fA-F]{8}"
 )
-"""What can only be a mask of the kernel: no CPU has a number of eight digits, or one with letters in it.
+"""Text that can only be a kernel mask: no CPU number has eight digits or contains letters.
 
 Not compiled yet: few commands look for one.
 """
@@ -50,7 +50,7 @@ def parse_cpu_list(text: str) -> CPUSet:
 
 
 def parse_cpu_map(text: str) -> CPUSet:
-    """Read a CPU mask, groups of eight hexadecimal digits, the highest first: ``0000,0000000f``."""
+    """Read a CPU mask, groups of eight hexadecimal digits, highest first: ``0000,0000000f``."""
     first, *groups = text.strip().split(",")
     digits = first + "".join(groups)
     if not digits or not _HEX.issuperset(digits) or any(len(group) != _GROUP for group in groups):
@@ -59,9 +59,9 @@ def parse_cpu_map(text: str) -> CPUSet:
 
 
 def parse_given_mask(text: str) -> CPUSet | None:
-    """Read a mask where a list is allowed as well; None for what can be a list.
+    """Read a mask where a list is also allowed; return None for text that can be a list.
 
-    ``fffefffc,fffefffc``, with or without ``0x``. Short ones without letters (``03``) need their ``0x``.
+    ``fffefffc,fffefffc``, with or without ``0x``. Short masks without letters (``03``) need ``0x``.
     """
     return parse_cpu_map(text.lower().removeprefix("0x")) if re.fullmatch(_MASK, text, re.ASCII) else None
 
@@ -74,7 +74,7 @@ def within_limit(cpus: CPUSet) -> CPUSet:
 
 
 def parse_number(text: str) -> int:
-    """Read one decimal number, -1 included."""
+    """Read one decimal number, which may be -1."""
     text = text.strip()
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 19):
@@ -90,7 +90,7 @@ def parse_flag(text: str) -> bool:
 
 
 def parse_word(text: str) -> str:
-    """Read one short line, a cache's type or an architecture."""
+    """Read one short line, such as a cache's type or an architecture."""
     word = text.strip()
     if not word.isprintable() or len(word) > 80:
         raise ValueError(f"found {shown(word)}, expected one word")
@@ -107,7 +107,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_distances(text: str) -> tuple[int, ...]:
-    """Read a NUMA node's distances, in the order of the online nodes: relative figures, 10 to itself."""
+    """Read a NUMA node's distances, in the order of the online nodes: relative values, 10 to itself."""
     words = text.split(maxsplit=MAX_NUMA_NODES)
     if len(words) > MAX_NUMA_NODES:
         raise ValueError(f"found more than {MAX_NUMA_NODES} distances, expected one for each NUMA node")
@@ -141,7 +141,7 @@ def _kibibytes(text: str, key: str) -> int | None:
 
 
 class ProcessorSummary(Record):
-    """What /proc/cpuinfo adds to sysfs: a name, and how many ``physical id`` values it lists."""
+    """What /proc/cpuinfo adds to sysfs: a name, and the number of ``physical id`` values."""
 
     model_name: str | None = None
     sockets: int = 0

@@ -1,10 +1,10 @@
 """What the kubelet knows about its machine: the values from cAdvisor.
 
 The kubelet never reads sysfs itself; its managers see only these values (cAdvisor's ``MachineInfo``,
-``info/v1/machine.go``), quirks included. Rules of its reading: ``utils/sysinfo/sysinfo.go`` and
-``machine/machine.go``. It visits directories in the order of their names, so that ``cpu10`` comes before
-``cpu2``, and knows a core by core id and package id, on s390x since v0.50 by book and drawer, too:
-``MachineInfo.without_books`` is what older ones tell.
+``info/v1/machine.go``), quirks included. Rules: ``utils/sysinfo/sysinfo.go`` and ``machine/machine.go``.
+cAdvisor visits directories in the order of their names, so ``cpu10`` precedes ``cpu2``, and identifies a core
+by core id and package id, on s390x since v0.50 also by book and drawer: ``MachineInfo.without_books`` is what
+older versions report.
 """
 
 from collections.abc import Hashable, Iterator, Mapping
@@ -18,7 +18,7 @@ from cpuctl.records import Record, replace
 class InfoCore(Record):
     """One core entry: its threads (CPU numbers, as discovered) and the ids of the uncore caches it lists.
 
-    ``book_id`` and ``drawer_id`` hold sockets together on s390x; no other machine has any.
+    ``book_id`` and ``drawer_id`` group sockets on s390x; other machines do not have them.
     """
 
     socket_id: int
@@ -32,8 +32,8 @@ class InfoCore(Record):
 class InfoNode(Record):
     """One NUMA node entry; ``hugepages`` counts pages by page size in KiB.
 
-    ``memory_known`` is False if nothing is recorded of the node's memory; what it has is not known then.
-    ``distances`` are the kernel's relative figures, 10 to the node itself, in the order of its own nodes.
+    ``memory_known`` is False if nothing is recorded about the node's memory, which is then unknown.
+    ``distances`` are the kernel's relative values, 10 to the node itself, in the kernel's node order.
     """
 
     id: int
@@ -47,10 +47,10 @@ class InfoNode(Record):
 class MachineInfo(Record):
     """The node entries and the three totals that cAdvisor counts separately.
 
-    ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None if it is not known;
-    ``memory_bytes`` is 0 if it is not, and ``hugepages_known`` False if those of some node are not.
-    ``caches_known`` is False if it is not known which CPUs share caches: none reported is not none there,
-    ``cores_known`` if of no CPU both core and package are.
+    ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None if unknown; ``memory_bytes``
+    is 0 if unknown, and ``hugepages_known`` is False if the huge pages of some node are unknown.
+    ``caches_known`` is False if it is unknown which CPUs share caches: unreported caches may exist.
+    ``cores_known`` is False if no CPU has both a known core and a known package.
     """
 
     nodes: tuple[InfoNode, ...]
@@ -69,7 +69,7 @@ class MachineInfo(Record):
 
     @property
     def without_books(self) -> Self:
-        """The same from a cAdvisor that knows no books and drawers: it takes cores of one id for one core."""
+        """The view of a cAdvisor without books and drawers, which merges cores with the same id."""
         if all(core.book_id is core.drawer_id is None for node in self.nodes for core in node.cores):
             return self
         return replace(self, nodes=tuple(map(_without_books, self.nodes)))
@@ -86,13 +86,13 @@ def _without_books(node: InfoNode) -> InfoNode:
 
 
 def kubelet_view(machine: Machine) -> MachineInfo:
-    """Compute the machine information that a kubelet on this machine works with."""
+    """Return the machine information that a kubelet on this machine uses."""
     if machine.numa_nodes:
         nodes = [_node(machine, node) for node in sorted(machine.numa_nodes, key=lambda node: str(node.id))]
         num_cpus = sum(len(core.threads) for node in nodes for core in node.cores)
     else:
         nodes = _nodes_by_package(machine)
-        # Without NUMA nodes cAdvisor counts CPU directories, those of offline CPUs included.
+        # Without NUMA nodes cAdvisor counts CPU directories, including those of offline CPUs.
         num_cpus = len(machine.online if machine.present is None else machine.present)
     return MachineInfo(
         nodes=tuple(nodes),
@@ -159,14 +159,14 @@ def _uncore_cache_ids(machine: Machine, entries: list[list[CPU]]) -> Iterator[tu
     """Yield every core entry's caches above level 2, except those shared by as many CPUs as the node has.
 
     cAdvisor reads id and size of every cache of each core's first CPU, and stops for the whole node at the
-    first file that is missing (on Arm, where kernels give caches no ids, at the first core).
+    first missing file (on Arm, where caches have no ids, at the first core).
     """
     for cpus in entries:
         caches = machine.caches_by_cpu.get(cpus[0].number, ())
         if not caches or any(_lacks_a_file(cache) for cache in caches):
             return
         node_size = len(entries) * len(cpus)
-        # It counts the bits of the kernel's map, none in one that is empty.
+        # It counts the bits of the kernel's map, zero if that is empty.
         uncore = (
             cache
             for cache in caches

@@ -1,7 +1,7 @@
-"""A node's hardware as the kernel describes it: frozen values, no reading.
+"""A node's hardware as the kernel describes it, as frozen values.
 
-The words are those of *Documentation/admin-guide/cputopology.rst* and
-*Documentation/ABI/testing/sysfs-devices-system-cpu*. What a kubelet makes of the same machine is
+Terms are those of *Documentation/admin-guide/cputopology.rst* and
+*Documentation/ABI/testing/sysfs-devices-system-cpu*. A kubelet's view of the same machine is in
 ``cpuctl.machine.machine_info``.
 """
 
@@ -21,26 +21,26 @@ MAX_NUMA_NODES = 1024
 """The most NUMA nodes a Linux kernel can be built for (CONFIG_NODES_SHIFT)."""
 
 CPU_DIRECTORY, NODE_DIRECTORY = "sys/devices/system/cpu", "sys/devices/system/node"
-"""Where the kernel lists them, as paths from the root."""
+"""Where the kernel lists CPUs and NUMA nodes, as paths from the root."""
 
 MAX_CACHE_USES = 128 * MAX_CPUS
-"""Every CPU uses some four caches; far more would be a list of caches made to fill the memory."""
+"""Every CPU uses about four caches; far more would be a list crafted to exhaust the memory."""
 
 
 MachineFinding: TypeAlias = Diagnostic[str]
-"""What is unusual about a machine; its location is the kernel's file, as a path from the root.
+"""Something unusual about a machine; its location is the kernel's file, as a path from the root.
 
-Files that every CPU or node has are one name with an asterisk; it is empty if no kernel's files were read.
+Files that every CPU or node has are one name with an asterisk; empty if no kernel files were read.
 """
 
 
 class CPU(NamedTuple):
     """One online logical CPU and the ids the kernel gives it; None if nothing was recorded.
 
-    ``core_id``, ``die_id`` and ``cluster_id`` are unique only inside their parent, if at all: cores
-    are distinguished by ``siblings``. ``package_id`` is -1 if the kernel does not know the socket;
-    ``package_cpus`` are the CPUs it puts into the same package. ``capacity`` is relative to the strongest
-    CPU's, which is 1024 (*Documentation/scheduler/sched-capacity.rst*).
+    ``core_id``, ``die_id`` and ``cluster_id`` are unique only inside their parent, if at all: cores are
+    distinguished by ``siblings``. ``package_id`` is -1 if the kernel does not know the socket;
+    ``package_cpus`` are the CPUs in the same package. ``capacity`` is relative to the strongest CPU's, which
+    is 1024 (*Documentation/scheduler/sched-capacity.rst*).
     """
 
     number: int
@@ -61,9 +61,9 @@ class CPU(NamedTuple):
 class Cache(NamedTuple):
     """One cache and the online CPUs that share it; ``size_bytes`` is None if not recorded.
 
-    If no file says which CPUs share it, or the kernel's map is empty (``sharing_known`` is False), it is
-    only known who lists the cache. A ``level`` that was not recorded is None. ``complete`` is False if
-    files are missing that a kubelet reads of it.
+    If no file shows which CPUs share it, or the kernel's map is empty (``sharing_known`` is False), only the
+    CPU that lists the cache is known. A ``level`` that was not recorded is None. ``complete`` is False if
+    files are missing that a kubelet reads.
     """
 
     level: int | None
@@ -76,7 +76,7 @@ class Cache(NamedTuple):
 
 
 def cache_order(cache: Cache) -> tuple[int, str, int, int, int]:
-    """Sort key: level, kind, lowest CPU; the rest only makes the order complete."""
+    """Return the sort key: level, kind, lowest CPU; the rest only makes the order total."""
     number = -1 if cache.id is None else cache.id
     return cache.level or 0, cache.kind, cache.cpus.lowest, cache.cpus.mask, number
 
@@ -95,9 +95,9 @@ def distinct_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
 
 
 class CoreKinds(Record):
-    """The CPUs of performance and of efficiency cores; both empty if all are equal or not distinguishable.
+    """The CPUs of performance and efficiency cores; both empty if all are equal or indistinguishable.
 
-    ``guessed`` if maximum frequencies tell, because the kernel names no kinds.
+    ``guessed`` is True if they are derived from maximum frequencies, because the kernel does not name kinds.
     """
 
     performance: CPUSet = CPUSet()
@@ -106,13 +106,12 @@ class CoreKinds(Record):
 
 
 class NumaNode(Record):
-    """One online NUMA node; without CPUs or without memory it is still a node.
+    """One online NUMA node; it may have no CPUs or no memory.
 
-    ``hugepages`` counts pages by page size in KiB, those in ``surplus_hugepages`` among them, which go away
-    with their user. ``distances`` are relative (10 to the node itself) and
-    follow the order of the machine's nodes, as the kernel's ``distance`` file does. ``directory_cpus`` is
-    None unless the node's directory holds other CPUs than the node's list says: a kubelet uses the
-    directory.
+    ``hugepages`` counts pages by page size in KiB, including ``surplus_hugepages``, which are freed after
+    use. ``distances`` are relative (10 to the node itself), in the order of the machine's nodes, as in the
+    kernel's ``distance`` file. ``directory_cpus`` is None unless the CPUs in the node's directory differ from
+    the node's list: a kubelet uses the directory.
     """
 
     id: int
@@ -131,13 +130,13 @@ class Machine(Record):
 
     CPU sets cover online CPUs unless their name says otherwise.
 
-    ``offline`` are the CPUs that are present and do not run. ``hugepages`` counts pages by page size in KiB
-    (``reserved_hugepages``: those that are free on some node, and some process has reserved),
-    ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. Without ``cores_known``, CPUs stand alone only
-    because nothing is recorded of their siblings. ``caches_known`` and ``hugepages_known`` are
-    False if nothing is recorded of caches, or of who shares those of level 3, or of the huge pages of some
-    NUMA node: none known is not none there. ``numa_known`` is False if no NUMA node is recorded and
-    nothing says that there is none. ``findings`` say what is unusual.
+    ``offline`` are the CPUs that are present but not online. ``hugepages`` counts pages by page size in KiB
+    (``reserved_hugepages``: those that are free on some node but reserved by a process), ``cpuinfo_sockets``
+    counts the ``physical id``s of /proc/cpuinfo. If ``cores_known`` is False, each CPU is its own core only
+    because siblings are not recorded. ``caches_known`` is False if caches, or the CPUs that share level-3
+    caches, are not recorded; ``hugepages_known`` is False if the huge pages of some NUMA node are not
+    recorded: unrecorded ones may exist. ``numa_known`` is False if no NUMA node is recorded and nothing shows
+    that the kernel has none. ``findings`` are what is unusual.
     """
 
     cpus: tuple[CPU, ...]
@@ -191,7 +190,7 @@ class Machine(Record):
 
     @cached_property
     def caches_by_cpu(self) -> Mapping[int, tuple[Cache, ...]]:
-        """The caches that every CPU uses, in the order of ``caches``."""
+        """The caches that each CPU uses, in the order of ``caches``."""
         used: dict[int, list[Cache]] = {}
         for cache in self.caches:
             for cpu in cache.cpus:
@@ -223,9 +222,9 @@ class Machine(Record):
 
     @cached_property
     def socket_of(self) -> Mapping[int, int | None]:
-        """The socket of every CPU: its package id; None if the kernel names neither id nor package.
+        """The socket of every CPU: its package id; None if the kernel does not report an id or a package.
 
-        Packages without an id (-1, or no file) are numbered after the known ids, by lowest CPU.
+        Packages without an id (-1 or no file) are numbered after the known ids, by lowest CPU.
         """
         known = {
             cpu.number: cpu.package_id
@@ -247,15 +246,15 @@ class Machine(Record):
 
     @cached_property
     def l3_groups(self) -> tuple[CPUSet, ...]:
-        """The CPU sets that share a level-3 cache, by lowest CPU; empty if the kernel names none."""
+        """The CPU sets that share a level-3 cache, by lowest CPU; empty if the kernel does not report any."""
         groups = {cache.cpus for cache in self.caches if cache.level == 3 and cache.sharing_known}
         return tuple(sorted(groups, key=lambda group: group.lowest))
 
     @cached_property
     def core_kinds(self) -> CoreKinds:
-        """Which CPUs belong to performance and which to efficiency cores, as the kernel says or else guessed.
+        """The CPUs of performance and efficiency cores, as the kernel reports them or else guessed.
 
-        Frequencies within a tenth of each other are those of one kind: single cores are favoured so much.
+        Frequencies within 10 % of each other count as one kind: favoured single cores differ that much.
         """
         if self.performance_cpus is not None or self.efficiency_cpus is not None:
             efficiency = self.efficiency_cpus or CPUSet()

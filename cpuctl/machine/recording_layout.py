@@ -1,4 +1,4 @@
-"""Where a recording keeps what is not the kernel's, relative to its root, next to ``sys`` and ``proc``.
+"""Where a recording keeps files that are not the kernel's: relative to its root, next to ``sys``, ``proc``.
 
 The kubelet's files have these places in every capture, regardless of their places on the node.
 """
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 MANIFEST = "MANIFEST.json"
 LAYOUT_VERSION: Final = "v1"
-"""What a manifest calls this layout."""
+"""The name of this layout in a manifest."""
 RECORD_AGAIN: Final = "record the node again: sudo cpuctl capture FILE"
-"""What to do if a recording holds what no node has."""
+"""What to do if a recording contains something that no node has."""
 PROCESSES = "processes.jsonl"
 CPU_SETTINGS = "cpu-settings.jsonl"
-"""What systemd's files say about CPUs; without it they were not recorded."""
+"""What systemd's files say about CPUs; if it is missing, they were not recorded."""
 CONFIG = "var/lib/kubelet/config.yaml"
 OPENSHIFT_CONFIG = "etc/kubernetes/kubelet.conf"
 DROP_INS = "etc/kubernetes/kubelet.conf.d"
@@ -42,16 +42,16 @@ STATE_FILES: Mapping[StateFileName, str] = {
     MEMORY_FILE: MEMORY_FILE,
     STATUS_FILE: STATUS_FILE,
 }
-"""The kubelet's state files, and where they are below its root directory."""
+"""The kubelet's state files, and their paths below its root directory."""
 
 CDI_FILE = "var/run/cdi/dra.cpu.json"
-"""What the driver ``dra.cpu`` tells container runtimes of prepared claims (CDI)."""
+"""The file (CDI) in which the driver ``dra.cpu`` describes prepared claims to container runtimes."""
 CDI_FILES = (CDI_FILE, "run/cdi/dra.cpu.json")
-"""Where it may be: trees without the link from ``/var/run`` have it below ``/run``."""
+"""Its possible places: trees without the link ``/var/run`` have it below ``/run``."""
 CDI_KIND, CDI_VARIABLE = "dra.k8s.io/cpu", "DRA_CPUSET_"
-"""The kind of devices that it has, one a claim, and how the variable begins that has a claim's CPUs."""
+"""The kind of its devices, one per claim, and the prefix of the variable that holds a claim's CPUs."""
 CONTAINER_LOGS = "var/log/containers"
-"""A kubelet's directory of links whose names tell pod, namespace, container and container id."""
+"""A kubelet's directory of links whose names contain pod, namespace, container and container id."""
 IRQBALANCE_FILES = ("etc/default/irqbalance", "etc/sysconfig/irqbalance")
 
 
@@ -62,11 +62,11 @@ def prepared_claims_file(read: Callable[[str], str | None]) -> tuple[str, str] |
 
 PODS_DIRECTORY = f"{STATE_DIRECTORY}/pods"
 DOWNWARD_API_VOLUMES, PROJECTED_VOLUMES = "kubernetes.io~downward-api", "kubernetes.io~projected"
-"""Directories of a pod's volumes, by kind: below ``pods/UID/volumes``."""
+"""Directories of a pod's volumes by kind, below ``pods/UID/volumes``."""
 
 
 def in_downward_api_volume(path: str) -> bool:
-    """Return whether a file of a recording is a pod's, in a volume of the downward API."""
+    """Return whether a file of a recording is in a pod's downward API volume."""
     parts = path.removeprefix(f"{PODS_DIRECTORY}/").split("/")
     return path.startswith(f"{PODS_DIRECTORY}/") and parts[1:3] == ["volumes", DOWNWARD_API_VOLUMES]
 
@@ -80,7 +80,7 @@ EMBEDDING_UNITS = (
     "k0sworker.service",
     "k0scontroller.service",
 )
-"""Units of programs that bring a kubelet along."""
+"""Units of programs that contain a kubelet."""
 UNIT_DIRECTORIES = (
     "etc/systemd/system.control",
     "run/systemd/system.control",
@@ -96,14 +96,14 @@ UNIT_DIRECTORIES = (
     "lib/systemd/system",
     "run/systemd/generator.late",
 )
-"""Where systemd looks for units; what stands earlier hides what stands later."""
+"""Where systemd looks for units; earlier directories hide later ones."""
 
 FLAG_FILES = {
     "var/lib/kubelet/kubeadm-flags.env": "KUBELET_KUBEADM_ARGS",
     "etc/default/kubelet": "KUBELET_EXTRA_ARGS",
     "etc/sysconfig/kubelet": "KUBELET_EXTRA_ARGS",
 }
-"""Files that hold flags on a kubeadm node, and the variable that the kubelet is started with."""
+"""Files that hold flags on a kubeadm node, and the variable that passes them to the kubelet."""
 
 SOS_COMMANDS = "sos_commands"
 """Where a sosreport keeps the output of commands."""
@@ -115,15 +115,15 @@ SOS_FILES = (
     "installed-rpms",
     "ps",
 )
-"""Files about a node there, in addition to those that are where the node has them."""
+"""Files about a node in a sosreport, in addition to those at the node's own paths."""
 SOS_CRICTL = f"{SOS_COMMANDS}/crio"
-"""Where a sosreport keeps what crictl says of pods and containers."""
+"""Where a sosreport keeps crictl's output about pods and containers."""
 CRICTL_POD, CRICTL_CONTAINER = "crictl_inspectp_", "crictl_inspect_"
-"""How the names of such files begin that tell of one pod, or of one container."""
+"""The prefixes of file names with output about one pod or one container."""
 
 
 def is_crictl_output(path: str) -> bool:
-    """Return whether a file holds what the container runtime says of a pod or a container."""
+    """Return whether a file holds the container runtime's output about a pod or a container."""
     name = path.rpartition("/")[2]
     return path.startswith(f"{SOS_CRICTL}/") and name.startswith((CRICTL_POD, CRICTL_CONTAINER))
 
@@ -133,7 +133,7 @@ _OF_KUBELET = "kubelet"
 
 
 def _may_configure(path: str) -> bool:
-    """Return whether a file stands where distributions keep a kubelet's configuration."""
+    """Return whether a file is where distributions keep a kubelet's configuration."""
     parts = path.split("/")
     if tuple(parts[:2]) != _KUBERNETES:
         return False

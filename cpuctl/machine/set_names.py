@@ -1,9 +1,9 @@
 """CPU lists that may name parts of the machine: ``0-3,8``, ``node:1``, ``socket:0``, ``l3:2``, ``core:5``.
 
-A mask as kernel files have it does as well: ``fffefffc,fffefffc``, with or without ``0x``; one of fewer than
-eight digits and without letters needs it, as ``03`` is CPU 3.
+A mask as in kernel files is also accepted: ``fffefffc,fffefffc``, with or without ``0x``; a mask with fewer
+than eight digits and no letters needs it, because ``03`` is CPU 3.
 
-Nodes and sockets are the kernel's numbers; cores and L3 caches count from 0 by their lowest CPU, as
+Nodes and sockets have the kernel's numbers; cores and L3 caches are numbered from 0 by lowest CPU, as
 ``cpuctl topology`` prints them.
 """
 
@@ -22,7 +22,7 @@ _HINT = "write CPU numbers and ranges (0-3,8), or node:N, socket:N, l3:N, core:N
 
 
 def parse_cpu_names(text: str, machine: Machine) -> CPUSet:
-    """Read a CPU list with set names, or a mask; raise InputError for what the machine does not have."""
+    """Read a CPU list with set names, or a mask; raise InputError for one that the machine does not have."""
     mask = _mask(text)
     if mask is not None:
         return mask
@@ -53,7 +53,7 @@ def _part(part: str, machine: Machine) -> CPUSet:
 
 
 def _listed(numbers: Collection[int]) -> str:
-    # The number of a socket is whatever firmware makes it: it may be too large for a mask.
+    # Firmware chooses socket numbers: one may be too large for a mask.
     small = max(numbers, default=0) < MAX_CPUS
     return str(CPUSet.of(numbers)) if small else ",".join(map(str, numbers))
 

@@ -34,19 +34,19 @@ _ACCEPTED = (
 )
 _MAX_PRINTED_BYTES = 64 << 20
 _GATHERINFO = (b"cpuDetails:", b"driverConfig:", b"layoutVersion:", b"toolVersion:")
-"""How a report of ``dracpu gatherinfo`` begins; which member comes first is not guaranteed."""
+"""How a report of ``dracpu gatherinfo`` may begin; the order of its members is not guaranteed."""
 _OBJECT = re.compile(rb'^[ \t{]*+"?(?:apiVersion|kind)"?:', re.MULTILINE)
 _UNPACKERS = {".bz2": "bzcat", ".xz": "xzcat", ".zst": "zstdcat"}
 _CONFIGURATION = b"kubelet.config.k8s.io/"
-"""The API group of files that are easily named in place of a machine."""
+"""The API group of files that are easily mistaken for a machine."""
 
 
 class MachineSource(Record):
     """A machine as its kernel describes it and as a kubelet sees it; ``origin`` names the source.
 
-    ``files`` is the tree it was read from, if it was one: a recording may hold more than the machine.
-    ``gathered`` is what a support archive says in addition to its files, None if it is not one.
-    ``content`` says what another tool's output tells, if it was such.
+    ``files`` is the tree it was read from, if any: a recording may contain more than the machine.
+    ``gathered`` is what a support archive contains in addition to its files, None if it is not one.
+    ``content`` describes what another tool's output contains, if the source is one.
     """
 
     machine: Machine
@@ -60,7 +60,7 @@ class MachineSource(Record):
 def read_machine(spec: str) -> MachineSource:
     """Read a machine from ``live``, a directory, an archive, ``synthetic:``, a tool's output or ``-``.
 
-    Raise InputError that says what is accepted, or what in the input makes no sense and where it stands.
+    Raise InputError that says what is accepted, or what in the input is invalid and where.
     """
     if spec == LIVE:
         return _live()
@@ -102,7 +102,7 @@ def _from_file(name: str, node: str) -> MachineSource:
 
 
 def _no_archive(path: Path, error: InputError) -> InputError:
-    """Return the error for what is no archive; manifests and compressed configurations are recognised."""
+    """Return the error for a file that is not an archive, but may be a manifest or configuration."""
     from shlex import quote
 
     from cpuctl.machine.archive import first_unpacked
@@ -124,13 +124,13 @@ def begins_gatherinfo(head: bytes) -> bool:
 
 
 def with_node(spec: str) -> tuple[str, str]:
-    """Split ``PATH#NODE``, which names one node of what was gathered of several."""
+    """Split ``PATH#NODE``, which names one node in data gathered from several."""
     name, sign, node = spec.rpartition("#")
     return (name, node) if sign and not os.path.exists(spec) and os.path.exists(name) else (spec, "")  # noqa: PTH110
 
 
 def _from_stdin() -> MachineSource:
-    """Read an archive, or what a tool has printed, by way of a file that is gone afterwards."""
+    """Read an archive or a tool's output through a temporary file."""
     import shutil
     import sys
     from tempfile import NamedTemporaryFile
@@ -153,7 +153,7 @@ def _from_stdin() -> MachineSource:
 
 def _mode(spec: str) -> int:
     try:
-        return os.stat(spec).st_mode  # noqa: PTH116  # an empty text is an error here, no directory
+        return os.stat(spec).st_mode  # noqa: PTH116  # an empty text is an error here, not a directory
     except OSError as error:
         raise unreadable(error, spec or "''", hint=_ACCEPTED) from None
 
@@ -182,7 +182,7 @@ def _read_collected(tree: Tree, origin: str) -> MachineSource:
 
 
 def _read_gathered(tree: Tree, gathered: SupportArchive, origin: str) -> MachineSource:
-    """Read a support archive that is seen as a recording, and say what it lacks."""
+    """Read a support archive that is presented as a recording, and report what is missing."""
     from cpuctl.machine.support.view import not_collected
 
     source = read_machine_tree(tree, origin)
@@ -230,7 +230,7 @@ def _from_must_gather(files: GatheredFiles, node: str) -> MachineSource | None:
 
 
 def _recordings_in(path: Path) -> list[Path]:
-    """List the directories of a directory that hold a tree, as an archive holds it below one directory."""
+    """List the subdirectories that contain a tree, as in an archive with one common directory."""
     try:
         names = sorted(each for each in path.iterdir() if not each.is_symlink())
         return [each for each in names if (each / "sys").is_dir()]

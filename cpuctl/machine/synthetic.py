@@ -36,13 +36,13 @@ _L3_BYTES = 32 << 20
 
 
 def described_layout(description: Description) -> Layout:
-    """Divide all CPUs as described, offline ones included; raise ValueError if figures do not divide."""
+    """Divide all CPUs, also offline ones, as described; raise ValueError for figures that do not divide."""
     groups = description.groups
     figures = description.figures
     l3_count = description.l3_count
     if l3_count is None:
         l3_count = 0 if L3 in description.unknown else max(figures.sockets, figures.nodes)
-    # Figures that explicit groups replace need not divide.
+    # Figures that explicit groups replace do not have to divide evenly.
     regular = regular_layout(
         Figures(sockets=figures.sockets, nodes=0, kinds=figures.kinds) if "nodes" in groups else figures,
         description.arrangement,
@@ -57,12 +57,12 @@ def described_layout(description: Description) -> Layout:
 
 
 def sleeping_siblings(layout: Layout) -> CPUSet:
-    """Return what is offline without simultaneous multithreading: all CPUs of a core but its first."""
+    """Return the CPUs that are offline without simultaneous multithreading: all but a core's first."""
     return CPUSet(sum(core.mask & core.mask - 1 for core in layout.cores))
 
 
 def kind_of_cpus(description: Description, letter: str) -> CPUSet | None:
-    """Return the CPUs of performance or efficiency cores; None if the figures do not tell them apart."""
+    """Return the CPUs of performance or efficiency cores; None if the figures do not distinguish them."""
     return cpus_of_kind(description.figures, description.arrangement, letter) or None
 
 
@@ -112,7 +112,7 @@ def build_machine(description: Description) -> Machine:
 
 
 def _kind(description: Description, option: str, letter: str, online: CPUSet) -> CPUSet | None:
-    """Return the CPUs of a kind: those named or, as kernels list them, those of the figures that run."""
+    """Return the CPUs of a kind: those named or, as kernels list them, the online ones of the figures."""
     if option in description.cpus:
         return description.cpus[option]
     cpus = kind_of_cpus(description, letter)
@@ -145,7 +145,7 @@ def _cpus(layout: Layout) -> Iterator[CPU]:
 
 
 def _core_ids(layout: Layout, socket_of: Mapping[int, int]) -> dict[CPUSet, int]:
-    """Count the cores of every socket, as firmware does."""
+    """Assign core ids per socket, as firmware does."""
     used: dict[int | None, int] = {}
     ids = {}
     for core in sorted(layout.cores, key=lambda core: core.lowest):
@@ -193,7 +193,7 @@ PREFIX = "synthetic:"
 
 
 def parse_synthetic(text: str) -> Machine:
-    """Build the machine that *text* describes; raise InputError naming the part that makes no sense."""
+    """Build the machine that *text* describes; raise InputError naming the part that is invalid."""
     description = text.removeprefix(PREFIX)
     try:
         return build_machine(Description.parse(description))
@@ -245,7 +245,7 @@ def _numbered(machine: Machine) -> CPUSet:
 
 
 def _starts(machine: Machine) -> Iterator[Description]:
-    """Yield regular descriptions that may come near the machine."""
+    """Yield regular descriptions that may be close to the machine."""
     groups = len(machine.l3_groups)
     cpus = len(_numbered(machine))
     for figures, nosmt in _figures(machine):
@@ -273,9 +273,9 @@ def _arrangements(machine: Machine) -> Iterator[Arrangement]:
 
 
 def _figures(machine: Machine) -> Iterator[tuple[Figures, bool]]:
-    """Yield figures that may fit, and whether only the first CPU of each core runs.
+    """Yield figures that may fit, and whether only the first CPU of each core is online.
 
-    They are plain CPUs, the machine's averages if these are whole, and its cores by kind.
+    They are plain CPUs, the machine's averages if these are integers, and its cores by kind.
     """
     cpus, nodes = len(_numbered(machine)), len(machine.numa_nodes)
     sockets, threads = max(len(machine.sockets), 1), max(map(len, machine.cores))
@@ -292,13 +292,13 @@ def _figures(machine: Machine) -> Iterator[tuple[Figures, bool]]:
 
 
 def _kinds_of_cores(machine: Machine) -> tuple[CoreKind, ...]:
-    """Count the cores of a socket by kind; nothing if sockets differ."""
+    """Count the cores of a socket by kind; empty if sockets differ."""
     performance, efficiency = machine.performance_cpus or CPUSet(), machine.efficiency_cpus or CPUSet()
     letters = {
         core: PERFORMANCE if core <= performance else EFFICIENCY if core <= efficiency else PLAIN
         for core in machine.cores
     }
-    # Siblings that do not run make no other kind of a performance core, and move it in the order of numbers.
+    # Offline siblings do not change a performance core's kind, but move it in the order of numbers.
     sizes: dict[str, int] = {}
     for core, letter in letters.items():
         sizes[letter] = max(sizes.get(letter, 0), len(core))
@@ -324,7 +324,7 @@ def _kinds_of_cores(machine: Machine) -> tuple[CoreKind, ...]:
 
 
 def _awake(plain: Figures, machine: Machine, kinds: tuple[CoreKind, ...]) -> Iterator[Figures]:
-    """Yield what a machine may be of whose cores one CPU runs each: one kind has siblings, or all do."""
+    """Yield candidates for a machine with one online CPU per core: one kind has siblings, or all do."""
     sockets, nodes = max(len(machine.sockets), 1), len(machine.numa_nodes)
     for place in range(len(kinds)):
         others = sum(kind.cores for number, kind in enumerate(kinds) if number != place)
@@ -347,7 +347,7 @@ def _divides(start: Description) -> bool:
 
 
 def _options(machine: Machine, layout: Layout) -> dict[str, Any]:
-    """Write what has nothing to do with how CPUs are numbered and grouped."""
+    """Return the options that do not depend on how CPUs are numbered and grouped."""
     return {
         "cpus": dict(_cpu_options(machine)),
         "memory": _row([node.memory_bytes for node in machine.numa_nodes] or [machine.memory_bytes]),
@@ -365,7 +365,7 @@ def _unknown(machine: Machine) -> Iterator[str]:
 
 
 def _described(description: Description, machine: Machine, layout: Layout) -> Description:
-    """Add to a description the CPUs and groups of CPUs in which a machine differs from it so far."""
+    """Add to a description the CPUs and CPU groups in which a machine still differs from it."""
     regular = described_layout(description)
     running = machine.online | machine.offline
     asleep = sleeping_siblings(regular.restricted_to(running)) if description.nosmt else CPUSet()

@@ -1,4 +1,4 @@
-"""A synthetic machine between its one-line text and the machine, and how its CPUs are laid out."""
+"""The parsed form of a synthetic machine's one-line text, and the layout of its CPUs."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _SAME_NODE, _SAME_SOCKET, _OTHER_SOCKET = 10, 12, 21
 
 
 PLAIN, PERFORMANCE, EFFICIENCY = "cpe"
-"""The letters of cores: of no kind, and of the two kinds that a kernel tells apart."""
+"""The letters of cores: without a kind, and of the two kinds that a kernel distinguishes."""
 
 
 class CoreKind(Record):
@@ -32,7 +32,7 @@ class CoreKind(Record):
 
 
 class Figures(Record):
-    """The figures of ``lscpu``: sockets, NUMA nodes in all, and the cores of a socket by kind, in order.
+    """The figures of ``lscpu``: sockets, NUMA nodes in total, and the cores of a socket by kind, in order.
 
     Raise ValueError for figures below 1 (NUMA nodes may be 0) and for more CPUs than cpuctl accepts.
     """
@@ -50,12 +50,12 @@ class Figures(Record):
 
     @property
     def cores(self) -> int:
-        """Cores in all."""
+        """The total number of cores."""
         return self.sockets * sum(kind.cores for kind in self.kinds)
 
     @property
     def cpus(self) -> int:
-        """CPUs in all; their numbers are 0 and up."""
+        """The total number of CPUs, which are numbered from 0."""
         return self.sockets * sum(kind.cores * kind.threads for kind in self.kinds)
 
     def __str__(self) -> str:
@@ -63,11 +63,11 @@ class Figures(Record):
 
 
 class Arrangement(NamedTuple):
-    """How CPU numbers and NUMA nodes run through the machine.
+    """How CPU numbers and NUMA nodes are arranged in the machine.
 
-    ``near`` gives the siblings of a core neighbouring numbers, otherwise all cores are counted through once
-    per thread. ``interleaved`` deals the cores to sockets, NUMA nodes and L3 groups in turn. ``across`` gives
-    every NUMA node an equal share of each socket, otherwise a node ends where its socket does.
+    With ``near``, the siblings of a core have adjacent numbers; otherwise all cores are numbered once per
+    thread. ``interleaved`` deals the cores to sockets, NUMA nodes and L3 groups in turn. With ``across``,
+    every NUMA node has an equal share of each socket; otherwise a node ends where its socket does.
     """
 
     near: bool = False
@@ -99,9 +99,9 @@ class Layout(Record):
 
 
 def regular_layout(figures: Figures, arrangement: Arrangement, *, l3_groups: int) -> Layout:
-    """Divide the cores evenly into sockets, NUMA nodes and *l3_groups* (in all), each kind of core evenly.
+    """Divide each kind of core evenly into sockets, NUMA nodes and *l3_groups* (the total number).
 
-    Raise ValueError if the figures do not divide.
+    Raise ValueError if the figures do not divide evenly.
     """
     sockets, nodes = figures.sockets, figures.nodes
     if nodes and nodes % sockets and sockets % nodes and not arrangement.across:
@@ -143,12 +143,12 @@ def default_distances(
 
 
 Run = tuple[CPUSet, ...]
-"""Cores of one kind that follow one another: those of a socket or, if cores are dealt, of the machine."""
+"""Consecutive cores of one kind: those of a socket or, if cores are dealt, of the machine."""
 
 
 @lru_cache(maxsize=4)  # a search for a description tries the same ones repeatedly
 def _runs(figures: Figures, arrangement: Arrangement) -> tuple[Run, ...]:
-    """Give the CPUs of all cores their numbers."""
+    """Assign numbers to the CPUs of all cores."""
     if arrangement.interleaved:
         sizes = [(figures.sockets * kind.cores, kind.threads) for kind in figures.kinds]
     else:
@@ -175,7 +175,7 @@ def _far(threads: list[int]) -> list[CPUSet]:
 def _shares(
     runs: tuple[Run, ...], figures: Figures, number: int, what: str, *, dealt: bool
 ) -> tuple[CPUSet, ...]:
-    """Divide the cores into parts that are equal in number and, if cores differ, in kinds."""
+    """Divide the cores into parts of equal size and, if cores differ, with equal kinds."""
     if dealt or not number:
         return _cut(runs, number, what, dealt=dealt)
     if len(figures.kinds) == 1:
@@ -193,7 +193,7 @@ def _shares(
 
 
 def _cut(runs: tuple[Run, ...], number: int, what: str, *, dealt: bool = False) -> tuple[CPUSet, ...]:
-    """Cut every run into equally many cores, and join what has the same place."""
+    """Cut every run into parts of equal size, and join those at the same place."""
     for run in runs if number else ():
         if len(run) % number:
             raise ValueError(f"{len(run)} cores do not divide evenly into {number} {what}")
@@ -227,21 +227,22 @@ def parse_natural(text: str) -> int:
 
 
 def parse_cpus(text: str) -> CPUSet:
-    """Read a CPU list, or a mask, whose parts are joined by a plus: ``0-3+8``, ``0xf+00000000``."""
+    """Read a CPU list or mask whose parts are joined by a plus sign: ``0-3+8``, ``0xf+00000000``."""
     text = text.replace("+", ",")
     mask = parse_given_mask(text)
     return within_limit(CPUSet.parse(text)) if mask is None else mask
 
 
 def write_cpus(cpus: CPUSet) -> str:
-    """Write what ``parse_cpus`` reads."""
+    """Write CPUs in the form that ``parse_cpus`` reads."""
     return str(cpus).replace(",", "+")
 
 
 def parse_groups(text: str) -> dict[int, CPUSet]:
-    """Read CPU lists parted by slashes, ``0-3/4-7/252:``, by the number before the colon or by position.
+    """Read CPU lists separated by slashes, ``0-3/4-7/252:``, by the number before the colon or by position.
 
-    ``none`` is no group at all. Raise ValueError if numbers do not ascend or a CPU is named twice.
+    ``none`` means that there are no groups. Raise ValueError if numbers do not ascend or a CPU is named
+    twice.
     """
     groups: dict[int, CPUSet] = {}
     claimed, last = CPUSet(), -1
@@ -260,7 +261,7 @@ def parse_groups(text: str) -> dict[int, CPUSet]:
 
 
 def write_groups(groups: Mapping[int, CPUSet]) -> str:
-    """Write what ``parse_groups`` reads."""
+    """Write groups in the form that ``parse_groups`` reads."""
     if not groups:
         return NONE
     return "/".join(
@@ -270,7 +271,7 @@ def write_groups(groups: Mapping[int, CPUSet]) -> str:
 
 
 def parse_bytes(text: str) -> int:
-    """Read a number of bytes with a binary unit or none: ``64Gi``."""
+    """Read a number of bytes with or without a binary unit: ``64Gi``."""
     for power, unit in reversed(list(enumerate(_UNITS))):
         if text.endswith(unit):
             return parse_natural(text.removesuffix(unit)) << 10 * power
@@ -278,7 +279,7 @@ def parse_bytes(text: str) -> int:
 
 
 def write_bytes(number: int) -> str:
-    """Write what ``parse_bytes`` reads, in the largest unit that is exact."""
+    """Write bytes in the form that ``parse_bytes`` reads, in the largest exact unit."""
     power = 0
     while number and number % 1024 == 0 and power + 1 < len(_UNITS):
         number, power = number // 1024, power + 1
@@ -286,21 +287,21 @@ def write_bytes(number: int) -> str:
 
 
 def parse_row(text: str, parse: Callable[[str], int]) -> tuple[int | None, ...]:
-    """Read one value per node, or a single one that holds for all; ``-`` is None."""
+    """Read one value per node, or a single one for all nodes; ``-`` is None."""
     return tuple(None if word == UNKNOWN else parse(word) for word in text.split("/"))
 
 
 def write_row(values: Sequence[int | None], write: Callable[[int], str]) -> str:
-    """Write what ``parse_row`` reads."""
+    """Write values in the form that ``parse_row`` reads."""
     return "/".join(UNKNOWN if value is None else write(value) for value in values)
 
 
 DEFAULT_MEMORY = (64 << 30,)
-"""The bytes of every NUMA node if a description says nothing."""
+"""The bytes of every NUMA node if a description does not specify them."""
 CPU_OPTIONS = ("offline", "absent", "isolated", "nohz_full", "pcores", "ecores")
 GROUP_OPTIONS = ("cores", "sockets", "nodes", "l3")
 L3, HUGEPAGES = UNKNOWN_OPTIONS = ("l3", "hugepages")
-"""What may be unknown of a machine as a whole."""
+"""What may be unknown about a machine as a whole."""
 HINT = (
     "for example synthetic:2s4n16c2t,l3=8,mem=64Gi (sockets, NUMA nodes, cores per socket, CPUs per core); "
     "see cpuctl topology synthetic --help"
@@ -309,7 +310,7 @@ HINT = (
 T = TypeVar("T")
 Groups = Mapping[int, CPUSet]
 Row = tuple[int | None, ...]
-"""One value per NUMA node, or a single one that holds for all; None is unknown or absent."""
+"""One value per NUMA node, or a single one for all nodes; None is unknown or absent."""
 
 _KIND = r"(\d{1,5})([cpe])(?:(\d{1,5})t)?"
 _KINDS = re.compile(_KIND, re.ASCII)
@@ -320,11 +321,11 @@ _VALUES = (*GROUP_OPTIONS, *CPU_OPTIONS, "mem", "distances", HUGEPAGES)
 
 
 class Description(Record):
-    """What a synthetic description says; ``groups`` and ``cpus`` are keyed by option name.
+    """The content of a synthetic description; ``groups`` and ``cpus`` are keyed by option name.
 
     ``memory`` is a row of bytes, ``hugepages`` has a row of page counts for each page size in KiB.
-    ``distances`` is None for the regular ones and empty for none. ``unknown`` names options of which
-    nothing, or not everything, is recorded. With ``nosmt`` all CPUs of a core but its first are offline.
+    ``distances`` is None for the regular ones and empty for none. ``unknown`` names options whose values are
+    not or not fully recorded. With ``nosmt``, all CPUs of a core except its first are offline.
     """
 
     figures: Figures
@@ -340,7 +341,7 @@ class Description(Record):
 
     @classmethod
     def parse(cls, text: str) -> "Description":
-        """Read figures and options; raise InputError naming the part that makes no sense."""
+        """Read figures and options; raise InputError naming the part that is invalid."""
         first, *parts = text.split(",")
         figures = _at(first, _parse_figures, first)
         options = _split_options(parts)
@@ -376,7 +377,7 @@ class Description(Record):
             yield "nosmt"
         for key, groups in self.groups.items():
             text = write_groups(groups)
-            # One CPU alone would be read as a number of groups.
+            # A single CPU would be read as a number of groups.
             yield f"{key}=0:{text}" if key == L3 and text.isdecimal() else f"{key}={text}"
         if self.l3_count is not None:
             yield f"l3={self.l3_count}"

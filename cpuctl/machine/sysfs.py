@@ -1,4 +1,4 @@
-"""A machine as its kernel describes it: sysfs and procfs files to one ``Machine``.
+"""A machine as its kernel describes it: one ``Machine`` from sysfs and procfs files.
 
 Files: *Documentation/ABI/stable/sysfs-devices-system-cpu* and *Documentation/admin-guide/cputopology.rst*,
 *Documentation/ABI/testing/sysfs-devices-system-cpu* (caches), *Documentation/ABI/stable/sysfs-devices-node*,
@@ -37,7 +37,7 @@ from cpuctl.machine.tree import Tree
 from cpuctl.phrases import are, have, named
 from cpuctl.records import Record, replace
 
-_NO_CLUSTER = 65535  # what firmware tables without clusters make kernels print
+_NO_CLUSTER = 65535  # what kernels print if firmware tables have no clusters
 _SIBLING_LISTS = ("thread_siblings_list", "core_cpus_list")
 _SIBLING_MAPS = ("thread_siblings", "core_cpus")
 _PACKAGE_LISTS = ("core_siblings_list", "package_cpus_list")
@@ -45,7 +45,7 @@ _PACKAGE_MAPS = ("core_siblings", "package_cpus")
 
 
 class CPUStates(Record):
-    """Which CPUs exist and their state."""
+    """Which CPUs exist, and their state."""
 
     online: CPUSet
     present: CPUSet
@@ -60,9 +60,9 @@ class CPUStates(Record):
 
 
 def read_cpu_states(files: KernelFiles) -> CPUStates:
-    """Read the CPU lists; without them, the CPU directories and their ``online`` switches tell.
+    """Read the CPU lists; without them, the CPU directories and their ``online`` switches.
 
-    Raise InputError for a file that makes no sense, and if no CPU is online.
+    Raise InputError for an invalid file, and if no CPU is online.
     """
     directories = files.numbered(CPU_DIRECTORY, "cpu")
     online = files.cpu_list(f"{CPU_DIRECTORY}/online")
@@ -92,7 +92,7 @@ def read_cpu_states(files: KernelFiles) -> CPUStates:
 
 
 def _switched_off(files: KernelFiles, directories: CPUSet) -> CPUSet:
-    # A CPU without the file cannot be switched off: the boot CPU, or all of them.
+    # A CPU without the file cannot be taken offline: the boot CPU, or all CPUs.
     paths = {cpu: f"{CPU_DIRECTORY}/cpu{cpu}/online" for cpu in directories}
     empty = CPUSet.of(cpu for cpu, path in paths.items() if files.is_blank(path))
     if empty:
@@ -105,8 +105,8 @@ def _switched_off(files: KernelFiles, directories: CPUSet) -> CPUSet:
 def read_cpus(files: KernelFiles, online: CPUSet, node_of: Mapping[int, int]) -> tuple[CPU, ...]:
     """Read every online CPU; *node_of* names its NUMA node.
 
-    A CPU without topology files has no ids and no siblings: cAdvisor passes over such CPUs. Raise InputError
-    for a CPU that has no directory.
+    A CPU without topology files has no ids and no siblings: cAdvisor skips such CPUs. Raise InputError for a
+    CPU without a directory.
     """
     _require_directories(files, online)
     return tuple(_read_cpu(files, cpu, online, node_of.get(cpu)) for cpu in online)
@@ -147,7 +147,7 @@ def _with_itself(number: int, cpus: CPUSet) -> CPUSet:
 
 
 def _with_siblings_by_ids(files: KernelFiles, cpus: Sequence[CPU]) -> tuple[CPU, ...]:
-    """If the kernel names no siblings, make CPUs with equal ids siblings."""
+    """If the kernel does not list siblings, treat CPUs with equal ids as siblings."""
     unnamed = [cpu for cpu in cpus if not cpu.siblings]
     cores: dict[Hashable, int] = {}
     for cpu in unnamed:
@@ -168,7 +168,7 @@ def _about_siblings(numbers: CPUSet) -> MachineFinding:
 
 
 def _cores_known(cpus: Iterable[CPU]) -> bool:
-    """Return whether anything says which CPUs share a core: ids, or siblings that the kernel names."""
+    """Return whether ids, or siblings listed by the kernel, show which CPUs share a core."""
     return any(cpu.core_id is not None or cpu.siblings for cpu in cpus)
 
 
@@ -179,14 +179,14 @@ def _core_key(cpu: CPU) -> Hashable:
 
 
 _MOST_CACHES = 32
-"""Caches that one CPU may list: some four are usual."""
+"""The most caches that one CPU may list: about four are usual."""
 
 
 def read_caches(files: KernelFiles, online: CPUSet) -> tuple[Cache, ...]:
     """Read every cache once, ordered by level, kind and lowest CPU.
 
     A CPU's ``indexN`` is not read when the ``indexN`` of a lower CPU already names the CPU as sharing it.
-    Raise InputError for a file that makes no sense, and for caches that contradict each other.
+    Raise InputError for an invalid file, and for caches that contradict each other.
     """
     try:
         return distinct_caches(_listed_caches(files, online))
@@ -207,7 +207,7 @@ def _listed_caches(files: KernelFiles, online: CPUSet) -> Iterator[Cache]:
                 continue
             cache = _read_cache(files, f"{directory}/index{index}/", cpu, online)
             if cache is not None and not cache.complete:
-                # Another CPU's files of the same cache may tell more.
+                # Another CPU's files for the same cache may contain more.
                 yield cache
             elif cache is not None:
                 covered[index] = covered.get(index, 0) | cache.cpus.mask
@@ -220,7 +220,7 @@ def _read_cache(files: KernelFiles, directory: str, cpu: int, online: CPUSet) ->
     if level is None and shared is None:
         return None
     kind = files.value(f"{directory}type", parse_word)
-    # Some kernels print an empty map: who else uses the cache is not known then.
+    # Some kernels print an empty map: the other CPUs that use the cache are then unknown.
     cpus = ((shared or CPUSet()) & online) | CPUSet(1 << cpu)
     return Cache(
         sharing_known=bool(shared),
@@ -236,8 +236,8 @@ def _read_cache(files: KernelFiles, directory: str, cpu: int, online: CPUSet) ->
 def read_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
     """Read every node that has a directory; a CPU that several nodes list belongs to the lowest.
 
-    If no node has one, links of the CPUs tell which nodes these are in, if there are any.
-    Raise InputError for a file that makes no sense, and for more than MAX_NUMA_NODES nodes.
+    If no node has one, links in the CPU directories, if any, show their nodes. Raise InputError for an
+    invalid file, and for more than MAX_NUMA_NODES nodes.
     """
     nodes: list[NumaNode] = []
     claimed = repeating = unlisted = CPUSet()
@@ -260,7 +260,7 @@ def read_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
 
 
 def _linked_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
-    """Gather the nodes that directories of CPUs link to: ``cpu3/node1``."""
+    """Collect the nodes that CPU directories link to: ``cpu3/node1``."""
     linked: dict[int, int] = {}
     for cpu in online:
         for node_id in islice(files.numbered(f"{CPU_DIRECTORY}/cpu{cpu}", "node"), 1):
@@ -274,7 +274,7 @@ def _linked_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
 
 
 def kernel_has_nodes(tree: Tree) -> bool | None:
-    """Determine from other files whether the kernel has NUMA nodes; None if that is unknown.
+    """Return, from other files, whether the kernel has NUMA nodes; None if unknown.
 
     Kernels with CONFIG_NUMA have a bus of nodes (*drivers/base/node.c*) and count hits (*mm/vmstat.c*).
     """
@@ -283,7 +283,7 @@ def kernel_has_nodes(tree: Tree) -> bool | None:
         return True
     if counters:
         return "numa_hit" in counters
-    # A recording of some buses only would have no reason to leave out nodes and to take CPUs.
+    # A recording of only some buses would have no reason to include CPUs but not nodes.
     return False if "cpu" in buses else None
 
 
@@ -333,8 +333,8 @@ _HUGEPAGES = f"{_MEMORY_MANAGEMENT}/hugepages"
 def read_machine_files(tree: Tree) -> Machine:
     """Read the machine that a tree with ``sys`` and ``proc`` describes.
 
-    Only the CPU directory is needed; what else is absent is None or empty in the machine. Raise InputError,
-    with the path inside the tree, for a file that makes no sense and for an online CPU that cannot be read.
+    Only the CPU directory is needed; anything else that is missing is None or empty in the machine. Raise
+    InputError, with the path inside the tree, for an invalid file and for an online CPU that cannot be read.
     """
     files = KernelFiles(tree)
     states = read_cpu_states(files)
@@ -371,7 +371,7 @@ def read_machine_files(tree: Tree) -> Machine:
 
 
 def _known_to_lack_nodes(files: KernelFiles) -> bool:
-    """Return whether the kernel is known to have no NUMA nodes; note if it has some that are missing."""
+    """Return whether the kernel is known to have no NUMA nodes; note if it has nodes that are missing."""
     has_nodes = kernel_has_nodes(files.tree)
     if has_nodes:
         message = "other files show that the kernel has NUMA nodes, but they are missing from the recording"
@@ -380,7 +380,7 @@ def _known_to_lack_nodes(files: KernelFiles) -> bool:
 
 
 def _knows_hugepages(tree: Tree, nodes: Iterable[NumaNode], *, numa_known: bool) -> bool:
-    """Return whether the huge pages of all nodes are known; a kernel built without them shows other files."""
+    """Return whether the huge pages of all nodes are known; a kernel without them has only other files."""
     others = tree.names(_MEMORY_MANAGEMENT)
     if others and "hugepages" not in others:
         return True

@@ -1,8 +1,8 @@
 """The tar format (POSIX ustar and pax, GNU long names), read forward from a stream.
 
-Why not ``tarfile``: a recording has tens of thousands of tiny members, on which it spends most of the time
-of reading a machine, keeps an object for each, and recurses along chains of extended headers that an
-untrusted archive may hold.
+Why not ``tarfile``: a recording has tens of thousands of tiny members, on which it spends most of the time of
+reading a machine; it keeps an object for each, and recurses along chains of extended headers that an
+untrusted archive may contain.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _END = bytes(_BLOCK)
 _MAX_EXTENDED_HEADER = 1 << 20
 _MAX_EXTENDED_BYTES = 64 << 20  # of all extended headers: about a hundred bytes for each member
 _HEADER = Struct("100s 24x 12s 12x 8s c 100s 6s 82x 155s 12x")
-"""Name, size, checksum, kind, what a link stands for, magic and prefix."""
+"""Name, size, checksum, kind, link target, magic and prefix."""
 _EXTENDED_KINDS = frozenset({b"x", b"L", b"K", b"g"})
 _FILE_KINDS = frozenset({b"0", b"\0", b"7"})
 _PAX_KEYS = frozenset({b"path", b"linkpath", b"size"})
@@ -30,15 +30,15 @@ HARD_LINK, LINK = b"1", b"2"
 ODD_KINDS = {b"3": "a device", b"4": "a device", b"6": "a pipe"}
 _LINKS = frozenset({HARD_LINK, LINK})
 _KINDS_WITHOUT_DATA = frozenset({*_LINKS, *ODD_KINDS, b"5"})
-"""Links, devices, directories, pipes, whatever size they state."""
+"""Links, devices, directories and pipes, regardless of the size they state."""
 
 
 Member = tuple[str, bytes, str, int | None]
-"""One entry: its name, its kind, where a link of either kind leads, and the size of a regular file."""
+"""One entry: its name, its kind, the target of a link of either kind, and the size of a regular file."""
 
 
 class ByteStream:
-    """Pieces of bytes, handed out in exact lengths; raise EOFError when they end too early."""
+    """Pieces of bytes, returned in exact lengths; raise EOFError if they end too early."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -75,7 +75,7 @@ class ByteStream:
 
 
 class TarMembers:
-    """The members of an archive in its order; iterate once, and ask for ``data`` on the way."""
+    """The members of an archive in order; iterate once, and call ``data`` while doing so."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
@@ -83,7 +83,7 @@ class TarMembers:
         self._extended_bytes = 0
 
     def __iter__(self) -> Iterator[Member]:
-        """Raise ValueError for what is no tar archive, EOFError for a truncated one."""
+        """Raise ValueError for anything but a tar archive, EOFError for a truncated one."""
         extended: dict[str, str] = {}
         stream, unpack = self._stream, _HEADER.unpack  # tens of thousands of times: every look-up counts
         for index in range(MAX_MEMBERS):
@@ -110,7 +110,7 @@ class TarMembers:
                 size = _decimal(extended["size"])
             if kind not in _KINDS_WITHOUT_DATA:
                 self._unread = size + -size % _BLOCK
-            if not (extended or prefix[0]) and kind in _FILE_KINDS:  # as nearly all members are
+            if not (extended or prefix[0]) and kind in _FILE_KINDS:  # like nearly all members
                 yield name.partition(b"\0")[0].decode("utf-8", "replace"), kind, "", size
                 continue
             yield (
@@ -136,9 +136,9 @@ class TarMembers:
         return _extended(kind, self._stream.take(size, -size % _BLOCK))
 
 
-@lru_cache(maxsize=1 << 12)  # two thirds of a recording's members share theirs
+@lru_cache(maxsize=1 << 12)  # two thirds of a recording's members share their checksum
 def _stated_sum(checksum: bytes) -> int | None:
-    """Return the sum of a header with this checksum, which is computed as if its own field were blank."""
+    """Return the sum of a header with this checksum, which is computed with its own field blank."""
     digits = checksum.strip(b" \0")
     if not digits or digits.translate(None, _OCTAL):
         return None
@@ -146,7 +146,7 @@ def _stated_sum(checksum: bytes) -> int | None:
 
 
 def _path(name: bytes, magic: bytes, prefix: bytes) -> str:
-    # GNU tar writes another magic and keeps dates where POSIX has the prefix.
+    # GNU tar writes a different magic, and dates where POSIX has the prefix.
     if prefix[0] and magic == b"ustar\0":
         return f"{_text(prefix)}/{_text(name)}"
     return _text(name)
@@ -174,7 +174,7 @@ def _decimal(text: str) -> int:
 
 
 def _extended(kind: bytes, data: bytes) -> dict[str, str]:
-    """Read what an extended header says of the member after it, as far as it matters."""
+    """Read the relevant fields of an extended header for the member after it."""
     if kind == b"L":
         return {"path": _text(data)}
     if kind == b"K":
@@ -188,7 +188,7 @@ def _extended(kind: bytes, data: bytes) -> dict[str, str]:
 
 
 def _pax_records(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the records of a pax header, each ``LENGTH KEY=VALUE`` and a line end."""
+    """Yield the records of a pax header, each ``LENGTH KEY=VALUE`` and a newline."""
     begin = 0
     while begin < len(data):
         digits = data[begin : begin + 20].partition(b" ")[0]

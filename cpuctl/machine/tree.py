@@ -1,4 +1,4 @@
-"""Read-only file trees: the live node, a recording of one, or texts in memory, read all the same way.
+"""Read-only file trees: the live node, a recording of one, or texts in memory, all read in the same way.
 
 Paths are relative to the tree's root and written without a leading slash: ``sys/devices/system/cpu/online``.
 """
@@ -18,16 +18,16 @@ MAX_FILE_BYTES = 32 << 20
 
 
 class Tree(Protocol):
-    """What a reader needs from a file tree; a missing path is a valid answer, not an error."""
+    """What a reader needs from a file tree; a missing path is not an error."""
 
     def read(self, path: str) -> str | None:
-        """Return the whole text of a regular file, or None if there is none.
+        """Return the whole text of a regular file, or None if it does not exist.
 
         Raise InputError for a pipe, socket or device, and for a link that leads out of the tree.
         """
 
     def names(self, path: str) -> Sequence[str]:
-        """Return the sorted names in a directory (links included), empty if there is none."""
+        """Return the sorted names in a directory (including links), empty if it does not exist."""
 
     def in_the_way(self, path: str) -> str:
         """Describe what is at a path instead of a readable file: a directory or a dangling link."""
@@ -59,13 +59,13 @@ class DirectoryTree:
             raise unreadable(error, path) from None
 
     def followed(self, path: str) -> str | None:
-        """Return where the links of a path lead, itself without links; None for nowhere or outside."""
+        """Return the path with all links resolved; None if it leads nowhere or outside."""
         try:
             return self._root.real(path)
         except (DanglingLinkError, InputError):
             return None
         except OSError:
-            return path  # what is not there has no links
+            return path  # a missing path has no links
 
     def in_the_way(self, path: str) -> str:
         """Describe what is at a path instead of a readable file: a directory or a dangling link."""
@@ -73,10 +73,10 @@ class DirectoryTree:
 
 
 class MemoryTree:
-    """Texts by path, and where links lead; an entry whose text is None is listed by name alone.
+    """Texts by path, and link targets; an entry whose text is None is only listed by name.
 
-    Links are resolved as in a directory on disk: absolute ones begin at the top, none leads above it. *odd*
-    names what is neither a regular file nor a directory.
+    Links are resolved as in a directory on disk: absolute ones start at the top, and none leads above it.
+    *odd* contains entries that are neither regular files nor directories.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class MemoryTree:
         return DIRECTORY if self._files.get(real) is None else ""
 
     def _followed(self, path: str) -> str:
-        """Follow the links to a path; its directory is resolved once."""
+        """Resolve the links in a path; its directory is resolved once."""
         parent, _, name = path.rpartition("/")
         if parent not in self._resolved:
             self._resolved[parent] = follow_links(parent, self._target_of)
@@ -141,6 +141,6 @@ class MemoryTree:
         while at < len(self._paths) and self._paths[at].startswith(prefix):
             name, slash, _ = self._paths[at][len(prefix) :].partition("/")
             names.add(name)
-            # What is below a directory stands together; the next character after the slash is behind it.
+            # Paths below a directory are adjacent; they end before the character that follows the slash.
             at = bisect_left(self._paths, f"{prefix}{name}0", at) if slash else at + 1
         return sorted(names)

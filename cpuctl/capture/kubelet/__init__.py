@@ -1,1 +1,1 @@
-"""The kubelet of the node that is recorded."""
+"""The kubelet of the recorded node."""

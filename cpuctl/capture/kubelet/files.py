@@ -1,7 +1,7 @@
-"""The kubelet's own files: its configuration, reduced, its state, and what volumes contain about CPUs.
+"""The kubelet's own files: its configuration, reduced, its state, and files in volumes that list CPUs.
 
-Nothing tells which files of volumes hold ``assigned.cpuset`` (KEP-6122): kept is what is a list of CPUs, or
-empty. Projected volumes are left out, because they can also hold secrets.
+Nothing marks the files in volumes that hold ``assigned.cpuset`` (KEP-6122), so all files that are empty or
+hold a CPU list are kept. Projected volumes are left out, because they can also hold secrets.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MAX_DROP_IN_DEPTH = 8
 def record_kubelet(
     files: NodeFiles, processes: tuple[Process, ...], version: tuple[str, str]
 ) -> tuple[KubeletFacts, Area]:
-    """Record configuration and state from where the running kubelet has them, else from the usual places."""
+    """Record configuration and state from the running kubelet's paths, else from the usual places."""
     before = len(files.members)
     process = running_kubelet(processes)
     arguments = read_arguments(files, process) if process else None
@@ -82,7 +82,7 @@ def record_kubelet(
 
 
 class KubeletPaths(NamedTuple):
-    """Where the node has the kubelet's files; empty if it has none."""
+    """Where the node has the kubelet's files; empty for files that it does not have."""
 
     root: str
     config: str
@@ -90,10 +90,10 @@ class KubeletPaths(NamedTuple):
 
 
 def kubelet_paths(flags: tuple[str, ...] | None) -> KubeletPaths:
-    """Find them by all flags of the kubelet; None stands for one whose flags are not known."""
+    """Find the paths from all flags of the kubelet; None means that its flags are not known."""
     if flags is None:
         return KubeletPaths(f"/{STATE_DIRECTORY}", f"/{CONFIG}", f"/{DROP_INS}")
-    # Without the flag there is no such file, whatever lies at the usual place.
+    # Without the flag the kubelet does not use such a file, even if one is at the usual place.
     return KubeletPaths(
         root=_absolute(flag_value(flags, "root-dir")) or f"/{STATE_DIRECTORY}",
         config=_absolute(flag_value(flags, "config")),
@@ -102,7 +102,7 @@ def kubelet_paths(flags: tuple[str, ...] | None) -> KubeletPaths:
 
 
 def _absolute(path: str) -> str:
-    # The kubelet's service runs in the root directory, to which a relative path belongs.
+    # The kubelet's service runs in the root directory, so a relative path starts there.
     return posixpath.normpath(f"/{path.lstrip('/')}") if path else ""
 
 
@@ -120,7 +120,7 @@ def _record_configuration(files: NodeFiles, path: str, member: str, *, strict: b
 
 
 def _record_drop_ins(files: NodeFiles, directory: str) -> tuple[int, bool]:
-    """Record the drop-in files of a directory and below it; return how many, and whether that was all."""
+    """Record the drop-in files in and below a directory; return how many, and whether that was all."""
     if not directory:
         return 0, True
     start, refused = directory.lstrip("/"), len(files.refused)
@@ -134,7 +134,7 @@ def _record_drop_ins(files: NodeFiles, directory: str) -> tuple[int, bool]:
 
 
 def _drop_ins(files: NodeFiles, directory: str, depth: int) -> Iterator[str]:
-    """Yield what a kubelet reads: it follows links to files, and none to directories."""
+    """Yield the files a kubelet reads: it follows links to files, but not to directories."""
     if files.is_link(directory):
         return
     for name in files.names(directory):
@@ -151,7 +151,7 @@ def _drop_ins(files: NodeFiles, directory: str, depth: int) -> Iterator[str]:
 def _record_state(files: NodeFiles, root: str, name: str) -> bool:
     path = f"{root.lstrip('/')}/{name}"
     text = files.read(path)
-    # Kept whatever is in it: so what a link leads to, which a kubelet never makes here, must be a state file.
+    # Any content is kept, so the target of a link, which a kubelet never makes here, must be a state file.
     if text is not None and files.is_link(path) and not _is_state(text, name):
         files.refuse(path, "is a link to something other than a state file")
         return False
@@ -165,7 +165,7 @@ def _record_state(files: NodeFiles, root: str, name: str) -> bool:
 
 
 def _record_prepared_claims(files: NodeFiles) -> None:
-    """Record which CPUs the driver for CPUs has given to claims, if it runs."""
+    """Record which CPUs the DRA driver for CPUs has assigned to claims, if it runs."""
     if found := prepared_claims_file(files.read):
         path, text = found
         try:
@@ -200,11 +200,11 @@ VOLUMES_AREA: Final = "volumes"
 _DEPTH = 8
 _LIST = re.compile(r"[0-9,-]{0,4096}", re.ASCII)
 _MOST_CPUS = 8192
-"""More than any kernel can be built for."""
+"""The most CPUs that a kernel can be built for."""
 
 
 def record_volumes(files: NodeFiles, root: str) -> Area:
-    """Record the files below the kubelet's directory *root* whose content is a list of CPUs, or empty."""
+    """Record the files below the kubelet's directory *root* whose content is a CPU list or empty."""
     below, kept = root.strip("/"), 0
     for uid in files.names(f"{below}/pods"):
         volumes = f"pods/{uid}/volumes/{DOWNWARD_API_VOLUMES}"
@@ -217,7 +217,7 @@ def record_volumes(files: NodeFiles, root: str) -> Area:
 
 
 def _paths(files: NodeFiles, directory: str, depth: int) -> Iterator[str]:
-    """Yield the files of a volume; what begins with two dots is the kubelet's way to replace all at once."""
+    """Yield the files of a volume but not ``..`` names, which the kubelet uses to replace all at once."""
     for name in files.names(directory):
         path = f"{directory}/{name}"
         if name.startswith(".."):

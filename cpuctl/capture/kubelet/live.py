@@ -1,4 +1,4 @@
-"""The kubelet that runs on this host, described like the one of a recording."""
+"""The kubelet that runs on this host, described like that of a recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cpuctl.records import replace
 
 
 class FollowedFiles:
-    """What cannot be read differs from what is not there by its name, which stays listed."""
+    """A file that cannot be read differs from a missing one: its name is still listed."""
 
     def __init__(self, tree: Tree) -> None:
         self.refused: set[str] = set()
@@ -43,9 +43,9 @@ _NESTED = re.compile(r"^NSpid:[ \t]*[0-9]+[ \t]+[0-9]", re.MULTILINE)
 
 
 def live_kubelet(tree: Tree) -> RecordedKubelet:
-    """Read the flags of the node's kubelet; without one, those that its unit would start it with.
+    """Read the flags of the node's kubelet; if none runs, those that its unit would start it with.
 
-    Believed is a process as ``running_kubelet`` believes one.
+    A process is trusted under the same conditions as in ``running_kubelet``.
     """
     for pid in filter(str.isdecimal, tree.names("proc")):
         status = _read(tree, f"proc/{pid}/status")
@@ -57,7 +57,7 @@ def live_kubelet(tree: Tree) -> RecordedKubelet:
 
 
 def stopped_kubelet(tree: Tree) -> RecordedKubelet:
-    """Read what the node's kubelet, which does not run, would be started with."""
+    """Read what the node's kubelet, which is not running, would be started with."""
     unit = unit_command(FollowedFiles(tree))
     if unit.arguments is None:
         return RecordedKubelet(flags_gap=unit.gap)
@@ -72,14 +72,14 @@ def _recorded_kubelet(arguments: Sequence[str], gap: str = "") -> RecordedKubele
         flags=relevant_flags(flags),
         flags_gap=gap,
         other_flags=other_flags(arguments),
-        # If flags may be missing, the usual place of the file is as good a guess as none.
+        # If flags may be missing, the usual place of the file is as good a guess as any.
         config_path="" if gap else places.config,
         config_directory="" if gap else places.drop_ins,
     )
 
 
 def _read(tree: Tree, path: str) -> str:
-    """Read a file of a process, which may end meanwhile or be closed to us."""
+    """Read a file of a process, which may end meanwhile or be inaccessible."""
     try:
         return tree.read(path) or ""
     except CpuctlError:

@@ -1,6 +1,6 @@
 """The kubelet's configuration and state reduced to what cannot be a secret.
 
-Left out of state files is what plugins and drivers have said in them: environments, mounts, opaque data.
+Data of plugins and drivers is left out of state files: environments, mounts, opaque data.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from cpuctl.machine.recording_layout import CDI_KIND, CDI_VARIABLE
 from cpuctl.state_names import CLAIMS_FILE, DEVICES_FILE
 
 _SHORTEST_EXPONENT = 1e21
-"""From here on Go writes a float with an exponent."""
+"""From this value on, Go writes a float with an exponent."""
 
-# A list of its own: a field that cpuctl learns to read is not harmless for that alone.
+# A separate list: that cpuctl learns to read a field does not make the field harmless.
 _HARMLESS = """
 apiVersion kind
 cgroupDriver cgroupRoot cgroupsPerQOS containerRuntimeEndpoint cpuCFSQuota cpuCFSQuotaPeriod
@@ -31,15 +31,15 @@ reservedMemory reservedSystemCPUs singleProcessOOMKill staticPodPath systemCgrou
 systemReservedCgroup topologyManagerPolicy topologyManagerPolicyOptions topologyManagerScope
 """
 
-# In drop-in files the kubelet takes field names in any case.
+# In drop-in files the kubelet accepts field names in any case.
 _KEPT = frozenset(_HARMLESS.lower().split())
 
 
 def reduced_configuration(text: str, *, strict: bool = False) -> str:
-    """Keep the fields that resource managers depend on, as JSON (which is YAML, too, and has one reading).
+    """Keep the fields that resource managers depend on, as JSON (which is also YAML, and unambiguous).
 
-    Raise ValueError for text that is no KubeletConfiguration, and if *strict* for one that repeats a key,
-    which a kubelet does not accept in a drop-in; never with a piece of that text.
+    Raise ValueError for text that is not a KubeletConfiguration and, if *strict*, for one that repeats a key,
+    which a kubelet does not accept in a drop-in. The error never contains any of that text.
     """
     try:
         found, type_meta = read_config_object(text, "")
@@ -59,7 +59,7 @@ def reduced_configuration(text: str, *, strict: bool = False) -> str:
 
 
 def _as_converted(value: Value) -> Value:
-    """Write numbers as Kubernetes does when it converts YAML: in JSON, 110.0 would be no integer."""
+    """Write numbers as Kubernetes does when it converts YAML: in JSON, 110.0 would not be an integer."""
     match value:
         case dict():
             return {name: _as_converted(member) for name, member in value.items()}
@@ -75,9 +75,9 @@ _UNREADABLE = "it cannot be parsed, so plugin data in it cannot be removed"
 
 
 def reduced_state(path: str, text: str) -> str:
-    """Leave out what no decision depends on; a checksum that was right is so again, a wrong one stays wrong.
+    """Leave out what no decision depends on; a correct checksum is recomputed, a wrong one stays wrong.
 
-    Raise ValueError for a file that may hold such things and cannot be read.
+    Raise ValueError for a file that may contain such data and cannot be parsed.
     """
     name = path.rpartition("/")[2]
     if name not in (DEVICES_FILE, CLAIMS_FILE):
@@ -114,7 +114,7 @@ def _of_claims(text: str) -> str:
     from cpuctl.checkpoints.inspection import inspect_state
 
     if inspect_state(text, CLAIMS_FILE).format == "V4":
-        return text  # From 1.31 on it names claims and devices only.
+        return text  # from 1.31 on it contains only claims and devices
     loaded = decoded_text(V1_30.struct, text)
     if loaded.error or not is_understood(loaded.document):
         raise ValueError(_UNREADABLE)
@@ -127,9 +127,9 @@ def _of_claims(text: str) -> str:
 
 
 def reduced_cdi(text: str) -> str:
-    """Keep of a CDI specification what the driver for CPUs writes: the CPUs of claims, by their UIDs.
+    """Reduce a CDI specification to what the DRA driver for CPUs writes: the CPUs of claims, by UID.
 
-    Raise ValueError for text that is none.
+    Raise ValueError for text that is not a CDI specification.
     """
     try:
         found = json.loads(text) if text.strip() else {"kind": CDI_KIND}

@@ -1,10 +1,10 @@
-"""The kubelets of this node: which run, what is recorded of a command line, which release is installed.
+"""The kubelets of this node: which are running, what is recorded of a command line, the installed release.
 
 A command line may hold secrets, and any process may call itself ``kubelet``. So only flags that are known to
-be harmless are kept, and only a process of root that sees the node's own file tree is believed.
+be harmless are kept, and only a process of root that sees the node's own file tree is trusted.
 
-Which kubelet may overwrite changes in a kubelet's directory is another question: ``kubelets_using``
-believes any process that calls itself a kubelet: better to refuse once too often.
+Which kubelet may overwrite changes in a kubelet's directory is another question: ``kubelets_using`` trusts
+any process that calls itself a kubelet, because refusing once too often is better.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SWITCHES = frozenset(_SWITCHES.split())
 """Kept flags that need no value."""
 
 PLACES = frozenset({"config", "config-dir", "hostname-override", "root-dir"})
-"""Kept flags that say where the kubelet's files are, or who the node is."""
+"""Kept flags that specify where the kubelet's files are, or the node's name."""
 
 KEPT_FLAGS = SWITCHES.union(PLACES, _SETTINGS.split())
 
@@ -58,13 +58,13 @@ def running_kubelet(processes: Iterable[Process]) -> Process | None:
 
 
 def read_arguments(files: NodeFiles, process: Process) -> tuple[str, ...] | None:
-    """Read the words behind a program's name; None if its command line cannot be read."""
+    """Read the arguments after a program's name; None if its command line cannot be read."""
     text = files.read(f"proc/{process.pid}/cmdline")
     return None if not text else tuple(text.removesuffix("\0").split("\0")[1:])
 
 
 def kept_flags(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the kept flags in order, the way the kubelet's parser (pflag) tells names from values."""
+    """Yield the kept flags in order, separating names from values as the kubelet's parser (pflag) does."""
     following = iter(arguments)
     for argument in following:
         if argument == "--":
@@ -81,24 +81,24 @@ def kept_flags(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def other_flags(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Name the flags that are not kept: a kubelet ends at one that its release does not know."""
+    """Name the flags that are not kept: a kubelet exits at a flag that its release does not know."""
     names = (argument[2:].partition("=")[0] for argument in arguments if argument.startswith("--"))
     plain = (name.replace("_", "-") for name in names if _NAME.fullmatch(name))
     return tuple(dict.fromkeys(name for name in plain if name not in KEPT_FLAGS))
 
 
 def flag_value(flags: Iterable[str], name: str) -> str:
-    """Return the value of the last flag of a name, empty if there is none."""
+    """Return the value of the last flag with a name, empty if there is no such flag."""
     values = [flag.partition("=")[2] for flag in flags if flag.startswith(f"--{name}=")]
     return values[-1] if values else ""
 
 
 PROGRAMS = frozenset({"hyperkube", "k3s", "k3s-agent", "k3s-server", "kubelet", "kubelite", "rke2"})
-"""Programs that are a kubelet, or have one inside."""
+"""Programs that are a kubelet or contain one."""
 
 
 class RunningKubelet(Record):
-    """A process, what it calls itself, and its root directory as it sees it."""
+    """A process, the name it uses, and its root directory as it sees it."""
 
     pid: int
     name: str
@@ -106,14 +106,14 @@ class RunningKubelet(Record):
 
 
 def kubelets_using(directory: Path, root: Path = Path("/")) -> list[RunningKubelet]:
-    """Find the kubelets whose state files lie in *directory*; *root* is where the node's ``proc`` stands."""
+    """Find the kubelets whose state files are in *directory*; *root* contains the node's ``proc``."""
     return [kubelet for kubelet in _running(root / "proc") if _is_directory_of(kubelet, directory, root)]
 
 
 def _running(proc: Path) -> list[RunningKubelet]:
-    """Ask psutil: it knows processes that end meanwhile, and programs that write over their command line."""
+    """Ask psutil: it handles processes that end meanwhile and programs that overwrite their command line."""
     pids = [int(each.name) for each in proc.iterdir() if each.name.isdecimal()] if proc.is_dir() else []
-    if not pids:  # if there are none, psutil.pids() fails
+    if not pids:  # without any, psutil.pids() fails
         return []
     import psutil
 
@@ -121,7 +121,7 @@ def _running(proc: Path) -> list[RunningKubelet]:
     found: list[RunningKubelet] = []
     try:
         for pid in sorted(pids):
-            # In a hand-made tree such a directory may not be a process: psutil fails on its text.
+            # In a hand-made tree such a directory need not be a process: psutil fails on its text.
             with suppress(psutil.Error, ValueError, IndexError):
                 process = psutil.Process(pid).as_dict(["name", "status", "cmdline"])
                 if process["status"] not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
@@ -140,7 +140,7 @@ def _kubelets(pid: int, name: str, arguments: Sequence[str]) -> Iterator[Running
 
 
 def _is_directory_of(kubelet: RunningKubelet, directory: Path, root: Path) -> bool:
-    """Return whether a kubelet's root directory is this one: as it sees it or, if that is closed, by name."""
+    """Return whether a kubelet's root directory is this one: as it sees it or, if inaccessible, by name."""
     own = kubelet.root_directory.lstrip("/")
     start = "root" if own != kubelet.root_directory else "cwd"
     try:
@@ -162,7 +162,8 @@ def installed_version(
 ) -> tuple[str, str]:
     """Ask the first trustworthy binary for its version; both texts are empty if none answers.
 
-    Trusted is a regular file of *owner* that no other user may write, and no link. *patience* is in seconds.
+    A binary is trusted if it is a regular file of *owner*, not a link, that no other user may write.
+    *patience* is in seconds.
     """
     for binary in binaries:
         if _is_trusted(binary, owner) and (version := _requested(binary, patience)):

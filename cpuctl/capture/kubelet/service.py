@@ -1,4 +1,4 @@
-"""What systemd would start a service with, as its unit, drop-ins and environment files say."""
+"""What systemd would start a service with, according to its unit, drop-ins and environment files."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _USER = {"u": "root", "U": "0", "g": "root", "G": "0", "h": "/root"}
 
 
 class ServiceFiles(Protocol):
-    """Access to a node's files: links are followed, and None means that there is nothing to read."""
+    """Access to a node's files: links are followed, and None means there is nothing to read."""
 
     @property
     def refused(self) -> Container[str]:
-        """Paths that are there and could not be read."""
+        """Paths that exist but could not be read."""
 
     def read_followed(self, path: str) -> str | None:
         """Return the text of a file."""
@@ -48,22 +48,22 @@ class TrackedFiles:
         self.used: list[str] = []
 
     def text(self, path: str) -> str | None:
-        """Return the text of a file; None if there is none, or it cannot be read."""
-        # What is not there need not be followed, and is no link that leads elsewhere.
+        """Return the text of a file; None if it does not exist or cannot be read."""
+        # A path that does not exist need not be followed, and is not a link that leads elsewhere.
         text = self._files.read_followed(path) if self.lists(path) else None
         if text is not None and path not in self.used:
             self.used.append(path)
         return text
 
     def required_text(self, path: str) -> str | None:
-        """Return the text of a file, None if there is none; raise UnknownError for one that is closed."""
+        """Return the text of a file, None if it does not exist; raise UnknownError if access is denied."""
         text = self.text(path)
         if text is None and posixpath.basename(path) in self.required_names(posixpath.dirname(path)):
             raise UnknownError(f"/{path} cannot be read")
         return text
 
     def lists(self, path: str) -> bool:
-        """Return whether something is at a path."""
+        """Return whether a path exists."""
         return posixpath.basename(path) in self.names(posixpath.dirname(path))
 
     def names(self, path: str) -> Sequence[str]:
@@ -73,7 +73,7 @@ class TrackedFiles:
         return self._listed[path]
 
     def required_names(self, path: str) -> Sequence[str]:
-        """Return the names in a directory; raise UnknownError if it, or one above it, is closed."""
+        """Return the names in a directory; raise UnknownError if access to it or one above it is denied."""
         names = self.names(path)
         closed = (each for each in _and_above(path) if each in self._files.refused)
         if not names and (at := next(closed, "")):
@@ -88,14 +88,14 @@ def _and_above(path: str) -> Iterator[str]:
 
 
 class Command(NamedTuple):
-    """The words of a command, the program first, and the variables that it is started with."""
+    """The words of a command, program first, and the variables it is started with."""
 
     words: Sequence[str]
     variables: Mapping[str, str]
 
 
 class _Assigned:
-    """What a unit and its drop-ins come to: an empty value forgets what came before it."""
+    """The result of a unit and its drop-ins: an empty value discards earlier ones."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
         self.lines: list[str] = []
@@ -106,7 +106,7 @@ class _Assigned:
         self._lists = {"ExecStart": self.lines, "EnvironmentFile": self.environment_files}
 
     def take(self, key: str, value: str) -> None:
-        """Take one assignment."""
+        """Apply one assignment."""
         if key in self._lists:
             self._lists[key].append(value)
             if not value:
@@ -133,12 +133,12 @@ class Service:
         return any(self._files.lists(f"{directory}/{self._unit}") for directory in UNIT_DIRECTORIES)
 
     def is_wanted(self) -> bool:
-        """Return whether systemd starts it when the node comes up."""
+        """Return whether systemd starts it at boot."""
         wants = (f"{at}/{name}" for at in UNIT_DIRECTORIES for name in self._files.names(at))
         return any(self._files.lists(f"{each}/{self._unit}") for each in wants if each.endswith(".wants"))
 
     def command(self) -> Command:
-        """Return the command that starts it; raise UnknownError if the files are not sufficient."""
+        """Return the command that starts it; raise UnknownError if the files do not determine it."""
         texts = list(self._texts())
         if not texts or not texts[0].strip():
             raise UnknownError(f"{self._unit} is masked, empty or cannot be read")
@@ -161,10 +161,10 @@ class Service:
         return Command(self._arguments(service.lines[0], variables, known), variables)
 
     def _texts(self) -> Iterator[str]:
-        """Yield the texts of the unit and its drop-ins, in the order in which they count."""
+        """Yield the texts of the unit and its drop-ins, in the order in which they apply."""
         for directory in UNIT_DIRECTORIES:
             if self._files.lists(f"{directory}/{self._unit}"):
-                # A mask is an empty file or a link to /dev/null: systemd starts nothing at all.
+                # A mask is an empty file or a link to /dev/null: systemd starts nothing.
                 yield self._files.text(f"{directory}/{self._unit}") or ""
                 yield from self._drop_ins()
                 return
@@ -182,7 +182,7 @@ class Service:
             yield self._files.text(path) or ""
 
     def _names(self) -> dict[str, str]:
-        """Return specifiers that stand for the unit's own name, and those that are the same everywhere."""
+        """Return the specifiers for the unit's own name, and those that are the same everywhere."""
         name = self._unit.removesuffix(".service")
         own = {"n": self._unit, "N": name, "p": name, "P": name.replace("-", "/"), "i": "", "I": ""}
         last = name.rpartition("-")[2]
@@ -199,7 +199,7 @@ class Service:
         return found
 
     def _variables(self, name: str) -> dict[str, str]:
-        """Read the environment files of a name, which may be a pattern; ``-`` before it: or none."""
+        """Read the environment files with a name or pattern; after ``-`` they may be missing."""
         path = name.removeprefix("-").lstrip("/")
         found: dict[str, str] = {}
         matches = self._matches(path)

@@ -1,6 +1,6 @@
 """How systemd reads unit files, environment files and command lines.
 
-Rule: systemd.syntax(7), systemd.exec(5) and systemd.service(5); if they are silent, systemd 255.
+Rule: systemd.syntax(7), systemd.exec(5) and systemd.service(5); where these are silent, systemd 255.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _CODED = re.compile(r"x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _BRACED = re.compile(r"\$(?:\{([^}]*)(\}|\Z)|(\$))")
 _SPECIFIER = re.compile(r"%(.)?", re.DOTALL)
-_MOST_CHARACTERS = 6 << 20  # what Linux gives the words of a command at most
+_MOST_CHARACTERS = 6 << 20  # the most that Linux accepts for the words of a command
 _SURROGATES = range(0xD800, 0xE000)
 _AFTER_BACKSLASH = '"\\`$'
-"""What a backslash protects between double quotes of an environment file."""
+"""What a backslash escapes inside double quotes in an environment file."""
 
 
 class UnknownError(Exception):
-    """Something that only systemd knows, not a reader of files; the text says what."""
+    """Something that only systemd knows and files do not show; the text says what."""
 
 
 def settings(text: str) -> Iterator[tuple[str, str, str]]:
@@ -41,7 +41,7 @@ def settings(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Yield lines without comments, those that end with a backslash joined by a space to the next."""
+    """Yield lines without comments; a line that ends with a backslash is joined to the next by a space."""
     before = ""
     for raw in text.replace("\0", "\n").split("\n"):
         line = raw.strip(_SPACE)
@@ -58,7 +58,7 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def split_words(text: str, *, unescape: bool = True) -> list[str]:
-    """Split at white space, honour quotes anywhere in a word; raise ValueError for a quote left open."""
+    """Split at whitespace, honouring quotes anywhere in a word; raise ValueError for an unclosed quote."""
     words: list[str] = []
     word: list[str] | None = None
     quote, at = "", 0
@@ -86,7 +86,7 @@ def split_words(text: str, *, unescape: bool = True) -> list[str]:
 
 
 def _escaped(text: str, at: int) -> tuple[str, int]:
-    """Read what stands behind a backslash; one that means nothing stays as it is."""
+    """Read an escape sequence after its backslash; one without a meaning stays as it is."""
     if text[at] in _CONTROLS:
         return _CONTROLS[text[at]], at + 1
     if found := _CODED.match(text, at):
@@ -99,7 +99,7 @@ def _escaped(text: str, at: int) -> tuple[str, int]:
 
 
 def with_specifiers(text: str, known: Mapping[str, str]) -> str:
-    """Replace ``%n`` and its like; raise UnknownError for one that no file tells."""
+    """Replace specifiers such as ``%n``; raise UnknownError for one whose value no file shows."""
 
     def value(found: re.Match[str]) -> str:
         letter = found[1] or ""
@@ -115,9 +115,9 @@ def with_specifiers(text: str, known: Mapping[str, str]) -> str:
 
 
 def with_variables(words: list[str], variables: Mapping[str, str]) -> list[str]:
-    """Replace variables in a command line: ``$A`` as a word of its own is split, ``${A}`` never.
+    """Replace variables in a command line: ``$A`` as a separate word is split, ``${A}`` never.
 
-    Raise UnknownError for what becomes longer than Linux starts.
+    Raise UnknownError if the result is longer than Linux accepts.
     """
     found: list[str] = []
     left = _MOST_CHARACTERS
@@ -146,7 +146,7 @@ def with_variables(words: list[str], variables: Mapping[str, str]) -> list[str]:
 
 
 def _relaxed_words(value: str) -> list[str]:
-    """Split a variable's value: backslashes are plain, and a quote left open ends with the value."""
+    """Split a variable's value: backslashes are literal, and an unclosed quote ends with the value."""
     for closing in ("", *_QUOTES):
         try:
             return split_words(value + closing, unescape=False)
@@ -156,7 +156,7 @@ def _relaxed_words(value: str) -> list[str]:
 
 
 def environment_words(value: str, known: Mapping[str, str]) -> dict[str, str]:
-    """Read what ``Environment=`` assigns; words that assign nothing are passed over."""
+    """Read what ``Environment=`` assigns; words that assign nothing are skipped."""
     try:
         words = split_words(value)
     except ValueError:
@@ -193,7 +193,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _value(text: str, at: int) -> tuple[str, int]:
-    """Read a value up to the end of its line: quoted parts first, then whatever stands there."""
+    """Read a value up to the end of its line: quoted parts first, then the rest."""
     kept: list[str] = []
     plain = False
     spaces = 0

@@ -1,10 +1,10 @@
-"""The command line of a kubelet that does not run: what the node's files would start it with.
+"""The command line of a kubelet that is not running: what the node's files would start it with.
 
-That is its systemd unit, that of a program with a kubelet inside, or the files of one that is a snap. Without
-any of them, the files that kubeadm and packages keep flags in are read alone.
+The source is its systemd unit, that of a program that contains a kubelet, or the files of a snap. Without any
+of these, only the files in which kubeadm and packages keep flags are read.
 
-Rule: k3s' ``pkg/configfilearg`` and ``pkg/util/args.go``, which RKE2 shares, of releases with Kubernetes 1.27
-and later; k0s' ``pkg/component/worker/kubelet.go``; ``ReadArgsFromFile`` of MicroK8s' kubelite.
+Rule: k3s' ``pkg/configfilearg`` and ``pkg/util/args.go``, which RKE2 shares, for Kubernetes 1.27 and later;
+k0s' ``pkg/component/worker/kubelet.go``; ``ReadArgsFromFile`` of MicroK8s' kubelite.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from cpuctl.machine.recording_layout import EMBEDDING_UNITS, FLAG_FILES, MICROK8
 
 
 class UnitCommand(NamedTuple):
-    """The words behind the kubelet's name, the files that say so, and why some may be missing.
+    """The arguments after the kubelet's name, the files that set them, and why some may be missing.
 
-    ``arguments`` is None if no file says anything; ``places`` are files and lines by the flag that stands
-    there.
+    ``arguments`` is None if no file sets any; ``places`` maps flags to the file and line that contains them.
     """
 
     arguments: tuple[str, ...] | None = None
@@ -52,9 +51,9 @@ def unit_command(node: ServiceFiles) -> UnitCommand:
 
 
 def flag_places(files: TrackedFiles, arguments: Iterable[str]) -> dict[str, str]:
-    """Find the lines of the files that were read in which flags stand as they are given.
+    """Find the lines, in the files that were read, that contain flags exactly as they are given.
 
-    A flag that is put together from parts, or that a program adds of its own, stands nowhere.
+    A flag that is assembled from parts, or that a program adds, is not found.
     """
     names = {word.lstrip("-").partition("=")[0] for word in arguments if word.startswith("-")}
     found: dict[str, list[str]] = {}
@@ -68,14 +67,14 @@ def flag_places(files: TrackedFiles, arguments: Iterable[str]) -> dict[str, str]
 
 
 def _units(files: TrackedFiles) -> list[str]:
-    """Name the units that start a kubelet; of several, those that start when the node comes up."""
+    """Return the units that start a kubelet; of several, those that start at boot."""
     units = [unit for unit in (UNIT, *EMBEDDING_UNITS) if Service(files, unit).is_there()]
     wanted = [unit for unit in units if Service(files, unit).is_wanted()] if len(units) > 1 else ()
     return [*wanted] or units
 
 
 def _agreed(files: TrackedFiles, units: Sequence[str]) -> Sequence[str]:
-    """Return the flags of a node whose units all say the same; raise UnknownError if they do not."""
+    """Return the flags of a node whose units all agree; raise UnknownError if they do not."""
     first, *others = (_arguments(files, unit) for unit in units)
     if any(each != first for each in others):
         raise UnknownError(f"{' and '.join(units)} start it differently")
@@ -112,7 +111,7 @@ _WITHOUT_DROP_INS: Mapping[str, Sequence[str]] = {
     "eviction-minimum-reclaim": ("imagefs.available=10%,nodefs.available=10%",),
     "fail-swap-on": ("false",),
 }
-"""What k3s and RKE2 tell a kubelet up to 1.31; to later ones they write a file of drop-ins that says it."""
+"""The flags k3s and RKE2 pass to kubelets up to 1.31; for later ones they write them as a drop-in file."""
 
 _SNAP_VARIABLES: Mapping[str, str] = {
     "SNAP": "/snap/microk8s/current",
@@ -124,9 +123,9 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 
 
 def embedded_arguments(files: TrackedFiles, unit: str, command: Command) -> list[str]:
-    """Return the flags of the kubelet inside the program that a unit starts.
+    """Return the flags of the kubelet that the program started by a unit contains.
 
-    Raise UnknownError if files do not tell all, or no kubelet is inside.
+    Raise UnknownError if files do not show all of them, or the program does not contain a kubelet.
     """
     program, *arguments = command.words or ("nothing",)
     name = PurePosixPath(program).name
@@ -140,7 +139,7 @@ def embedded_arguments(files: TrackedFiles, unit: str, command: Command) -> list
 def _k3s_arguments(
     files: TrackedFiles, name: str, arguments: Sequence[str], variables: Mapping[str, str]
 ) -> list[str]:
-    """Return the kubelet's flags: those of the files come first, and the last of a flag counts."""
+    """Return the kubelet's flags: those of the files come first, and the last use of a flag wins."""
     upper = name.upper()
     config = variables.get(f"{upper}_CONFIG_FILE") or next(values_of(arguments, "--config", "-c"), "")
     settings = _configured(files, config or f"/etc/rancher/{name}/config.yaml")
@@ -169,13 +168,13 @@ def _k3s_arguments(
 
 
 def _is_there(files: TrackedFiles, path: str) -> bool:
-    """Return whether something is at a path; raise UnknownError if a directory on the way is closed."""
+    """Return whether a path exists; raise UnknownError if access to a directory above it is denied."""
     parent, name = posixpath.split(path)
     return (not parent or _is_there(files, parent)) and name in files.required_names(parent)
 
 
 def _merged(own: Mapping[str, Sequence[str]], extra: Iterable[str]) -> list[str]:
-    """Let given flags take the place of a program's own; ``NAME+`` adds to them, ``NAME-`` comes before."""
+    """Replace a program's own flags by given ones; ``NAME+`` adds to them, ``NAME-`` comes before."""
     values = {name: list(each) for name, each in own.items()}
     replaced: set[str] = set()
     for flag in extra:
@@ -190,12 +189,12 @@ def _merged(own: Mapping[str, Sequence[str]], extra: Iterable[str]) -> list[str]
 
 
 def _configured(files: TrackedFiles, config: str) -> dict[str, list[str]]:
-    """Read a file of k3s or RKE2, and those in the directory next to it, as one.
+    """Read a file of k3s or RKE2 and those in the directory next to it as one.
 
-    The last file that sets something counts, unless it adds to the others: ``kubelet-arg+``.
+    The last file that sets something wins, unless it adds to the others: ``kubelet-arg+``.
     """
     if "://" in config:
-        raise UnknownError("its configuration is on another host")  # whose address may hold a password
+        raise UnknownError("its configuration is on another host")  # its URL may contain a password
     path = config.strip("/")
     names = [
         each for each in sorted(files.required_names(f"{path}.d")) if each.lower().endswith((".yaml", ".yml"))
@@ -209,7 +208,7 @@ def _configured(files: TrackedFiles, config: str) -> dict[str, list[str]]:
 
 
 def _settings(files: TrackedFiles, path: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield what a file sets of what concerns the kubelet; all else, tokens too, stays in it."""
+    """Yield what a file sets for the kubelet; nothing else, such as tokens, is read out of it."""
     from cpuctl.documents.loading import load_documents
 
     text = files.required_text(path)
@@ -242,7 +241,7 @@ def _text(value: object, at: str) -> str:
 
 
 def _k0s_arguments(files: TrackedFiles, unit: str, arguments: Sequence[str]) -> list[str]:
-    """Return the kubelet's flags: k0s' own, and on top of them those of ``--kubelet-extra-args``."""
+    """Return the kubelet's flags: k0s' own, overridden by those of ``--kubelet-extra-args``."""
     if "worker" not in arguments and not {"--enable-worker", "--single"} & {
         word.partition("=")[0] for word in arguments
     }:
@@ -257,7 +256,7 @@ def _k0s_arguments(files: TrackedFiles, unit: str, arguments: Sequence[str]) -> 
 
 
 def microk8s_arguments(files: TrackedFiles) -> list[str]:
-    """Return the flags of the kubelet in MicroK8s, a line of words each; quotes are dropped."""
+    """Return the flags of the kubelet in MicroK8s, one line of words each; quotes are dropped."""
     lines = (line.strip() for line in (files.required_text(MICROK8S_FLAGS) or "").splitlines())
     flags = (line for line in lines if line and not line.startswith("#"))
     return [_expanded(word) for line in flags for word in re.sub("[\"']", "", line).split(" ")]

@@ -1,7 +1,7 @@
-"""Which CPUs systemd gives to whom: ``CPUAffinity=`` and ``AllowedCPUs=`` of its own files and of units.
+"""Which CPUs systemd assigns: ``CPUAffinity=`` and ``AllowedCPUs=`` in its own files and in units.
 
 Rule: *systemd-system.conf(5)*, *systemd.exec(5)*, *systemd.resource-control(5)*. Nothing else of a unit is
-recorded, as what a program is started with may hold secrets.
+recorded, because command lines and environments may contain secrets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DROP_INS = tuple(f"{kind}.d" for kind in (*_UNITS, "service", "slice", "scope")
 
 
 class CpuSetting(NamedTuple):
-    """CPUs that systemd gives a unit, or all of them (no ``unit``): a key, its value, and the file."""
+    """CPUs that systemd assigns to a unit, or to all units (no ``unit``): a key, its value, and the file."""
 
     unit: str
     key: str
@@ -31,9 +31,9 @@ class CpuSetting(NamedTuple):
 
 
 def read_cpu_settings(files: NodeFiles) -> tuple[CpuSetting, ...] | None:
-    """Read them from a node's files, or from its recording; None if that holds nothing of systemd.
+    """Read the settings from a node's files or its recording; None if it contains no systemd files.
 
-    Raise InputError for a list that no recording can contain.
+    Raise InputError for a recorded line that cpuctl does not write.
     """
     recorded = files.read(CPU_SETTINGS)
     if recorded is not None:
@@ -51,7 +51,7 @@ def record_cpu_settings(files: NodeFiles) -> None:
 
 
 def setting_lines(found: tuple[CpuSetting, ...]) -> str:
-    """Write one a line, as JSON."""
+    """Write one setting per line, as JSON."""
     return "".join(f"{json.dumps(each._asdict(), separators=(',', ':'))}\n" for each in found)
 
 
@@ -69,10 +69,10 @@ def _recorded(text: str) -> Iterator[CpuSetting]:
 
 
 def _paths(files: NodeFiles) -> Iterator[tuple[str, str]]:
-    """Yield files that may hold such settings with the unit they are of, the first 5,000."""
+    """Yield files that may hold such settings, each with its unit; at most 5,000."""
     left = MAX_FILES
     for path, unit in (*_manager_paths(files), *_unit_paths(files)):
-        # Units are enabled and masked by links, which say nothing of their own.
+        # Links enable and mask units, and contain no settings.
         if not files.is_link(path):
             left -= 1
             if left < 0:

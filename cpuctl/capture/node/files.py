@@ -1,4 +1,4 @@
-"""Reading a node's files for keeping: one that cannot be read is noted, not an error."""
+"""Reading a node's files to record them: one that cannot be read is noted, not an error."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from cpuctl.machine.tree import Tree
 
 _SPARE_BYTES = 48 << 20  # for the processes, the manifest and the list of checksums
 _SPARE_MEMBERS = 1000
-_SHORT_NAME = 100  # longer names take a header of their own in a tar archive
+_SHORT_NAME = 100  # longer names take an extra header in a tar archive
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 
 Follow = Callable[[str], str | None]
-"""Follow the links of a path and return where it leads inside the tree, or None when it leads out of it."""
+"""Follow the links of a path and return where it leads inside the tree, or None if it leads outside."""
 
 
 class NodeFiles:
     """Files of one tree, and what is kept of them, within the limits of the archive reader.
 
-    ``refused`` are the reasons why a path that is there could not be recorded.
+    ``refused`` holds the reason for every existing path that could not be recorded.
     """
 
     def __init__(self, tree: Tree, follow: Follow) -> None:
@@ -36,7 +36,7 @@ class NodeFiles:
         self._headers = MAX_MEMBERS - _SPARE_MEMBERS
 
     def read(self, path: str) -> str | None:
-        """Return a file's text; None if there is none or it cannot be read, which is noted."""
+        """Return a file's text; None if it does not exist or, which is noted, cannot be read."""
         return self._read(path, path)
 
     def read_followed(self, path: str) -> str | None:
@@ -52,7 +52,7 @@ class NodeFiles:
         return self._tree.in_the_way(path)
 
     def is_link(self, path: str) -> bool:
-        """Return whether the last part of a path is a link; its directories may be some."""
+        """Return whether the last part of a path is a link; its directories may be links."""
         parent, slash, name = path.rpartition("/")
         directory = self._follow(parent) if slash else ""
         return directory is None or self._follow(path) != f"{directory}{'/' if directory else ''}{name}"
@@ -71,16 +71,16 @@ class NodeFiles:
         return sorted(int(name) for name in self.names(path) if _NUMBER.fullmatch(name))
 
     def refuse(self, path: str, reason: str) -> None:
-        """Note that something is there and is not recorded."""
+        """Note that a path exists but is not recorded."""
         self.refused.setdefault(path, reason)
 
     @property
     def unreadable(self) -> tuple[Unreadable, ...]:
-        """What was refused, in the order of finding out."""
+        """What was refused, in order of discovery."""
         return tuple(Unreadable(path, reason) for path, reason in self.refused.items())
 
     def keep(self, path: str, content: Content) -> bool:
-        """Keep one entry; False, counted in ``left_out``, when the archive would become unreadable."""
+        """Keep one entry; return False, counted in ``left_out``, if the archive would become unreadable."""
         size = len(content.encode()) if isinstance(content, str) else 0
         headers = 1 + (len(path.encode()) > _SHORT_NAME)
         if size > self._bytes or headers > self._headers:
@@ -92,7 +92,7 @@ class NodeFiles:
         return True
 
     def copy(self, path: str) -> bool:
-        """Keep a file if it is there."""
+        """Keep a file if it exists."""
         text = self.read(path)
         return text is not None and self.keep(path, text)
 

@@ -15,7 +15,7 @@ INTERRUPTS = "proc/irq"
 COUNTS = "proc/interrupts"
 DEFAULT_AFFINITY = f"{INTERRUPTS}/default_smp_affinity"
 WORKQUEUES = "sys/devices/virtual/workqueue/cpumask"
-"""The CPUs for kernel work that is bound to none (*Documentation/core-api/workqueue.rst*)."""
+"""The CPUs for kernel work that is not bound to a CPU (*Documentation/core-api/workqueue.rst*)."""
 
 _WANTED = frozenset({"effective_affinity_list", "smp_affinity_list"})
 _OTHER_FILES = frozenset({"affinity_hint", "effective_affinity", "node", "smp_affinity", "spurious"})
@@ -23,7 +23,7 @@ _BANNED = r"^[ \t]*(?:export[ \t]+)?IRQBALANCE_BANNED_CPU(?:S|LIST)=[\"'0-9a-fA-
 
 
 def record_interrupts(files: NodeFiles, progress: Progress) -> Area:
-    """Record every interrupt's affinity, count and actions, and from which CPUs irqbalance stays away."""
+    """Record every interrupt's affinity, count and actions, and which CPUs irqbalance avoids."""
     before = len(files.members)
     for path in (DEFAULT_AFFINITY, COUNTS, WORKQUEUES):
         files.copy(path)
@@ -42,7 +42,7 @@ def record_interrupts(files: NodeFiles, progress: Progress) -> Area:
 
 
 def action_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Choose what procfs has a directory for: an interrupt's actions, as their drivers named them."""
+    """Select the names that are directories in procfs: an interrupt's actions, as named by their drivers."""
     return tuple(name for name in names if name not in _WANTED and name not in _OTHER_FILES)
 
 
@@ -56,7 +56,7 @@ def _record_interrupt(files: NodeFiles, directory: str) -> None:
 
 
 def _record_irqbalance(files: NodeFiles, path: str) -> None:
-    """Keep the lines that name CPUs: what else such a file sets is not recorded."""
+    """Keep the lines that name CPUs: the file's other settings are not recorded."""
     text = files.read(path)
     if text is not None:
         files.keep(path, "".join(f"{line}\n" for line in re.findall(_BANNED, text, re.MULTILINE)))

@@ -1,4 +1,4 @@
-"""The node that is recorded: its file tree, and what is not in any of its files."""
+"""The node to record: its file tree, and what none of its files contain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cpuctl.machine.tree import DirectoryTree, Tree
 class Node(NamedTuple):
     """What to record: ``kubelet_version`` is a version and the program that reported it, empty if unknown.
 
-    ``architecture`` stands in if the kernel has no file that names it (before Linux 6.1).
+    ``architecture`` is used if the kernel has no file that names it (before Linux 6.1).
     """
 
     tree: Tree
@@ -36,7 +36,7 @@ class Node(NamedTuple):
 
 
 def live_node() -> Node:
-    """Return the node that this process runs on."""
+    """Return the node on which this process runs."""
     from cpuctl.capture.kubelet.running import installed_version
 
     tree = DirectoryTree(Path("/"))
@@ -79,7 +79,7 @@ def _limits(files: NodeFiles) -> tuple[Area, ...]:
     return (Area(name="limits", entries=0, notes=(note,)),)
 
 
-# The control groups that a kubelet makes, and what bounds them from above.
+# The control groups that a kubelet creates, and the limits of the groups above them.
 #
 # File names: *Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/cgroup-v1/*.
 
@@ -112,9 +112,9 @@ _HUGETLB_FILE = re.compile(
 def record_cgroups(files: NodeFiles, progress: Progress) -> Area:
     """Record all groups at and below any ``kubepods``, and the CPU sets of the groups above them.
 
-    On version 2 also those of other groups with lists of their own: only a partition has its CPUs.
-    With them go what systemd's files say of CPUs, and the names of containers, as far as the kubelet's links
-    to their logs tell.
+    On version 2, also record the CPU sets of other groups with their own lists: a partition has its CPUs
+    exclusively. Also recorded are the CPU settings in systemd's files, and container names as far as the
+    kubelet's links to container logs show them.
     """
     before = len(files.members)
     walk = _Walk(files, progress)
@@ -156,7 +156,7 @@ def _record_hierarchy(files: NodeFiles, walk: _Walk, root: str) -> None:
 
 
 def _has_own_set(files: NodeFiles, group: _Group) -> bool:
-    """Return whether a group of the host has its own list, or is to be a partition."""
+    """Return whether a group of the host has its own list, or is configured as a partition."""
     if "cpuset.cpus.partition" not in group.files:
         return False
     texts = {name: files.read(f"{group.path}/{name}") for name in _DECIDING if name in group.files}
@@ -178,7 +178,7 @@ class _Group(NamedTuple):
 
 @dataclass(slots=True)
 class _Walk:
-    """A bounded search through the hierarchies: ``kubepods`` may stand at any depth, as in kind."""
+    """A bounded search through the hierarchies: ``kubepods`` may be at any depth, as in kind."""
 
     node: NodeFiles
     progress: Progress
@@ -187,7 +187,7 @@ class _Walk:
     limits: set[str] = field(default_factory=set)
 
     def groups(self, root: str) -> Iterator[_Group]:
-        """Yield every group below the root, parents first; no more of the kubelet's than are recorded."""
+        """Yield every group below the root, parents first; the kubelet's only as far as recorded."""
         waiting = [(root, 0)]
         while waiting:
             path, depth = waiting.pop()
@@ -201,7 +201,7 @@ class _Walk:
             waiting.extend((f"{path}/{name}", depth + 1) for name in groups)
 
     def notes(self) -> list[str]:
-        """Say which bounds were reached."""
+        """Return which limits were reached."""
         return sorted(self.limits)
 
     def _visit(self, path: str, depth: int) -> Sequence[str]:

@@ -1,9 +1,9 @@
-"""Processes, their threads and where these may run; their memory, if they are bound.
+"""Processes, their threads and where these may run; their memory, if it is bound to NUMA nodes.
 
 Command lines and environments are left out. Files: *Documentation/filesystems/proc.rst*, section 1.1,
-*cgroups(7)*, and *numa(7)* for ``numa_maps``. They are read as they are, not by psutil: the file that tells
-where a thread may run tells its name, its NUMA nodes and its namespaces, too, of which psutil knows nothing;
-it opens more files for less, and takes more than twice as long.
+*cgroups(7)*, and *numa(7)* for ``numa_maps``. They are read directly, not through psutil: the file that shows
+where a thread may run also shows its name, its NUMA nodes and its namespaces, which psutil does not report.
+psutil opens more files for less, and takes more than twice as long.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cpuctl.machine.recording_layout import PROCESSES, RECORD_AGAIN
 
 MAX_THREADS = 200_000
 MAX_TEXT = 30 << 20
-"""Bytes of the list of processes: close to the largest file that the reader of an archive accepts."""
+"""The most bytes of the process list: close to the largest file that the archive reader accepts."""
 
 _STATUS_LINE = r"^(Name|PPid|Uid|NSpid|Kthread|Cpus_allowed_list|Mems_allowed_list):[ \t]*(.*?)[ \t]*$"
 _KTHREADD = "2"
@@ -29,11 +29,11 @@ _FLAGS, _START_TIME = 9, 22
 """Fields of /proc/PID/stat, counted from 1."""
 _LONGEST_NUMBER = 20
 _NO_SETAFFINITY = 0x0400_0000
-"""A flag of a process (*include/linux/sched.h*): user space may not move it to other CPUs."""
+"""A process flag (*include/linux/sched.h*): user space may not move the process to other CPUs."""
 
 
 def read_processes(files: NodeFiles, progress: Progress) -> tuple[tuple[Process, ...], Area]:
-    """Read every process that stays long enough, up to the bounds, in ascending order."""
+    """Read every process that lives long enough, up to the limits, in ascending order."""
     pids = files.numbers("proc")
     memory = NumaMemory(files)
     processes: list[Process] = []
@@ -71,7 +71,7 @@ def read_members(files: NodeFiles, groups: Container[str], progress: Progress) -
 
 
 def process_lines(processes: Iterable[Process]) -> str:
-    """Write one process a line, as JSON."""
+    """Write one process per line, as JSON."""
     lines = (json.dumps(_plain(each), separators=(",", ":"), ensure_ascii=False) for each in processes)
     return "".join(f"{line}\n" for line in lines)
 
@@ -90,7 +90,7 @@ def _plain(process: Process) -> dict[str, object]:
 
 
 def _longest_line(process: Process) -> int:
-    """Bound the bytes of a process's line without writing it: JSON takes up to six a character."""
+    """Return an upper bound for the bytes of a process's line: JSON takes up to six per character."""
     threads = (6 * len(t.comm) + len(t.cpus or "null") + len(t.mems or "null") + 60 for t in process.threads)
     return 120 + 6 * len(process.cgroup) + 40 * len(process.memory or ()) + sum(threads)
 
@@ -116,7 +116,7 @@ def _read_process(files: NodeFiles, pid: int, memory: NumaMemory | None) -> Proc
 
 
 def _stat_field(stat: str, number: int) -> int | None:
-    """Read a number of /proc/PID/stat; the second field, in brackets, may hold blanks and brackets."""
+    """Read a number from /proc/PID/stat; the second field may contain blanks and parentheses."""
     fields = stat.rpartition(")")[2].split()
     index = number - 3
     if index >= len(fields) or not (fields[index].isascii() and fields[index].isdecimal()):
@@ -127,7 +127,7 @@ def _stat_field(stat: str, number: int) -> int | None:
 def _threads(files: NodeFiles, pid: int, status: dict[str, str]) -> Iterator[Thread]:
     tids = files.numbers(f"proc/{pid}/task") or [pid]
     for tid in tids:
-        # The only thread of a process has the process's status: most processes have one thread.
+        # A single thread has the same status as its process, and most processes have one thread.
         found = status if tids == [pid] else _status(files, f"proc/{pid}/task/{tid}")
         if found is not None:
             cpus, mems = found.get("Cpus_allowed_list"), found.get("Mems_allowed_list")
@@ -151,7 +151,7 @@ def _user(status: dict[str, str]) -> int | None:
 
 
 def deciding_cgroup(text: str) -> str:
-    """Choose the line of /proc/PID/cgroup that decides on CPUs: v1's cpuset, else v2's only line."""
+    """Select the line of /proc/PID/cgroup that determines the CPUs: v1's cpuset, else v2's only line."""
     paths: dict[str, str] = {}
     for line in text.splitlines():
         _, _, rest = line.partition(":")
@@ -172,7 +172,7 @@ _HUGE = " huge"
 
 
 class NumaMemory:
-    """Reads the memory of those processes that may not use every node, and of no others."""
+    """A reader of the memory of processes that may not use every node, and of no others."""
 
     def __init__(self, files: NodeFiles) -> None:
         self.notes: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ class NumaMemory:
         self._left = MAX_NUMA_MAPS
 
     def of(self, pid: int, allowed: str | None) -> Mapping[int, int] | None:
-        """Return bytes by node; None for a process that may use them all, or that may not be read."""
+        """Return bytes by node; None for a process that may use all nodes, or that cannot be read."""
         nodes = _nodes(allowed or "")
         if nodes is None or self._all is None or self._all <= nodes:
             return None
@@ -194,7 +194,7 @@ class NumaMemory:
 
 
 def private_memory(text: str) -> dict[int, int]:
-    """Add up the bytes on every node, without the pages of files: others may have brought those in."""
+    """Add up the bytes on every node, without file pages: other processes may have loaded those."""
     page_size, on_node = re.compile(_PAGE_SIZE, re.ASCII), re.compile(_ON_NODE, re.ASCII)
     amounts: dict[int, int] = {}
     for line in text.splitlines():
@@ -216,7 +216,7 @@ def _nodes(text: str) -> CPUSet | None:
 
 
 def recorded_processes(text: str) -> Iterator[Process]:
-    """Yield every process; raise InputError with the line that is not possible."""
+    """Yield every process; raise InputError with the line if one is invalid."""
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             yield _process(json.loads(line))

@@ -1,4 +1,4 @@
-"""The files that describe the machine: what cpuctl reads of them, and what lscpu and hwloc ask for.
+"""The files that describe the machine: those that cpuctl reads, and those that lscpu and hwloc need.
 
 Files: *Documentation/ABI/stable/sysfs-devices-system-cpu*, *Documentation/ABI/stable/sysfs-devices-node*.
 """
@@ -35,7 +35,7 @@ _WANTED = {
     _NODES: {"has_cpu", "has_generic_initiator", "has_memory", "has_normal_memory", "online", "possible"},
 }
 _BUSES = frozenset({"cpu", "node"})
-"""They tell apart kernels without NUMA nodes and recordings without them."""
+"""Entries that distinguish kernels without NUMA nodes from recordings without them."""
 _CPU_FILES = frozenset({"cpu_capacity", "online"})
 _TOPOLOGY_FILES = frozenset(_IDS).union(*((name, f"{name}_list") for name in (*_GROUPS, *_GROUPS_OF_Z)))
 _CACHE_FILES = frozenset({"id", "level", "shared_cpu_list", "shared_cpu_map", "size", "type"})
@@ -55,7 +55,7 @@ _KEPT_KEYS = frozenset((*_X86, *_ALSO_X86, *_ARM, *_OTHERS))
 
 
 def record_topology(files: NodeFiles, progress: Progress, *, architecture: str) -> Area:
-    """Record CPUs, caches, NUMA nodes and memory; *architecture* stands in if no file names it."""
+    """Record CPUs, caches, NUMA nodes and memory; *architecture* is used if no file names it."""
     before = len(files.members)
     for directory, wanted in _WANTED.items():
         files.copy_some(directory, wanted)
@@ -119,13 +119,13 @@ def _record_hugepages(files: NodeFiles, directory: str) -> None:
 
 
 def _record_pcie_roots(files: NodeFiles) -> None:
-    """Record which CPUs are near each PCIe root, which drivers of devices tell."""
+    """Record which CPUs are near each PCIe root, which DRA drivers report of devices."""
     for name in files.names(_DEVICES):
         if root := _PCIE_ROOT.fullmatch(name):
             files.copy_some(f"{_DEVICES}/{name}/pci_bus/{root[1]}", _ROOT_FILES)
 
 
 def reduced_cpuinfo(text: str) -> str:
-    """Keep the lines that name processors and their place, and the blank lines between processors."""
+    """Keep the lines that identify processors and their place, and the blank lines between processors."""
     kept = (line for line in text.splitlines() if not line or line.partition(":")[0].strip() in _KEPT_KEYS)
     return "".join(f"{line}\n" for line in kept)

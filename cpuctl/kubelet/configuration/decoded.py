@@ -1,4 +1,4 @@
-"""A configuration once it is decoded: defaults, re-serialising, folding of names, and the value made of it.
+"""A decoded configuration: defaults, re-serialising, folding of names, and the resulting value.
 
 Rule: ``pkg/kubelet/apis/config/v1beta1/defaults.go`` and the merge in ``cmd/kubelet/app/server.go``, 1.36.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Layer(Record):
-    """What is set, what is passed over, and the drop-in files in their order."""
+    """What is set, the warnings about what is ignored, and the drop-in files in order."""
 
     settings: Settings
     warnings: tuple[ConfigRemark, ...] = ()
@@ -35,7 +35,7 @@ _RESERVED_MEMORY = "reservedMemory"
 
 
 def with_defaults(settings: Settings, minor: int) -> Settings:
-    """Fill in the defaults of a release: for what is absent or null, and for zero if that means absent.
+    """Fill in the defaults of a release: for absent or null fields, and for zero if it means absent.
 
     ``evictionHard`` is left alone: only the reader of the main file gives it a default.
     """
@@ -75,7 +75,7 @@ def _counts_as_absent(value: object, field: FieldType) -> bool:
 
 
 def with_eviction_defaults(settings: Settings, minor: int) -> Settings:
-    """Give ``evictionHard`` the default thresholds: if it is absent, or is to be merged with them."""
+    """Add the default thresholds to ``evictionHard`` if it is absent or to be merged with them."""
     given = settings.get("evictionHard")
     defaults = uniform(dict(default_eviction_hard(minor)), DEFAULT_ORIGIN)
     if given is None or given.value is None:
@@ -90,8 +90,8 @@ def with_eviction_defaults(settings: Settings, minor: int) -> Settings:
 def reserialised(settings: Settings) -> Settings:
     """Write the configuration out and read it back, as the kubelet does before it merges drop-ins.
 
-    Durations and quantities come out in canonical form; what is empty, zero or false is gone, except
-    behind pointers.
+    Durations and quantities become canonical; empty, zero and false values are dropped, except behind
+    pointers.
     """
     return {
         name: _canonical(name, setting, FIELD_TYPES[name])
@@ -125,7 +125,7 @@ def _canonical_reservation(item: Value) -> Value:
 
 
 def quantity_of(value: Value) -> Quantity:
-    """Read an amount as its decoder does: a text, a bare number, or null for zero."""
+    """Read an amount as its decoder does: a string, a bare number, or null for zero."""
     if value is None:
         return Quantity()
     whole = isinstance(value, float) and value.is_integer()
@@ -133,9 +133,9 @@ def quantity_of(value: Value) -> Quantity:
 
 
 def folded(settings: Settings, struct: str = ROOT_TYPE) -> Settings:
-    """Match names to fields as Go's own decoder does: exactly, or else without regard to case.
+    """Match names to fields as Go's own decoder does: exactly, or else case-insensitively.
 
-    Several spellings of a field are met in the order of their bytes: the last one wins, mappings add up.
+    Several spellings of a field are processed in byte order: the last one wins, mappings are merged.
     """
     fields = STRUCTS[struct]
     found: Settings = {}
@@ -160,9 +160,9 @@ def _joined(first: Setting | None, second: Setting) -> Setting:
 
 
 def to_configuration(settings: Settings, **from_flags: Any) -> KubeletConfiguration:  # noqa: ANN401
-    """Turn settings, their types checked and defaults filled in, into a configuration.
+    """Convert settings, with types checked and defaults filled in, to a configuration.
 
-    *from_flags* are the attributes that no field of the document has.
+    *from_flags* are attributes that are not fields of the document.
     """
     values = {name: plain(setting) for name, setting in settings.items()}
     attributes: dict[str, Any] = {
@@ -189,7 +189,7 @@ def _texts(value: Value) -> tuple[str, ...]:
 
 
 def _text_map(value: Value) -> dict[str, str]:
-    """Read a mapping of texts; Go reads null as the empty one."""
+    """Read a mapping of strings; Go reads null as the empty string."""
     assert isinstance(value, dict)
     return {name: "" if text is None else str(text) for name, text in value.items()}
 

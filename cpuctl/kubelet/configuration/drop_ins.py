@@ -1,8 +1,8 @@
-"""Drop-in files of a kubelet (``--config-dir``): which files count, in what order, and how they are merged.
+"""Drop-in files of a kubelet (``--config-dir``): which are read, in what order, and how they are merged.
 
-Rule: ``cmd/kubelet/app/server.go``, for the directory ``filepath.WalkDir``, 1.36; for the merging
-``mergeKubeletConfigurations``, 1.28, 1.29 to 1.31, and 1.32 to 1.36, which does not check anything against
-the configuration's types before all files are merged.
+Rule: ``cmd/kubelet/app/server.go``; for the directory, ``filepath.WalkDir``, 1.36; for merging,
+``mergeKubeletConfigurations``, 1.28, 1.29 to 1.31, and 1.32 to 1.36, which does not check the configuration's
+types until all files are merged.
 """
 
 from __future__ import annotations
@@ -65,20 +65,20 @@ class DropInSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What to call the directory."""
+        """The name of the directory."""
 
     def files(self) -> Iterator[tuple[str, bytes]]:
-        """Yield path and content of the files that count, in the order in which the kubelet reads them."""
+        """Yield path and content of the files that the kubelet reads, in its order."""
 
     def left_out(self) -> Iterable[tuple[str, str]]:
-        """Yield the path of what looks as if it counted and does not, and why."""
+        """Yield the path of everything that looks like a drop-in but is not read, and why."""
 
 
 class DropInDirectory(NamedTuple):
     """A directory of this host.
 
-    The kubelet walks directories by the bytes of their names and does not follow links to directories; of
-    files only those count whose name ends in ``.conf``, hidden ones and links among them.
+    The kubelet walks directories by the bytes of their names and does not follow links to directories; it
+    reads only files whose names end in ``.conf``, including hidden ones and links.
     """
 
     name: str
@@ -90,7 +90,7 @@ class DropInDirectory(NamedTuple):
                 yield path, read_member(path)
 
     def left_out(self) -> Iterable[tuple[str, str]]:
-        """Yield files with an extension that such files have elsewhere, and links to directories."""
+        """Yield files with an extension that is common for such files elsewhere, and links to directories."""
         for path in _walk(self.name):
             if _extension(path) in _OTHERS:
                 yield (
@@ -108,7 +108,7 @@ def merge_refused(error: InputError, text: str, others: Iterable[InputError] = (
 
 
 def counts_as_drop_in(path: str) -> bool:
-    """Determine by a file's name whether the kubelet reads it."""
+    """Return whether the kubelet reads a file with this name."""
     return _extension(path) == EXTENSION
 
 
@@ -118,7 +118,7 @@ def _extension(path: str) -> str:
 
 
 def _walk(directory: str) -> Iterator[str]:
-    """Yield everything below a directory that is none itself; a directory comes where its name does."""
+    """Yield everything below a directory except directories, whose content comes where their names sort."""
     waiting = [directory]
     while waiting:
         path = waiting.pop()
@@ -134,7 +134,7 @@ def _walk(directory: str) -> Iterator[str]:
             raise merge_refused(missing, text) from None
         except OSError as error:
             raise unreadable(error, path) from None
-        waiting.extend(os.path.join(path, name) for name in names)  # noqa: PTH118  # names may be no text
+        waiting.extend(os.path.join(path, name) for name in names)  # noqa: PTH118  # not always valid text
 
 
 _Read = TypeVar("_Read")
@@ -163,7 +163,7 @@ def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Layer:
         raise merge_refused(wrong, prefix + mistakes[0].text, others)
     settings, _ = unknown_fields(folded(merged.members or {}), minor)
     if not strict:
-        # The field has another name inside the kubelet, which is where these releases merge.
+        # The field has another name in the kubelet's internal type, which these releases merge.
         settings.pop("resolvConf", None)
         settings = _laid_over(written, settings)
     warnings = [warning for _, patch in patches for warning in _warnings(patch, settings, minor)]
@@ -176,7 +176,7 @@ def _layer(settings: Settings, warnings: list[ConfigRemark], files: list[str], s
 
 
 def _merge_whole_files(base: Settings, source: DropInSource, minor: int) -> Layer:
-    """Merge files that are configurations of their own, with defaults: what is not empty in one counts."""
+    """Merge files as complete configurations, with defaults: the non-empty values of each are used."""
     settings, warnings, files = base, [], []
     for path, read in _each(source, lambda path, content: _whole_file(path, content, source.name, minor)):
         whole = with_defaults(with_eviction_defaults(read.settings, minor), minor)
@@ -197,7 +197,7 @@ def _whole_file(path: str, content: bytes, directory: str, minor: int) -> MainFi
 
 
 def _each(source: DropInSource, read: Callable[[str, bytes], _Read]) -> list[tuple[str, _Read]]:
-    """Read every file; if any are refused, the error is the first one's and names the others, too."""
+    """Read every file; if any are refused, the error is that of the first and also names the others."""
     found, refused = [], []
     for path, content in source.files():
         try:
@@ -211,14 +211,14 @@ def _each(source: DropInSource, read: Callable[[str, bytes], _Read]) -> list[tup
 
 
 def _counts(setting: Setting) -> bool:
-    """Whether a value is not the zero of its kind: no zero wins over what was there."""
+    """Return whether a value is non-zero: a zero value does not replace an earlier one."""
     if isinstance(setting.value, str) and setting.value in ("0", "0s"):
         return False
     return bool(setting.value)
 
 
 def _reset(given: Settings, whole: Settings, base: Settings, path: str) -> Iterator[ConfigRemark]:
-    """Report which settings of the main file a drop-in sets back to their defaults, without naming them."""
+    """Report which settings of the main file a drop-in resets to their defaults without naming them."""
     for name, setting in whole.items():
         before = base.get(name)
         if name in given or before is None or before.origin.kind is not OriginKind.FILE:
@@ -229,9 +229,9 @@ def _reset(given: Settings, whole: Settings, base: Settings, path: str) -> Itera
 
 
 def _laid_over(base: Settings, settings: Settings) -> Settings:
-    """Lay settings over others as Go's decoder does over a value that is there already.
+    """Merge settings into others as Go's decoder does into an existing value.
 
-    Mappings add up, and so do the elements of a list of objects that stand at the same place.
+    Mappings are merged, and so are elements at the same index in lists of objects.
     """
     laid = dict(base)
     for name, setting in settings.items():
@@ -257,7 +257,7 @@ def _element(old: Value, new: Value) -> Value:
 
 
 def _read(path: str, content: bytes, directory: str, strict: bool) -> Settings:  # noqa: FBT001
-    """Read one drop-in: what it sets, its head left out; if not *strict*, any kind will do."""
+    """Read what one drop-in sets, without kind and version; if not *strict*, any kind is accepted."""
     failed = f'{WALK} "{directory}": failed to load kubelet dropin file, path: {path},'
     if not content:
         raise merge_refused(InputError(EMPTY, where=path), f"{failed} error: {empty(path)}")
@@ -285,7 +285,7 @@ def _check_type(document: Document, type_meta: TypeMeta, failed: str) -> None:
 
 
 def _repeated(document: Document, failed: str) -> ConfigRefusedError:
-    """Say what strict decoding finds: YAML's reader counts lines, JSON's names paths."""
+    """Return the error of strict decoding: the YAML reader reports lines, the JSON reader paths."""
     first = min(document.repeats, key=lambda repeat: repeat.position)
     where = f"{document.source}:{first.position.line}"
     error = InputError(f'duplicate key "{first.path[-1]}"', where=where)
@@ -307,17 +307,17 @@ def _go_path(path: Path) -> str:
 
 
 def _mistyped(mistake: Mistake, merged: Setting) -> InputError:
-    """Blame the file whose value has the wrong type."""
+    """Return an error at the file whose value has the wrong type."""
     at, path = merged, list(mistake.path)
     while path and (members := at.members) is not None:
         at = members[str(path.pop(0))]
     origin = at.origin
-    assert origin.document is not None  # the rest of the tree was read before, and has the right types
+    assert origin.document is not None  # the rest of the tree has been read already, and has the right types
     return explained(mistake, origin.document, (*origin.path, *path))
 
 
 def _warnings(patch: Settings, merged: Settings, minor: int) -> Iterator[ConfigRemark]:
-    """Report what a drop-in sets in vain; the kubelet itself is silent about it."""
+    """Report settings of a drop-in without effect; the kubelet itself does not report them."""
     matched: Settings = {}
     for name, setting in patch.items():
         field = match_field(name, FIELD_TYPES, any_case=True) or name
@@ -335,7 +335,7 @@ def _left_out(path: str, why: str) -> ConfigRemark:
 
 
 def _other_case(name: str, field: str, setting: Setting, found: Setting | None) -> ConfigRemark:
-    """Report a name in another case than the field's: the field itself, if it is set, may win."""
+    """Report a name that differs from the field's in case: the field itself may win if it is set."""
     message = f'is read as the field "{field}": only drop-ins are case-insensitive'
     if found is None or (setting.members is None and found.origin != setting.origin):
         message = f'differs in case from the field "{field}", which is already set and is used instead'

@@ -42,9 +42,9 @@ _READ_ONLY_PORT_OF_FLAGS = 10255
 class ConfigSources(Record):
     """What a kubelet is started with: the main file's text and name, its drop-ins, its flags.
 
-    ``base_directory`` is the directory that relative paths of the main file belong to, if not the file's own.
-    ``places`` is another text whose lines are reported instead of the main file's.
-    ``ignores_unknown_gates``: as the kubelet of a distribution does that has its own gates in the map.
+    ``base_directory`` is the directory to which relative paths in the main file belong, if not the file's
+    own. ``places`` is another text whose lines are reported instead of the main file's.
+    ``ignores_unknown_gates``: as in the kubelet of a distribution that has its own gates in the map.
     """
 
     main: tuple[str | bytes, str] | None = None
@@ -59,7 +59,7 @@ class LoadedConfiguration(Record):
     """The configuration in force, and where every value comes from; defaults are filled in.
 
     ``config.feature_gates`` holds the gates of all files, ``gates_of_main_file`` those before drop-ins, which
-    the kubelet tries, too, and ``gate_flags`` those of flags; ``settings`` has what they come to.
+    the kubelet also tries, and ``gate_flags`` those of flags; ``settings`` has the result.
     """
 
     config: KubeletConfiguration
@@ -70,7 +70,7 @@ class LoadedConfiguration(Record):
     drop_ins: tuple[str, ...] = ()
 
     def origin(self, *path: str) -> ValueOrigin:
-        """Return where a value was set; of a member that is not there, where its mapping was."""
+        """Return where a value was set; for a missing member, where its mapping was set."""
         setting: Setting | None = self.settings.get(path[0])
         origin = setting.origin if setting else ValueOrigin(OriginKind.DEFAULT)
         for name in path[1:]:
@@ -82,9 +82,9 @@ class LoadedConfiguration(Record):
 def load_configuration(
     sources: ConfigSources, version: KubeletVersion = DEFAULT_VERSION
 ) -> LoadedConfiguration:
-    """Load a configuration; raise InputError for what cannot be read.
+    """Load a configuration; raise InputError if it cannot be read.
 
-    If the kubelet's own words are known it is a ConfigRefusedError, which carries them.
+    If the kubelet's own words are known, it is a ConfigRefusedError that contains them.
     """
     minor, flags = version.minor, sources.flags
     _check_directory(sources, minor)
@@ -114,9 +114,9 @@ def load_configuration(
 
 
 def _base(sources: ConfigSources, minor: int) -> Layer:
-    """Read the main file, defaults filled in."""
+    """Read the main file and fill in defaults."""
     if sources.main is None:
-        # Flags have defaults of their own; of the fields that count here, only this one has another.
+        # Flags have their own defaults; of the fields relevant here, only this one has a different default.
         return Layer(with_defaults({"readOnlyPort": Setting(_READ_ONLY_PORT_OF_FLAGS)}, minor))
 
     from cpuctl.kubelet.configuration.main_file import read_main_file
@@ -148,7 +148,7 @@ def _merged(base: Layer, sources: ConfigSources, minor: int) -> Layer:
 
 
 def _prefer_gates(base: Layer, flags: KubeletFlags, minor: int, later: ConfigRefusedError) -> None:
-    """Raise for gates if they stop the kubelet before it gets to the error at hand."""
+    """Raise for gates if they stop the kubelet before it reaches the given error."""
     try:
         gates_at_start(minor, [_gates(base.settings)], flags.gates)
     except BadGatesError as error:

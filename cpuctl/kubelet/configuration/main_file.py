@@ -1,8 +1,8 @@
 """A kubelet's main configuration file, read the way the kubelet reads it, with readable errors.
 
-The kubelet decodes the file strictly and, if that fails on unknown or repeated fields only, again
-leniently: it warns, drops the unknown ones and takes the last of repeated ones. Of a mistake Go says which
-type it expected; here it is said what stands at which place, too. Rule:
+The kubelet decodes the file strictly and, if only unknown or repeated fields fail, again leniently: it warns,
+drops the unknown ones and uses the last of repeated ones. For a mistake, Go reports the type that it
+expected; errors here also report the value and its place. Rule:
 ``pkg/kubelet/kubeletconfig/configfiles/configfiles.go`` and its ``util/codec``, 1.36.
 """
 
@@ -42,11 +42,11 @@ _PATHS = (
     ("staticPodPath",), ("authentication", "x509", "clientCAFile"), ("tlsCertFile",), ("tlsPrivateKeyFile",),
     ("resolvConf",), ("volumePluginDir",), ("podLogsDir",),
 )  # fmt: skip
-"""The fields that hold paths."""
+"""The fields that contain paths."""
 
 
 class MainFile(Record):
-    """What the file sets, what the kubelet would warn about, and the text itself."""
+    """What the file sets, what the kubelet would warn about, and the document itself."""
 
     settings: Settings
     warnings: tuple[ConfigRemark, ...]
@@ -56,12 +56,11 @@ class MainFile(Record):
 def read_main_file(
     text: str | bytes, source: str, minor: int, *, base_directory: str = "", places: PlacedText | None = None
 ) -> MainFile:
-    """Read a KubeletConfiguration (YAML or JSON) as kubelet 1.*minor* does, defaults left out.
+    """Read a KubeletConfiguration (YAML or JSON) as kubelet 1.*minor* does, without defaults.
 
-    Relative paths in it start from *base_directory*, by default the file's own directory. Lines are those
-    of *places* if the text was made from another.
-    Raise InputError with file, line and path for what is no such document, ConfigRefusedError if the
-    kubelet's own words for it are known.
+    Relative paths in it start from *base_directory*, by default the file's own directory. Lines are those of
+    *places* if the text was generated from another. Raise InputError with file, line and path for any other
+    document, ConfigRefusedError if the kubelet's own words for it are known.
     """
     if not text:
         raise _refused(InputError(EMPTY, where=source, hint=BEGIN), empty(source), source)
@@ -87,14 +86,14 @@ def read_main_file(
 
 
 def walk_of(document: Document, minor: int) -> JSONDecoder:
-    """Decode as the main file is: from JSON in the order of the text and with numbers as they are written."""
+    """Return the main file's decoder: JSON is decoded in text order, with numbers as written."""
     if document.syntax is Syntax.YAML:
         return JSONDecoder(structs=structs_of(minor))
     return JSONDecoder(structs=structs_of(minor), ordered=True, written=document.written)
 
 
 def empty(source: str) -> str:
-    """Return the kubelet's words for a file without a single byte."""
+    """Return the kubelet's words for a file of zero bytes."""
     return f'kubelet config file "{source}" was empty'
 
 
@@ -119,7 +118,7 @@ def _refused(
 
 
 def _resolved(settings: Settings, directory: str) -> Settings:
-    """Take relative paths to be in a directory."""
+    """Resolve relative paths against a directory."""
     resolved = dict(settings)
     for name, *below in _PATHS:
         if name in resolved:
@@ -154,15 +153,15 @@ _DURATION_HINT = "write a duration such as 10s, 1m30s or 100ms"
 
 
 def explained(mistake: Mistake, document: Document, path: Path) -> InputError:
-    """Make the error for a mistake that stands at *path* of a document."""
+    """Return the error for a mistake at *path* in a document."""
     value = document.value
     for step in path:
-        value = value[step]  # type: ignore[index]  # the path was found in this very value
+        value = value[step]  # type: ignore[index]  # the path was found in this value
     cursor = Cursor(document, value, path)
     try:
         _reader(mistake.go_type)(cursor)
     except InputError as error:
-        if isinstance(value, dict) and ARCHIVED in value:  # as KEP-4540 writes it
+        if isinstance(value, dict) and ARCHIVED in value:  # as written in KEP-4540
             return cursor.error(f"{error.message}: {ARCHIVED} is {ARCHIVED_WHY}", hint=error.hint)
         return error
     if isinstance(value, float) and _reader(mistake.go_type) in (_int32, _int64):
@@ -176,7 +175,7 @@ def _reader(go_type: str) -> Callable[[Cursor], object]:
         return _READERS[go_type]
     if go_type.startswith("[]"):
         return Cursor.items
-    # Named types that are no structs are strings in this API.
+    # Named types that are not structs are strings in this API.
     return Cursor.members if go_type.startswith("map[") or go_type in STRUCTS else Cursor.text
 
 

@@ -45,7 +45,7 @@ def without_effect(
 
 
 def unknown_fields(settings: Settings, minor: int) -> tuple[Settings, tuple[ConfigRemark, ...]]:
-    """Drop what kubelet 1.*minor* does not know of a configuration, and say so."""
+    """Drop fields that kubelet 1.*minor* does not know, and warn about each."""
     known, unknown = _known(settings, ROOT_TYPE, ())
     warnings = [*starmap(_unknown, unknown[:MOST_LISTED]), *_newer(known, minor)]
     if more := unknown[MOST_LISTED:]:

@@ -7,10 +7,10 @@ from cpuctl.records import Record, replace
 
 
 class Refusal(Record):
-    """How the kubelet ends: the stage, its error, and the whole text that it logs with it.
+    """How the kubelet exits: the stage, its error, and the whole text that it logs.
 
-    ``crash`` if it panics instead of returning an error. For people are ``where`` it stands, the ``fix``,
-    and ``later``, the errors to which the kubelet comes once this one is fixed.
+    ``crash`` is True if it panics instead of returning an error. For people, there are ``where`` the mistake
+    is, the ``fix``, and ``later``, the errors that the kubelet reaches once this one is fixed.
     """
 
     stage: str
@@ -25,7 +25,7 @@ class Refusal(Record):
 class ConfigRefusedError(InputError):
     """A part of the configuration that the kubelet itself refuses to load.
 
-    *others* are errors to which it would come once this one is fixed, in this order.
+    *others* are the errors that it would reach once this one is fixed, in this order.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class ConfigRefusedError(InputError):
 
     @property
     def whole_refusal(self) -> Refusal:
-        """How the kubelet ends, with the way out and all to which it would come."""
+        """How the kubelet exits, with the fix and all errors that it would reach later."""
         return replace(self.refusal, where=self.where, fix=self.hint, later=tuple(map(str, self.others)))
 
     def within(self, outer: str) -> Self:
@@ -53,7 +53,7 @@ class ConfigRefusedError(InputError):
         return type(self)(self.message, refusal=self.refusal, where=where, hint=self.hint, others=others)
 
     def before(self, *later: InputError) -> Self:
-        """Return the same error, followed by others to which the kubelet comes later."""
+        """Return the same error, followed by others that the kubelet reaches later."""
         others = list(self.others)
         for each in later:
             others.append(InputError(each.message, where=each.where, hint=each.hint))

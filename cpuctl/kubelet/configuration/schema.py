@@ -1,8 +1,8 @@
-"""The fields of ``KubeletConfiguration`` v1beta1: their Go types, and the defaults of those that have one.
+"""The fields of ``KubeletConfiguration`` v1beta1: their Go types, and their defaults if they have one.
 
 Source: ``k8s.io/kubelet/config/v1beta1/types.go`` and ``pkg/kubelet/apis/config/v1beta1/defaults.go``, 1.36.
-A line is a field, its type and its default in JSON. What a default depends on the release for is in
-``releases.behaviours``; ``evictionHard`` gets its own in ``main_file``.
+A line is a field, its type and its default in JSON. Defaults that depend on the release are in
+``releases.behaviours``; ``evictionHard`` gets its default in ``main_file``.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class FieldType(Record):
 
     @property
     def is_pointer(self) -> bool:
-        """Whether an explicit zero, false or empty text stands: elsewhere it means the default."""
+        """Whether an explicit zero, false or empty string is kept: elsewhere it means the default."""
         return self.go_type.startswith("*")
 
 
@@ -183,7 +183,7 @@ SINCE: Mapping[str, int] = {
     "memoryReservationPolicy": 36,
     "tlsCurvePreferences": 36,
 }
-"""The minor that brought a field; older ones do not know it. No field of 1.27 is gone in 1.36."""
+"""The minor that added a field; older ones do not know it. All fields of 1.27 still exist in 1.36."""
 
 _OUTPUT: Mapping[str, str] = {"infoBufferSize": "resource.QuantityValue", "splitStream": "bool"}
 
@@ -225,13 +225,13 @@ STRUCTS: Structs = {
     "v1beta1.ShutdownGracePeriodByPodPriority": {"priority": "int32", "shutdownGracePeriodSeconds": "int64"},
     "v1beta1.UserNamespaces": {"idsPerPod": "*int64"},
 }
-"""Structs inside the configuration, as 1.36 has them."""
+"""Structs inside the configuration, as in 1.36."""
 
 _LOGS_AS_TEXT_SINCE, _TEXT_PERIODS_SINCE = 30, 28
 
 
 def structs_of(minor: int) -> Structs:
-    """Return the structs of a release, whose decoder takes no notice of what came later."""
+    """Return the structs of a release, whose decoder ignores later fields."""
     structs = {
         name: {
             field: go_type
@@ -248,5 +248,5 @@ def structs_of(minor: int) -> Structs:
 
 
 def known_fields(minor: int) -> frozenset[str]:
-    """Name the fields that a release knows."""
+    """Return the fields that a release knows."""
     return frozenset(name for name in FIELD_TYPES if SINCE.get(name, 0) <= minor) | {"apiVersion", "kind"}

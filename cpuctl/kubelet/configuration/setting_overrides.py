@@ -1,10 +1,9 @@
 """Settings of a kubelet as words: ``topologyManagerScope=pod,kubeReserved.cpu=2,kubeletVersion=1.37``.
 
-A name is that of a field of ``KubeletConfiguration``, members stand behind dots, and values are written as in
-the kubelet's flags, commas included. ``kubeletVersion`` stands for the release. Policy options need nothing
-before them, and what can only mean one setting stands for it: ``restricted``, ``pod``, ``full-pcpus-only``,
-``1.37``. Like flags, settings win over files; unlike flags they leave the other members of a mapping as they
-are.
+A name is a field of ``KubeletConfiguration``, members follow dots, and values are written as in the kubelet's
+flags, including commas. ``kubeletVersion`` is the release. Policy options need no prefix, and a word that can
+only mean one setting is enough: ``restricted``, ``pod``, ``full-pcpus-only``, ``1.37``. Like flags, settings
+override files; unlike flags, they keep the other members of a mapping.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ T = TypeVar("T")
 
 VERSION, GATES = "kubeletVersion", "featureGates"
 NOTHING = frozenset({"", ".", "current"})
-"""The words for no change at all."""
+"""The words for no change."""
 
 _ALONE: Mapping[str, str] = {
     "static": "cpuManagerPolicy=static",
@@ -49,7 +48,7 @@ _ALONE: Mapping[str, str] = {
     PREFER_CLOSEST: f"{PREFER_CLOSEST}=true",
     **{option: f"{option}=true" for option in CPU_POLICY_OPTIONS},
 }
-"""What a word means that stands alone."""
+"""The meaning of a word without a value."""
 
 _RELEASE = re.compile(r"v?1\.[0-9]+([.+-].*)?", re.ASCII)
 _GATE_GROUPS = ("AllAlpha", "AllBeta")
@@ -66,12 +65,12 @@ _MEMBERS: Mapping[str, Collection[str]] = {
     "cpuManagerPolicyOptions": CPU_POLICY_OPTIONS,
     "topologyManagerPolicyOptions": TOPOLOGY_OPTIONS,
 }
-"""The mappings of which all names are known; their members need no more than that."""
+"""The mappings whose names are all known; their members need no prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingOverrides:
-    """What words set: the release, None if it is left alone, feature gates, and fields as a patch."""
+    """What words set: the release, None if unchanged, feature gates, and fields as a patch."""
 
     text: str = ""
     version: KubeletVersion | None = None
@@ -79,13 +78,13 @@ class SettingOverrides:
     patch: Settings = field(default_factory=dict)
 
     def applied_to(self, settings: Settings) -> Settings:
-        """Return the fields that are set, applied on top of *settings*."""
+        """Return the changed fields, applied to *settings*."""
         base = Setting(None)
         return {name: merge_patch(settings.get(name, base), change) for name, change in self.patch.items()}
 
 
 def read_setting_overrides(text: str, where: str) -> SettingOverrides:
-    """Read words; raise UsageError, which blames *where*, for a name or value that no kubelet knows."""
+    """Read words; raise UsageError, located at *where*, for a name or value that no kubelet knows."""
     reader = _Reader(where)
     for name, value in _pairs(text, where):
         reader.take(name, value)
@@ -126,7 +125,7 @@ def _continues_value(name: str, value: str, part: str) -> bool:
 
 @dataclass(slots=True)
 class _Reader:
-    """Takes one word after the other; of two for the same name, the last one wins."""
+    """A reader of words, one after the other; of two for the same name, the last one wins."""
 
     where: str
     version: KubeletVersion | None = None
@@ -150,7 +149,7 @@ class _Reader:
             raise self._unknown(root, "the kubelet's settings", known)
 
     def _tree(self, go_type: str, path: tuple[str, str], value: str) -> Value:
-        """Read a value of a type; of *path*, the first text names the setting, the second its member."""
+        """Read a value of a type; the first part of *path* names the setting, the second its member."""
         name, member = path
         kind = _kind(go_type)
         if STRUCTS.get(go_type) and member:
@@ -193,9 +192,9 @@ class _Reader:
 
 
 def _kind(go_type: str) -> str:
-    """Name the flag kind of a type, nothing if no flag is like it."""
+    """Return the flag kind of a type, empty if no flag has this type."""
     if go_type in _KINDS:
         return _KINDS[go_type]
-    # Named types that are no structs are texts in this API.
+    # Named types that are not structs are strings in this API.
     named = go_type.startswith("v1") and go_type not in STRUCTS
     return "string" if named else ""

@@ -1,4 +1,4 @@
-"""Values of a configuration with the place each was set in, and how such trees are merged.
+"""Values of a configuration with the place where each was set, and how such trees are merged.
 
 A tree is what Kubernetes calls the JSON form of an object: mappings, lists and scalars.
 """
@@ -28,7 +28,7 @@ class OriginKind(StrEnum):
 
 
 class ValueOrigin(Record):
-    """Where a value was set: ``text`` is a flag, or a file's name when no document is at hand."""
+    """Where a value was set: ``text`` is a flag, or a file's name if there is no document."""
 
     kind: OriginKind
     text: str = ""
@@ -37,9 +37,9 @@ class ValueOrigin(Record):
 
     @property
     def place(self) -> str:
-        """Name the place for people: ``kubelet.yaml:12``, ``--max-pods``, or nothing for a default.
+        """The place as shown to users: ``kubelet.yaml:12``, ``--max-pods``, or empty for a default.
 
-        Finding the line reads the document again.
+        Finding the line requires reading the document again.
         """
         if self.document is None:
             return self.text
@@ -51,7 +51,7 @@ DEFAULT_ORIGIN = ValueOrigin(OriginKind.DEFAULT)
 
 
 class Setting(NamedTuple):
-    """A value and its origin; a mapping holds a Setting for every member, a list is one value."""
+    """A value and its origin; a mapping has a Setting for every member, a list is one value."""
 
     value: Settings | list[Value] | str | int | float | bool | None
     origin: ValueOrigin = DEFAULT_ORIGIN
@@ -66,7 +66,7 @@ Settings: TypeAlias = dict[str, Setting]
 
 
 def settings_of(document: Document, kind: OriginKind) -> Setting:
-    """Take a document apart into settings that know their place."""
+    """Split a document into settings with their places."""
     return _setting(document.value, document, kind, ())
 
 
@@ -79,14 +79,14 @@ def _setting(value: Value, document: Document, kind: OriginKind, path: Path) -> 
 
 
 def uniform(value: Value, origin: ValueOrigin) -> Setting:
-    """Give a whole value one origin."""
+    """Return a whole value with one origin."""
     if not isinstance(value, dict):
         return Setting(value, origin)
     return Setting({key: uniform(member, origin) for key, member in value.items()}, origin)
 
 
 def plain(setting: Setting) -> Value:
-    """Return the value alone."""
+    """Return the value without its origins."""
     members = setting.members
     if members is None:
         assert not isinstance(setting.value, dict)
@@ -97,8 +97,8 @@ def plain(setting: Setting) -> Value:
 def merge_patch(target: Setting, patch: Setting) -> Setting:
     """Apply a JSON merge patch (RFC 7386): mappings merge, null deletes, everything else replaces.
 
-    A mapping that was there keeps its own origin; the members tell who set what. Beyond the RFC, null also
-    deletes inside the lists of a patch, as in the library that the kubelet uses.
+    An existing mapping keeps its own origin; its members show what was set where. Beyond the RFC, null also
+    deletes inside lists of a patch, as in the library that the kubelet uses.
     """
     changes = patch.members
     if isinstance(patch.value, list):

@@ -1,7 +1,7 @@
-"""What a kubelet looks at first in a configuration file: whether it is an object, and of which kind.
+"""What a kubelet checks first in a configuration file: whether it is an object, and of which kind.
 
-Rule: the serializers of ``k8s.io/apimachinery``. They find ``kind`` and ``apiVersion`` without regard to
-case, as Go's own decoder does.
+Rule: the serializers of ``k8s.io/apimachinery``. They match ``kind`` and ``apiVersion`` case-insensitively,
+as Go's own decoder does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KIND = "KubeletConfiguration"
 STAGE = "configDecode"
 _CONFIGZ = "the node's /configz (kubectl get --raw /api/v1/nodes/NODE/proxy/configz)"
 BEGIN = f"start it with the lines apiVersion: {API_VERSION} and kind: {KIND}"
-"""What to do about a file with nothing in it."""
+"""What to do about an empty file."""
 _CORRECT = "check the text before this place for unclosed quotes or brackets and wrong indentation"
 HINT = "use the file that the kubelet reads (its --config flag), often /var/lib/kubelet/config.yaml"
 
@@ -75,7 +75,7 @@ _STYLES = (
         "this is TOML: of TOML files, only Bottlerocket user data with [settings.kubernetes] is supported",
     ),
 )
-"""How other files begin or what stands in them, and what to give instead."""
+"""How other files begin or what they contain, and what to specify instead."""
 
 _HEAD = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 _PARSING = "couldn't get version/kind; json parse error: "
@@ -109,7 +109,7 @@ class TypeMeta(Record):
 
     @property
     def kind(self) -> str:
-        """The kind, empty if there is none."""
+        """The kind, empty if it is missing."""
         return self.kind_at.text() if self.kind_at else ""
 
     @property
@@ -119,9 +119,9 @@ class TypeMeta(Record):
 
 
 def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, TypeMeta]:
-    """Read the object of a file, which must have a kind, but may have any.
+    """Read the object of a file, which must have a kind, but can have any kind.
 
-    Raise NoObjectError if the kubelet's words for what is wrong are known, else InputError.
+    Raise NoObjectError if the kubelet's words for the problem are known, else InputError.
     """
     try:
         found = read_object(text, source)
@@ -137,7 +137,7 @@ def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, Type
 
 
 def without(document: Document, name: str, shown: str, wanted: str) -> NoObjectError:
-    """Make the error for a file that lacks a part of its head."""
+    """Return the error for a file without kind or version."""
     if document.value is None:
         error = InputError("empty: expected YAML or JSON", where=document.source, hint=BEGIN)
     else:
@@ -154,7 +154,7 @@ def _type_meta(document: Document) -> TypeMeta:
         structs={_HEAD: {"apiVersion": "string", "kind": "string"}}, any_case=True, ordered=ordered
     )
     if mistake := first_mistake(document.value, _HEAD, walk):
-        # The struct has no name in Go.
+        # The struct is anonymous in Go.
         text = mistake.text.replace(f"field {_HEAD}.", "field .")
         raise NoObjectError(_unexpected(document, mistake.path), _PARSING + text)
     type_meta = TypeMeta(_member(document, "kind"), _member(document, "apiVersion"))
@@ -173,7 +173,7 @@ def _unexpected(document: Document, path: Path) -> InputError:
 
 
 def _member(document: Document, name: str) -> Cursor | None:
-    """Find the last of a member's spellings, in the order in which a decoder meets them."""
+    """Find the last of a member's spellings, in the order in which a decoder reads them."""
     members = Cursor.at_root(document).members()
     names = members if document.syntax is Syntax.JSON else sorted(members)
     spelt = [members[each] for each in names if each.lower() == name.lower()]

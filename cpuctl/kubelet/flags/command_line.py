@@ -1,6 +1,6 @@
-"""A kubelet's command line: what its flags set, and what they point to.
+"""A kubelet's command line: what its flags set, and the files they refer to.
 
-Rule: ``spf13/pflag`` with ``_`` read as ``-``: a kubelet ends at the first flag that it does not know.
+Rule: ``spf13/pflag`` with ``_`` read as ``-``: a kubelet exits at the first flag that it does not know.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 
 
 class _Use(NamedTuple):
-    """One use of a flag as it was written; the value is None if there is none.
+    """One use of a flag as written; the value is None if it is missing.
 
-    ``place`` is where it stands in a file; nothing for the command line itself.
+    ``place`` is where it is in a file; empty for the command line itself.
     """
 
     name: str
@@ -57,16 +57,16 @@ class _Use(NamedTuple):
 
     @property
     def called(self) -> str:
-        """The flag as the kubelet's parser calls it when it complains of a value."""
+        """The flag as the kubelet's parser writes it in errors about a value."""
         return {"v": "-v, --v", "help": "-h, --help"}.get(self.name, f"--{self.name}")
 
 
 def split_arguments(text: str) -> list[str]:
     """Split a command line as a shell does; raise UsageError if it cannot be split.
 
-    Lines of a file for systemd (``KUBELET_EXTRA_ARGS="--max-pods=50"``) stand for the words in them; of one
-    variable the last counts. Of a command line of k3s or RKE2 those count that it hands to the
-    kubelet inside it (``k3s agent --kubelet-arg=max-pods=50``).
+    Lines of a file for systemd (``KUBELET_EXTRA_ARGS="--max-pods=50"``) count as the words in them; the last
+    assignment of a variable wins. In a command line of k3s or RKE2, the flags are those passed to the kubelet
+    that it contains (``k3s agent --kubelet-arg=max-pods=50``).
     """
     arguments = _split(text)
     program = PurePath(arguments[0]).name if arguments and not arguments[0].startswith("-") else ""
@@ -110,8 +110,9 @@ def read_flags(
 ) -> KubeletFlags:
     """Read the flags of a kubelet of a release; raise ConfigRefusedError with its words for a bad one.
 
-    Without a release flags are taken that any has, and unknown ones passed over. The error tells of all bad
-    flags: the kubelet ends at the first. It names of *lines*, of files by the flag, that of the bad one.
+    Without a release, accept the flags of any release and skip unknown ones. The error reports all bad flags;
+    the kubelet exits at the first. *lines* are the lines in files by flag: the error includes that of the bad
+    flag.
     """
     bad: list[_BadFlagError] = []
     flags = _flags(arguments, minor, where, bad)
@@ -134,15 +135,15 @@ def _refused(bad: _BadFlagError, where: str) -> ConfigRefusedError:
 
 
 def check_names(names: Iterable[str], where: str, *, minor: int, lines: Mapping[str, str]) -> None:
-    """Raise ConfigRefusedError if a release has no flag of a name."""
+    """Raise ConfigRefusedError if a release does not have a flag with one of the names."""
     unknown = [f"--{name}" for name in names if flag_of(name, minor) is None]
     read_flags(unknown, where, minor=minor, lines=lines)
 
 
 class _BadFlagError(Exception):
-    """A command line that the kubelet refuses: its words, ours, what to do; whether its parser says so.
+    """A command line that the kubelet refuses: its words, ours, the fix, and whether its parser refuses it.
 
-    ``flag`` is its name, ``place`` where it stands in a file, if it does.
+    ``flag`` is its name, ``place`` where it is in a file, if it is in one.
     """
 
     flag: str = ""
@@ -188,7 +189,7 @@ def _flags(arguments: Sequence[str], minor: int | None, where: str, bad: list[_B
 
 
 def _check_short_circuits(given: dict[str, Value]) -> None:
-    """Raise if the kubelet prints a text and ends: it has not started."""
+    """Raise if the kubelet would print a text and exit instead of starting."""
     for name in ("help", "version"):
         if given.get(name):
             text = f"--{name}: the kubelet prints its {name} and exits"
@@ -212,7 +213,7 @@ def _read(use: _Use, before: Value) -> Value:
 def _uses(arguments: Sequence[str], minor: int | None, bad: list[_BadFlagError]) -> Iterator[_Use]:
     """Separate flags from values, and collect what is neither (*bad*).
 
-    Words that are no flags are refused when all the flags have been read.
+    Words that are not flags are refused after all flags have been read.
     """
     arguments = deque(arguments)
     strays: list[str] = []
@@ -258,7 +259,7 @@ def _long(word: str, following: deque[str], minor: int | None) -> Iterator[_Use]
 
 
 def _unknown(written: str, name: str, minor: int) -> _BadFlagError:
-    """Report that a release has no such flag: since when it is gone, or what may be meant."""
+    """Return the error for a flag that a release lacks: when it was removed, or what may be meant."""
     text = f"unknown flag: --{written}"
     forms = FLAGS.get(name, ())
     if not forms:
@@ -281,7 +282,7 @@ def _short(word: str, following: deque[str]) -> Iterator[_Use]:
     """Read ``-v=2``, ``-v2`` or ``-v 2``, and ``-h``: the kubelet has no other short flags."""
     letters = word[1:]
     while letters.startswith("h"):
-        has_value = len(letters) > 2 and letters[1] == "="  # -h=, and something behind it
+        has_value = len(letters) > 2 and letters[1] == "="  # -h= followed by something
         yield _Use("help", FLAGS["help"][0], letters[2:] if has_value else "true")
         letters = "" if has_value else letters[1:]
     if letters[:1] not in ("", "v"):
@@ -292,7 +293,7 @@ def _short(word: str, following: deque[str]) -> Iterator[_Use]:
         value = letters[1:]
         if not value and not following:
             raise _BadFlagError(f"flag needs an argument: 'v' in -{letters}", hint=f"remove {word}")
-        # Of -v= alone the parser takes the equals sign for the value.
+        # For a bare -v= the parser uses the equals sign as the value.
         value = value[1:] if len(value) > 1 and value[0] == "=" else value or following.popleft()
         yield _Use("v", FLAGS["v"][0], value)
 

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 STAGE = "flags"
 HANDED_ON = "--kubelet-arg"
-"""The flag of k3s and RKE2 behind which a flag of the kubelet inside them stands."""
+"""The flag of k3s and RKE2 that passes a flag to the kubelet they contain."""
 
 
 def values_of(arguments: Iterable[str], *options: str) -> Iterator[str]:
-    """Yield what a command line has behind an option, by whichever of its names: ``-o=x``, or ``-o x``."""
+    """Yield the values of an option, by any of its names, in a command line: ``-o=x`` or ``-o x``."""
     following = iter(arguments)
     for word in following:
         option, equals, value = word.partition("=")
@@ -23,7 +23,7 @@ def values_of(arguments: Iterable[str], *options: str) -> Iterator[str]:
 
 
 def forwarded_flags(arguments: Iterable[str]) -> Iterator[str]:
-    """Yield the flags that k3s and RKE2 hand to the kubelet inside them."""
+    """Yield the flags that k3s and RKE2 pass to the kubelet they contain."""
     return (f"--{flag.removeprefix('--')}" for flag in values_of(arguments, HANDED_ON))
 
 
@@ -35,19 +35,19 @@ class PlacedFlag(str):
 
     @classmethod
     def at(cls, word: str, place: str) -> "PlacedFlag":
-        """Make one."""
+        """Return a word with its place."""
         made = cls(word)
         made.place = place
         return made
 
 
 def place_of_argument(word: str) -> str:
-    """Return the file and line of a word of a command line; empty for the command line itself."""
+    """Return the file and line of a word in a command line; empty for the command line itself."""
     return word.place if isinstance(word, PlacedFlag) else ""
 
 
 class KubeletFlags(Record):
-    """What a command line says: fields, gates, files; the line itself, where it stands, its flags' names."""
+    """The content of a command line: fields, gates, files; its words, its place, the names of its flags."""
 
     settings: Mapping[str, "Setting"] = {}
     gates: Mapping[str, bool] = {}

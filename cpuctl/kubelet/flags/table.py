@@ -1,8 +1,8 @@
 """The kubelet's command-line flags, by release: those that set a field of the configuration, and the others.
 
 Source: ``cmd/kubelet/app/options`` of 1.27.16, 1.28.15, 1.29.14, 1.30.14, 1.31.14, 1.32.13, 1.33.13, 1.34.9,
-1.35.6 and 1.36.3, and what it takes in of ``pkg/kubelet/config``, ``component-base/logs`` and cAdvisor; of
-flags that were gone before, that of 1.26.4, too. Of later releases no other set is known.
+1.35.6 and 1.36.3, and what it includes from ``pkg/kubelet/config``, ``component-base/logs`` and cAdvisor; for
+flags removed earlier, also that of 1.26.4. No other set is known for later releases.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-# A flag, the kind of its value, the field it sets, and the first and last minors that have it.
+# A flag, the kind of its value, the field it sets, and the first and last minor with it.
 _FIELDS = """
 cgroup-driver string cgroupDriver
 cgroup-root string cgroupRoot
@@ -74,7 +74,7 @@ topology-manager-policy-options pairs topologyManagerPolicyOptions 31..
 topology-manager-scope string topologyManagerScope
 """
 
-# A kind, the first and last minors, and the flags.
+# A kind, the first and last minor, and the flags.
 _OTHERS = """
 bool .. anonymous-auth authentication-token-webhook contention-profiling enable-controller-attach-detach
 bool .. enable-debugging-handlers enable-server exit-on-lock-contention
@@ -127,19 +127,19 @@ _GONE = """
 GONE_BEFORE: Mapping[str, int] = {
     name: int(minor) for minor, *names in map(str.split, _GONE.strip().split("\n")) for name in names
 }
-"""Flags that were gone before the oldest release here, and the first minor without them."""
+"""Flags removed before the oldest release here, and the first minor without them."""
 
 CONFIG, CONFIG_DIR, ROOT_DIR = "config", "config-dir", "root-dir"
 IGNORE_EVICTION = "experimental-allocatable-ignore-eviction"
 
 SWITCHES = frozenset({"bool", "go-bool", "version"})
-"""Kinds of flags that need no value."""
+"""Kinds of flags that do not need a value."""
 
 _FIRST, _LAST = 27, 99
 
 
 class Flag(NamedTuple):
-    """A flag as some releases have it: how its value is written, and the field it sets, if any."""
+    """A flag in some releases: how its value is written, and the field it sets, if any."""
 
     kind: str
     field: str = ""
@@ -168,14 +168,14 @@ def _by_name() -> Mapping[str, tuple[Flag, ...]]:
 
 
 FLAGS: Mapping[str, tuple[Flag, ...]] = _by_name()
-"""Every flag, oldest form first; most have one form in all releases."""
+"""Every flag, oldest form first; most have the same form in all releases."""
 
 FIELDS_OF_FLAGS = frozenset(flag.field for forms in FLAGS.values() for flag in forms if flag.field)
 """The fields of the configuration that some flag sets."""
 
 
 def flag_of(name: str, minor: int | None) -> Flag | None:
-    """Find a flag in a release; without one, its newest form in any."""
+    """Find a flag in a release; without a release, its newest form."""
     forms = FLAGS.get(name, ())
     if minor is None:
         return forms[-1] if forms else None
@@ -183,6 +183,6 @@ def flag_of(name: str, minor: int | None) -> Flag | None:
 
 
 def flag_that_sets(field: str, minor: int) -> str:
-    """Name the flag that sets a field of the configuration in a release; empty if none does."""
+    """Return the flag that sets a field of the configuration in a release; empty if no flag does."""
     names = (name for name in FLAGS if (flag := flag_of(name, minor)) and flag.field == field)
     return next(names, "")

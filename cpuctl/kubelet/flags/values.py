@@ -1,7 +1,7 @@
-"""How the kubelet reads the value of a flag, and what a flag that is given twice adds up to.
+"""How the kubelet reads the value of a flag, and the result of a repeated flag.
 
-Rule: ``spf13/pflag``, which reads lists as lines of ``encoding/csv`` (of several lines the first one
-counts), and ``k8s.io/component-base/cli/flag``. Readers raise GoError with their texts.
+Rule: ``spf13/pflag``, which reads lists as lines of ``encoding/csv`` (and only the first of several lines),
+and ``k8s.io/component-base/cli/flag``. Readers raise GoError with the texts of these.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from cpuctl.quantity import Quantity
 from cpuctl.records import Record
 
 _INT32 = 1 << 32
-"""Of the numbers of NUMA nodes, the kubelet keeps as many bits."""
+"""The kubelet truncates NUMA node numbers to 32 bits."""
 
 
 def read_flag(kind: str, text: str, before: Value) -> Value:
-    """Read a value of a kind; what earlier uses of a flag have collected (*before*) is added to in place."""
+    """Read a value of a kind; add it in place to what earlier uses of the flag collected (*before*)."""
     if kind in _SCALARS:
         return _SCALARS[kind](text)
     if kind in _MAPS:
@@ -41,7 +41,7 @@ def _duration(text: str) -> str:
 
 
 def _as_go_flag(read: Callable[[str], Value]) -> Callable[[str], Value]:
-    """Read as Go's own ``flag`` does, which tells less of what is wrong."""
+    """Read as Go's own ``flag`` does, with its less specific errors."""
 
     def wrapped(text: str) -> Value:
         try:
@@ -76,7 +76,7 @@ def _vmodule(text: str) -> str:
 def _address(text: str) -> str:
     from ipaddress import IPv6Address, ip_address
 
-    # Unlike Python, the kubelet takes zeros before a number, and never a zone.
+    # Unlike Python, the kubelet accepts leading zeros, and never accepts a zone.
     plain = text if ":" in text else ".".join(part.lstrip("0") or part[-1:] for part in text.split("."))
     try:
         address = ip_address(plain) if text else None
@@ -103,7 +103,7 @@ def _version(text: str) -> Value:
 
 
 def _taints(text: str) -> str:
-    """Check taints as ``key=value:effect``, in a list."""
+    """Check a list of taints, ``key=value:effect``."""
     seen: set[tuple[str, str]] = set()
     for part in text.split(",") if text else ():
         key, effect = _taint(part.removesuffix("-"))
@@ -165,7 +165,7 @@ def _thresholds(text: str) -> dict[str, Value]:
 
 
 def _one_pair(text: str) -> dict[str, Value]:
-    """Read one pair: commas belong to the value, so that several options need several flags."""
+    """Read one pair: commas belong to the value, so several options need several flags."""
     name, equals, value = text.partition("=")
     if not equals:
         raise GoError("malformed pair, expect string=string")
@@ -204,7 +204,7 @@ _MAPS: Mapping[str, Callable[[str], dict[str, Value]]] = {
 
 
 class _MemoryTexts(Record):
-    """What differs between releases in the texts about reserved memory."""
+    """The words that differ between releases in texts about reserved memory."""
 
     expected: str
     quantity: str
@@ -257,7 +257,7 @@ _UP_TO_LONE_QUOTE = re.compile(r'"(?:[^"]|"")*+')
 
 
 def csv_list(text: str) -> list[str]:
-    """Read the fields of a line; raise GoError with Go's text if quotes are amiss."""
+    """Read the fields of a line; raise GoError with Go's text for misplaced quotes."""
     line = text.lstrip("\n").partition("\n")[0]
     if not line:
         if text:
@@ -282,9 +282,9 @@ def csv_list(text: str) -> list[str]:
 
 
 def _stray_quote(line: str, at: int) -> GoError:
-    """Blame the quote after which the field goes on, or the end of the line if none ends it."""
+    """Return the error at the quote after which the field continues, or at the line's end if unclosed."""
     found = _UP_TO_LONE_QUOTE.match(line, at)
-    assert found is not None  # it begins with a quote
+    assert found is not None  # it starts with a quote
     return _mistake(line, found.end(), 'extraneous or missing " in quoted-field')
 
 

@@ -1,1 +1,1 @@
-"""Other tools' files that a kubelet's configuration comes from."""
+"""Other tools' files from which a kubelet's configuration is derived."""

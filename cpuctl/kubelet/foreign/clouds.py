@@ -70,7 +70,7 @@ _AKS = {
 }  # fmt: skip
 AKS_FIELDS = frozenset(_AKS)
 AKS_OWN_NAMES = frozenset(name for name, field in _AKS.items() if name != field)
-"""The names that are not the kubelet's own: without them it may be a kubelet's file that lacks its head."""
+"""The names that are not the kubelet's own: without them it may be a kubelet's file without a kind."""
 
 
 def aks(value: Fields, _: str) -> ToolFile:
@@ -97,7 +97,7 @@ _NUMBERS = ("int32", "int64")
 def bottlerocket(value: Fields, _: str) -> ToolFile:
     """Read ``settings.kubernetes`` of Bottlerocket's user data.
 
-    Reserved memory counts if it is ``enabled``, and the Memory Manager's policy if some of it does.
+    Reserved memory applies if it is ``enabled``, and the Memory Manager's policy if some of it is.
     """
     settings = mapping(value, "settings", "kubernetes")
     given = {renamed(_BOTTLEROCKET.get(name, _camel(name)), name): each for name, each in settings.items()}
@@ -125,7 +125,7 @@ def _camel(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
-def _typed(name: str, value: Any) -> Any:  # noqa: ANN401  # whatever TOML holds
+def _typed(name: str, value: Any) -> Any:  # noqa: ANN401  # any TOML value
     field = FIELD_TYPES.get(name)
     base = field.go_type.lstrip("*") if field else ""
     if base in _NUMBERS and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value, re.ASCII):

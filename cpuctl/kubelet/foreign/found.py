@@ -1,4 +1,4 @@
-"""The result of another tool's file: a kubelet configuration, flags, and what had to be assumed."""
+"""The result of another tool's file: a kubelet configuration, flags, and assumptions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Fields = dict[str, Any]
 class ToolFile(NamedTuple):
     """A file of another tool, in the kubelet's terms.
 
-    ``what`` says what the file is; ``fields`` are those of KubeletConfiguration, ``flags`` what the kubelet's
-    command line gets, ``assumed`` what the tool adds that stands in no file, or what is not known, and
-    ``text`` is a KubeletConfiguration that stands in the file word for word, the file *inside* this one.
+    ``what`` says what the file is; ``fields`` are those of KubeletConfiguration, ``flags`` are those of the
+    kubelet's command line, ``assumed`` is what the tool adds that is not in a file, or what is unknown, and
+    ``text`` is a KubeletConfiguration contained verbatim in the file, as the file *inside* this one.
     """
 
     what: str
@@ -30,18 +30,18 @@ class ToolFile(NamedTuple):
 
 
 class WrongTypeError(InputError):
-    """Something in a tool's file is of a type that the tool does not take; ``where`` is its path."""
+    """A value in a tool's file has a type that the tool does not accept; ``where`` is its path."""
 
 
 def wrong_type(at: str, expected: str, value: object) -> WrongTypeError:
-    """Make the error for a value *at* a path in the file."""
+    """Return the error for a value *at* a path in the file."""
     return WrongTypeError(f"expected {expected}, found {describe(value)}", where=at)
 
 
 def mapping(value: object, *path: str, at: str = "") -> Fields:
-    """Return the mapping at a path, empty if there is none; *at* is the path of *value* itself.
+    """Return the mapping at a path, empty if it is missing; *at* is the path of *value* itself.
 
-    Raise WrongTypeError if anything else is on the way.
+    Raise WrongTypeError for anything but a mapping on the path.
     """
     here = _mapping(value, at)
     for name in path:
@@ -59,7 +59,7 @@ def _mapping(value: object, at: str) -> Fields:
 
 
 def items(value: object, at: str) -> list[Any]:
-    """Return the list *at* a path, empty if there is none; raise WrongTypeError for anything else."""
+    """Return the list *at* a path, empty if it is missing; raise WrongTypeError for anything else."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -103,7 +103,7 @@ def _flag_text(value: object, at: str) -> str:
 
 
 def unread_files(flags: Iterable[str]) -> Iterator[str]:
-    """Name the files that flags point to: they are on the node, and contain what the tool's file does not."""
+    """Report the files that flags refer to, which are on the node and not part of the tool's file."""
     for flag in flags:
         name, _, path = flag.partition("=")
         if path and name in ("--config", "--config-dir"):
@@ -112,7 +112,7 @@ def unread_files(flags: Iterable[str]) -> Iterator[str]:
 
 
 def filled(fields: Mapping[str, Any], own: Mapping[str, Any], tool: str) -> tuple[Fields, tuple[str, ...]]:
-    """Fill in what a tool sets if the file does not, member by member; return what to say of that, too."""
+    """Fill in what a tool sets if the file does not, member by member; also return a note about it."""
     result, added = _merged(fields, own, "")
     return result, (f"{tool} adds {', '.join(added)}",) if added else ()
 
@@ -130,19 +130,19 @@ def _merged(fields: Mapping[str, Any], own: Mapping[str, Any], path: str) -> tup
 
 
 def value_text(value: object) -> str:
-    """Write a value for an assumption: text unchanged, all else as JSON."""
+    """Write a value for an assumption: text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def not_held(tool: str, what: str) -> str:
-    """Report what a tool also sets, but can only be known on the node."""
+    """Return a note about what a tool also sets, but only the node knows."""
     return (
         f"{tool} also sets {what}, which this file does not contain: use the node's /configz to include them"
     )
 
 
 def picked(fields: Mapping[str, Any], known: Iterable[str]) -> tuple[Fields, list[str]]:
-    """Take the known fields, and name the others."""
+    """Return the known fields, and the names of the others."""
     names = set(known)
     return (
         {name: value for name, value in fields.items() if name in names},

@@ -49,7 +49,7 @@ def _unheaded(value: Fields) -> Fields:
 
 
 def kind(value: Fields, source: str) -> ToolFile:
-    """Read a cluster of kind: patches of the cluster, and of its first node."""
+    """Read a kind cluster: the patches of the cluster, and of its first node."""
     patches = items(value.get("kubeadmConfigPatches"), "kubeadmConfigPatches")
     nodes = items(value.get("nodes"), "nodes")
     first_node = mapping(nodes[0], at="nodes[0]") if nodes else {}
@@ -86,7 +86,7 @@ _K3S: Mapping[str, Any] = {
 
 
 def k3s(value: Fields, _: str) -> ToolFile:
-    """Read the arguments that k3s and RKE2 hand to the kubelet; ``kubelet-arg+`` adds to another file's."""
+    """Read the arguments that k3s and RKE2 pass to the kubelet; ``kubelet-arg+`` adds to another file's."""
     flags = [flag for name in ("kubelet-arg", "kubelet-arg+") for flag in arguments_of(value.get(name), name)]
     fields, added = filled({}, _K3S, "k3s")
     more = not_held(
@@ -116,7 +116,7 @@ _KOPS_MAPS = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evicti
 
 
 def kops(value: Fields, _: str) -> ToolFile:
-    """Read ``spec.kubelet`` of a kOps Cluster or InstanceGroup: named like fields, thresholds like flags."""
+    """Read ``spec.kubelet`` of a kOps Cluster or InstanceGroup: field names, but thresholds as in flags."""
     given = dict(mapping(value, "spec", "kubelet"))
     for name in _KOPS_MAPS:
         if isinstance(given.get(name), str):
@@ -145,7 +145,7 @@ _SHOOT_NAMES = {"ephemeralStorage": "ephemeral-storage"}
 
 
 def shoot(value: Fields, _: str) -> ToolFile:
-    """Read the kubelet of a Gardener Shoot: that of its first group of workers, else the cluster's."""
+    """Read the kubelet of a Gardener Shoot: that of its first worker group, else the cluster's."""
     workers = items(mapping(value, "spec", "provider").get("workers"), "spec.provider.workers")
     worker = mapping(workers[0], "kubernetes", "kubelet", at="workers[0]") if workers else {}
     given = dict(worker or mapping(value, "spec", "kubernetes", "kubelet"))

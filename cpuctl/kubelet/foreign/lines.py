@@ -1,6 +1,6 @@
-"""Names that remember their line through all conversions.
+"""Names that keep their line through all conversions.
 
-A tool's file is read as a configuration that exists in no file; what is wrong with it must be fixed in the
+A tool's file is read as a configuration that is not in a file itself; errors in it must be fixed in the
 tool's own file.
 """
 
@@ -18,35 +18,35 @@ _TOML_KEY = re.compile(r"""\s*([\w-]+|"[^"]*"|'[^']*')\s*=""")
 
 
 class LinedName(str):
-    """A name of a mapping, and the line (from 1) where the file has it."""
+    """A name in a mapping, and its line in the file (from 1)."""
 
     __slots__ = ("line",)
     line: int
 
     @classmethod
     def at(cls, name: str, line: int) -> LinedName:
-        """Make one."""
+        """Return a name with its line."""
         made = cls(name)
         made.line = line
         return made
 
 
 def renamed(name: str, old: str) -> str:
-    """Rename *old* to the kubelet's name, which keeps its line."""
+    """Return the kubelet's *name* with the line of *old*."""
     return LinedName.at(name, old.line) if isinstance(old, LinedName) else name
 
 
 def renamed_from(name: str, fields: Mapping[str, Any], old: str) -> str:
-    """Call a member of *fields* by the kubelet's name."""
+    """Return the kubelet's *name* with the line of the member *old* of *fields*."""
     return renamed(name, next((each for each in fields if each == old), old))
 
 
-def lined(document: Document) -> Any:  # noqa: ANN401  # what files hold
+def lined(document: Document) -> Any:  # noqa: ANN401  # any content
     """Return a document's value with names, and texts of several lines, that know their lines."""
     return _lined(document.value, document.placed.root(document.number), document.text.splitlines())
 
 
-def _lined(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # noqa: ANN401  # what files hold
+def _lined(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # noqa: ANN401  # any content
     if isinstance(value, dict):
         return {
             LinedName.at(name, child.position.line): _lined(member, child, lines)
@@ -59,8 +59,8 @@ def _lined(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # n
     return _block(value, placed.position.line, lines) if isinstance(value, str) and "\n" in value else value
 
 
-def _item(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # noqa: ANN401  # what files hold
-    """Return an item of a list; one that is an argument (``name=value``) has no other name than itself."""
+def _item(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # noqa: ANN401  # any content
+    """Return an item of a list; an argument (``name=value``) is its own name."""
     line = placed.position.line
     if isinstance(value, str) and 0 < line <= len(lines) and value in lines[line - 1]:
         return LinedName.at(value, line)
@@ -81,8 +81,8 @@ def lines_before(text: str) -> int | None:
     return text.line if "\n" in text else text.line - 1
 
 
-def moved(value: object, before: int | None) -> Any:  # noqa: ANN401  # what files hold
-    """Return what a text inside a file holds with the lines of that file; without lines, if unknown."""
+def moved(value: object, before: int | None) -> Any:  # noqa: ANN401  # any content
+    """Return the content of a text inside a file with the file's lines, or without lines if unknown."""
     if isinstance(value, dict):
         return {moved(name, before): moved(member, before) for name, member in value.items()}
     if isinstance(value, LinedName):

@@ -75,7 +75,7 @@ def _snippet(value: Fields, source: str) -> Fields:
 
 
 def _kept(fields: Mapping[str, Any]) -> str:
-    """Add up what is kept from pods, as the operator does for the one NUMA node that it knows to be there."""
+    """Add up what is reserved, as the operator does for the one NUMA node known to exist."""
     places = (("kubeReserved", "memory"), ("systemReserved", "memory"), ("evictionHard", "memory.available"))
     first, *others = (_amount(fields, *place) for place in places)
     return str(sum(others, first))
@@ -101,7 +101,7 @@ def kubelet_config(value: Fields, _: str) -> ToolFile:
 
 
 def machine_config(value: Fields, source: str) -> ToolFile:
-    """Take the kubelet's file out of a MachineConfig; raise InputError for one that has none."""
+    """Extract the kubelet's file from a MachineConfig; raise InputError if it does not contain one."""
     files = items(mapping(value, "spec", "config", "storage").get("files"), "spec.config.storage.files")
     for index, file in enumerate(files):
         at = f"spec.config.storage.files[{index}]"

@@ -1,4 +1,4 @@
-"""Recognizing other tools' files by their content, and reading them."""
+"""Other tools' files, recognized by their content and read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OWN = re.compile(rf"""^(?:kind|["']kind["']|[ \t{{]*"kind")\s*:\s*["']?{KIND}\b
 def read_foreign(text: bytes | str, source: str) -> ToolFile | None:
     """Read another tool's file; None for any other file, whether or not the kubelet can read it.
 
-    Raise InputError for such a file that says nothing of a kubelet's configuration.
+    Raise InputError for such a file without a kubelet configuration.
     """
     try:
         content = decoded(text, source)
@@ -61,7 +61,7 @@ def arguments_of(found: ToolFile, source: str) -> tuple[str, ...]:
 
 
 def configuration_text(found: ToolFile) -> str:
-    """Write the result of a tool's file as the file that the kubelet reads."""
+    """Return the result of a tool's file as the text of the file that the kubelet reads."""
     if found.text:
         return found.text
     return json.dumps({"apiVersion": API_VERSION, "kind": KIND, **found.fields}, default=str)

@@ -1,4 +1,4 @@
-"""Which tool a file is of, by its kinds or the names in it, and who reads it."""
+"""Which tool a file belongs to, by its kinds or the names in it, and its reader."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _KUBEADM = "kubeadm.k8s.io"
 
 
 def read_tool_file(content: str, source: str) -> ToolFile | None:
-    """Read the file of a tool that is known; None for any other.
+    """Read the file of a known tool; return None for any other.
 
-    Raise InputError for such a file that says nothing of a kubelet's configuration, or holds something else
-    than the tool takes if it says that.
+    Raise InputError for such a file without a kubelet configuration, or with values that the tool does not
+    accept.
     """
     try:
         found = _found(content, source)
@@ -74,7 +74,7 @@ def _found(content: str, source: str) -> ToolFile | None:
     return None
 
 
-def _type_meta(value: Any) -> tuple[str, str]:  # noqa: ANN401  # a mapping of whatever the file holds
+def _type_meta(value: Any) -> tuple[str, str]:  # noqa: ANN401  # a mapping with any content
     return str(value.get("apiVersion") or "").partition("/")[0], str(value.get("kind") or "")
 
 

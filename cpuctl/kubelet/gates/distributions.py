@@ -1,7 +1,7 @@
-"""Feature gates that do not belong to Kubernetes: distributions put theirs into the same map.
+"""Feature gates that are not part of Kubernetes: distributions put theirs into the same map.
 
-Source: ``openshift/api`` of OpenShift 4.14 to 4.23. Its kubelet is patched: of a gate that it does not know
-it logs a warning, and goes on.
+Source: ``openshift/api`` of OpenShift 4.14 to 4.23. Its kubelet is patched: for an unknown gate it logs a
+warning and continues.
 """
 
 from __future__ import annotations
@@ -59,5 +59,5 @@ VolumeGroupSnapshot
 
 
 def distribution_of(gate: str) -> str:
-    """Name the distribution that a gate belongs to; nothing if none is known."""
+    """Return the distribution that a gate belongs to; empty if unknown."""
     return "OpenShift" if gate in _OPENSHIFT.split() else ""

@@ -1,4 +1,4 @@
-"""Feature gates of a kubelet: defaults of its release, what is set on top, and how bad ones end its start.
+"""Feature gates of a kubelet: its release's defaults, overrides, and how invalid ones stop its start.
 
 Rules and texts are those of ``k8s.io/component-base/featuregate``, ``cmd/kubelet/app/server.go`` and the
 defaulting of the configuration, which tries the file's gates on top of the flags' and panics if that
@@ -33,7 +33,7 @@ class GateStage(Record):
 class FeatureGates(Record):
     """The gates of a kubelet 1.*minor*.*patch*; ``settings`` are those that a configuration sets.
 
-    ``turned`` is for ``behaviours``.
+    ``turned`` is passed to ``behaviours``.
     """
 
     minor: int
@@ -48,14 +48,14 @@ class FeatureGates(Record):
 
     @property
     def release(self) -> Behaviours:
-        """How the kubelet behaves by its release alone."""
+        """How the kubelet behaves because of its release alone."""
         return behaviours(self.minor, self.patch, self.turned)
 
     def with_overrides(self, overrides: Mapping[str, bool]) -> "FeatureGates":
-        """Set gates as the kubelet does; several calls add up, the last one wins per gate.
+        """Set gates as the kubelet does; calls accumulate, and the last one wins per gate.
 
-        Raise GoError with the kubelet's text for a gate that this release does not have, one that is
-        locked to the other value, and one that is on while a gate it depends on is off.
+        Raise GoError with the kubelet's text for a gate that this release does not have, one that is locked
+        to the other value, or one that is on while a gate it depends on is off.
         """
         gates = FeatureGates(self.minor, {**self.settings, **overrides}, self.patch, self.turned)
         problems = list(gates._refusals()) or list(gates._broken_dependencies())
@@ -64,7 +64,7 @@ class FeatureGates(Record):
         return gates
 
     def enabled(self, name: str) -> bool:
-        """Return whether a feature is on: by its gate, or for good once a release has removed the gate."""
+        """Return whether a feature is on: by its gate, or permanently once a release has removed the gate."""
         if name in self.settings:
             return self.settings[name]
         if name in _GROUPS:
@@ -78,7 +78,7 @@ class FeatureGates(Record):
         return stage.default
 
     def stage(self, name: str) -> GateStage | None:
-        """Return what a gate is in this release, None if it does not exist."""
+        """Return a gate's stage in this release, None if the gate does not exist."""
         return _stage(name, self.minor)
 
     def verified(self, name: str) -> bool:
@@ -91,7 +91,7 @@ class FeatureGates(Record):
         return _known(self.minor)
 
     def releases_with(self, name: str) -> str:
-        """Name the releases that have a gate, ``1.27 to 1.34``; nothing if none has."""
+        """Return the releases that have a gate, ``1.27 to 1.34``; empty if none has it."""
         minors = [minor for minor in range(OLDEST, NEWEST + 1) if _stage(name, minor) is not None]
         if not minors:
             return ""
@@ -99,7 +99,7 @@ class FeatureGates(Record):
         return first if first == last else f"{first} to {last}"
 
     def refusal(self, name: str) -> str:
-        """Return the kubelet's error about how a gate is set, nothing if it is not, or rightly."""
+        """Return the kubelet's error about how a gate is set, empty if it is unset or valid."""
         if name in _GROUPS or name not in self.settings:
             return ""
         stage, value = self.stage(name), self.settings[name]
@@ -118,7 +118,7 @@ class FeatureGates(Record):
                     return
 
     def missing(self, name: str) -> tuple[str, ...]:
-        """List what is off of all that a gate depends on: with the gate alone a kubelet would not start."""
+        """List a gate's dependencies that are off: with the gate alone, a kubelet would not start."""
         found: dict[str, None] = {}
         waiting = [name] if self.minor >= DEPENDENCIES_SINCE else []
         needs = dict(_dependencies())
@@ -135,7 +135,7 @@ class FeatureGates(Record):
             return
         groups = not self.settings.keys().isdisjoint(_GROUPS)
         for name, needed in _dependencies():
-            # The defaults of a release break nothing: only what is set can.
+            # The defaults of a release never break dependencies: only overrides can.
             if not groups and self.settings.keys().isdisjoint((name, *needed)):
                 continue
             off = [gate for gate in needed if not self.enabled(gate) and self._depends(name, gate)]
@@ -156,9 +156,9 @@ def _outlived_its_gate(name: str, minor: int) -> bool:
     return len(tokens) > 1 and tokens[-1]["stage"] == "-" and tokens[-2]["stage"] == "G"
 
 
-@lru_cache(maxsize=1 << 14)  # more than all gates of all releases; names come from configurations, too
+@lru_cache(maxsize=1 << 14)  # more than all gates of all releases; names also come from configurations
 def _stage(name: str, minor: int) -> GateStage | None:
-    """Read the last stage that a gate has reached by a release."""
+    """Return the last stage that a gate has reached by a release."""
     reached = _reached(name, minor)
     if not reached or reached[-1]["stage"] == "-":
         return None
@@ -177,13 +177,13 @@ def _known(minor: int) -> tuple[str, ...]:
 
 
 def _reached(name: str, minor: int) -> list[re.Match[str]]:
-    """Return the stages of a gate up to a release, in their order."""
+    """Return the stages of a gate up to a release, in order."""
     return [token for token in _TOKEN.finditer(_table().get(name, "")) if int(token["since"]) <= minor]
 
 
 @cache
 def _table() -> Mapping[str, str]:
-    """Return the lines of both tables by the gate's name: hundreds, of which one run reads a few."""
+    """Return the lines of both tables by gate: hundreds, of which one run reads only a few."""
     lines = (line.partition(" ") for line in (MANAGER_GATES + OTHER_GATES).split("\n") if line)
     return {name: stages for name, _, stages in lines}
 
@@ -198,9 +198,9 @@ _PANIC = "failed to merge global and in-flight KubeletConfiguration while settin
 
 
 def minors_with(names: Iterable[str], minor: int, others: Iterable[int]) -> Iterator[int]:
-    """Yield those of *others* that have all gates that any release has, if *minor* has not.
+    """Yield those of *others* that have all gates that exist in any release, if *minor* does not.
 
-    Gates that no release has are another component's, or mistaken: they do not count.
+    Gates that no release has are another component's, or mistakes: they are ignored.
     """
     named = sorted({*names} - {"AllAlpha", "AllBeta"})
     known = [name for name in named if any(_stage(name, each) for each in range(OLDEST, NEWEST + 1))]
@@ -209,12 +209,12 @@ def minors_with(names: Iterable[str], minor: int, others: Iterable[int]) -> Iter
 
 
 def gates_gone(names: Iterable[str], minor: int, assumed: int) -> list[str]:
-    """List the gates that *assumed* has, and *minor* has not."""
+    """List the gates that *assumed* has but *minor* does not."""
     return sorted(name for name in {*names} if _stage(name, assumed) and not _stage(name, minor))
 
 
 class BadGatesError(GoError):
-    """The gates cannot be set: the kubelet's error, what it logs, and whether it crashes with it."""
+    """Gates that cannot be set: the kubelet's error, what it logs, and whether it crashes."""
 
     def __init__(self, error: str, *, logged: str, crash: bool) -> None:
         super().__init__(error)
@@ -230,9 +230,9 @@ def gates_at_start(
     patch: int | None = None,
     turned: frozenset[str] = frozenset(),
 ) -> FeatureGates:
-    """Set gates as the kubelet does; flags win per gate. Raise BadGatesError if it gives up.
+    """Set gates as the kubelet does; flags win per gate. Raise BadGatesError if it exits.
 
-    *in_files* are the gates of the main file, and then those with drop-ins merged: each is tried.
+    *in_files* are the gates of the main file, then those after merging drop-ins: each is tried.
     """
     release = FeatureGates(minor, patch=patch, turned=turned)
     by_flags = _set(release, in_flags, crash=False)

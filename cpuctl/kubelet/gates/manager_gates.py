@@ -1,10 +1,10 @@
 """Feature gates that the resource managers depend on, release by release.
 
-A line is a gate and its stages. ``33B`` means: from 1.33 on, beta. Letters are ``a`` alpha, ``b`` beta,
-``g`` generally available and ``d`` deprecated, in capitals if the gate is on by default; ``!`` means
-that it is locked to that, ``-`` that the gate does not exist (any more), ``?`` that the stage was not
-verified: it is announced, or that of the nearest release that is known. The table starts at 1.26, and
-follows the version records in the source of 1.36.2 and, from 1.37 on, release notes.
+A line is a gate and its stages. ``33B`` means: beta since 1.33. Letters are ``a`` alpha, ``b`` beta, ``g``
+generally available and ``d`` deprecated, in capitals if the gate is on by default; ``!`` means that it is
+locked to its default, ``-`` that the gate does not exist (any more), ``?`` that the stage was not verified:
+it is announced, or that of the nearest known release. The table starts at 1.26, and follows the version
+records in the source of 1.36.2 and, since 1.37, release notes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Feature gates that a kubelet accepts and cpuctl has no other use for.
+"""Feature gates that a kubelet accepts and cpuctl does not use otherwise.
 
-They are listed so that a configuration that sets one is not taken for wrong. Notation and sources as in
-``manager_gates``; from 1.37 on no line here was verified.
+They are listed so that a configuration that sets one is not considered wrong. Notation and sources are as in
+``manager_gates``; no line here has been verified for 1.37 and later.
 """
 
 from __future__ import annotations
@@ -406,4 +406,4 @@ OTHER_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
 LATER_DEPENDENCIES: Mapping[tuple[str, str], int] = {
     ("UserNamespacesHostNetworkSupport", "NodeDeclaredFeatures"): 36,
 }
-"""The minor from which on a gate depends on another, if that came later than the dependencies as such."""
+"""The first minor in which a gate depends on another, if later than dependencies in general."""

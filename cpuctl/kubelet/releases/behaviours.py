@@ -1,4 +1,4 @@
-"""How one kubelet release behaves: one value, with a field for what its number alone decides."""
+"""How one kubelet release behaves: one value, with a field for everything its number alone determines."""
 
 from functools import cache
 
@@ -9,8 +9,8 @@ from cpuctl.records import Record
 class Behaviours(Record):
     """One release: a field is true if the difference of that name (``DIFFERENCES``) is in force.
 
-    If the difference has a gate, that has to be on, too. What a gate or the format of a state file
-    decides alone has no field: ``FeatureGates`` and ``cpuctl.checkpoints`` know.
+    If the difference has a gate, that gate must also be on. Behaviour that depends only on a gate or a state
+    file format has no field: see ``FeatureGates`` and ``cpuctl.checkpoints``.
     """
 
     aligns_distribution_to_sockets: bool
@@ -81,9 +81,9 @@ class Behaviours(Record):
 
 @cache
 def behaviours(minor: int, patch: int | None = None, turned: frozenset[str] = frozenset()) -> Behaviours:
-    """Return how kubelet 1.*minor*.*patch* behaves; without a patch the last one that is known.
+    """Return how kubelet 1.*minor*.*patch* behaves; without a patch, the last known one.
 
-    Differences that are *turned* are taken the other way: so one sees what each of them decides.
+    Differences in *turned* are inverted, which shows what each of them decides.
     """
     holds = {name: DIFFERENCES[name].holds(minor, patch) for name in Behaviours._fields}
     return Behaviours(**{name: value != (name in turned) for name, value in holds.items()})

@@ -1,4 +1,4 @@
-"""What changes for a configuration when its kubelet goes from one minor to another, up or down."""
+"""What changes for a configuration when its kubelet is upgraded or downgraded to another minor."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from cpuctl.kubelet.version import KubeletVersion
 
 
 class GateChange(NamedTuple):
-    """A gate that is something else in the other release; a stage is None if the gate does not exist.
+    """A gate that differs in the other release; a stage is None if the gate does not exist.
 
-    ``on_before`` and ``on_after`` tell whether the feature is on, the configuration taken into account.
-    ``problem`` is the kubelet's error if the other release refuses how the gate is set.
+    ``on_before`` and ``on_after`` are whether the feature is on, given the configuration. ``problem`` is the
+    kubelet's error if the other release refuses how the gate is set.
     """
 
     gate: str
@@ -35,7 +35,7 @@ class GateChange(NamedTuple):
 
 
 class OptionChange(NamedTuple):
-    """A policy option that moves to another stage; nothing if the release does not know it."""
+    """A policy option that changes its stage, which is empty if the release does not know the option."""
 
     field: str
     option: str
@@ -45,7 +45,7 @@ class OptionChange(NamedTuple):
 
 
 class BehaviourChange(NamedTuple):
-    """A difference that comes into force (``begins``), or is left behind on the way down."""
+    """A difference that takes effect (``begins``), or ceases to apply in a downgrade."""
 
     name: str
     difference: Difference
@@ -62,9 +62,9 @@ class FieldChange(NamedTuple):
 
 
 class FlagChange(NamedTuple):
-    """A flag that one of the two releases does not know: a kubelet that is given it ends at once.
+    """A flag that one of the two releases does not know: a kubelet that is given it exits at once.
 
-    ``since`` is the release from which on it is there (``known``), or gone.
+    ``since`` is the first release that has it (``known``) or no longer has it.
     """
 
     flag: str
@@ -74,9 +74,9 @@ class FlagChange(NamedTuple):
 
 
 class RuleChange(NamedTuple):
-    """A rule of the configuration's validation, or of the start after it, that only one of the two has.
+    """A rule of the configuration's validation, or of the later start, that only one of the two has.
 
-    ``since`` is the release from which on it is there (``known``), or gone.
+    ``since`` is the first release that has it (``known``) or no longer has it.
     """
 
     rule: Rule
@@ -97,7 +97,7 @@ class VersionChanges(NamedTuple):
 
 
 class ChangeSubject(NamedTuple):
-    """A configuration, the gates it sets in files and flags, the fields that are set, the flags."""
+    """A configuration, the gates it sets in files and flags, the set fields, and the flags."""
 
     config: KubeletConfiguration
     gates: Mapping[str, bool] = {}
@@ -107,7 +107,7 @@ class ChangeSubject(NamedTuple):
 
     @property
     def use(self) -> FeatureUse:
-        """What the configuration makes use of."""
+        """What the configuration uses."""
         return FeatureUse.of(
             self.config,
             self.set_fields,
@@ -119,7 +119,7 @@ class ChangeSubject(NamedTuple):
 def version_changes(
     subject: ChangeSubject, before: KubeletVersion, after: KubeletVersion, fields: Mapping[str, int]
 ) -> VersionChanges:
-    """Compare two releases; *fields* are the fields that came later than 1.27, with their minors."""
+    """Compare two releases; *fields* are the fields added after 1.27, with their minors."""
     return VersionChanges(
         gates=tuple(_gates(subject, before.minor, after.minor)),
         options=tuple(_options(subject.config, before.minor, after.minor)),
@@ -182,7 +182,7 @@ def _gates(subject: ChangeSubject, before: int, after: int) -> Iterator[GateChan
 
 
 def _is_on(gates: FeatureGates, name: str) -> bool:
-    """Return whether a feature is on; setting a gate that is not there, or is locked, changes nothing."""
+    """Return whether a feature is on; setting a missing or locked gate has no effect."""
     stage = gates.stage(name)
     if stage is None or stage.locked:
         return FeatureGates(gates.minor).enabled(name)

@@ -1,4 +1,4 @@
-"""Which differences between releases a configuration can notice."""
+"""Which differences between releases affect a configuration."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -25,7 +25,7 @@ _ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})
 
 
 class FeatureUse(Record):
-    """What a configuration makes use of; ``many_nodes``: more NUMA nodes than the usual eight."""
+    """What a configuration uses; ``many_nodes``: more NUMA nodes than the usual eight."""
 
     static_cpus: bool
     static_memory: bool
@@ -53,7 +53,7 @@ class FeatureUse(Record):
         drop_ins: bool,
         gates: Mapping[str, bool],
     ) -> "FeatureUse":
-        """Inspect a configuration; *set_fields* are the fields that are not left at their defaults."""
+        """Inspect a configuration; *set_fields* are the fields that do not have their defaults."""
         given = config.cpu_manager_policy_options
         options = {name for name, value in given.items() if name == SCALE_DELAY or reads_true(value)}
         static = config.cpu_manager_policy == "static"
@@ -78,7 +78,7 @@ class FeatureUse(Record):
 
     @property
     def static(self) -> bool:
-        """Whether any manager hands out exclusive resources."""
+        """Whether any manager assigns exclusive resources."""
         return self.static_cpus or self.static_memory
 
 
@@ -146,7 +146,7 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "tolerates_pod_level_cpu_state": lambda use: use.static_cpus and use.pod_level_managers,
     "writes_memory_checkpoint_v3": lambda use: use.static_memory,
 }
-"""Where a difference concerns other configurations than its area does."""
+"""The differences that affect other configurations than their area does."""
 
 _NEVER = frozenset(
     {
@@ -172,16 +172,16 @@ _GATES: Mapping[str, Predicate] = {
     "TopologyManagerPolicyBetaOptions": lambda use: use.topology,
     "TopologyManagerPolicyOptions": lambda use: use.topology,
 }
-"""What a configuration must use to notice a gate; gates that are not here concern every node."""
+"""What a configuration must use to be affected by a gate; other gates affect every node."""
 
 
 def difference_concerns(name: str, difference: Difference, use: FeatureUse) -> bool:
-    """Return whether a configuration can notice a difference."""
+    """Return whether a difference can affect a configuration."""
     return _DIFFERENCES.get(name, _AREAS[difference.area])(use)
 
 
 def decided_by_patch(kubelet: Kubelet) -> Iterator[Difference]:
-    """Yield the differences that a configuration can notice and that came with a patch of this minor."""
+    """Yield the differences that can affect a configuration and came with a patch of this minor."""
     minor = kubelet.version.minor
     found = [(name, each) for name, each in DIFFERENCES.items() if minor in each.patches]
     if found:
@@ -190,7 +190,7 @@ def decided_by_patch(kubelet: Kubelet) -> Iterator[Difference]:
 
 
 def gate_concerns(name: str, use: FeatureUse) -> bool:
-    """Return whether a configuration can notice that a gate it does not set has another value."""
+    """Return whether a different value of a gate that a configuration does not set can affect it."""
     return name not in _NEVER and _GATES.get(name, _always)(use)
 
 

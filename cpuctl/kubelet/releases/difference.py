@@ -1,4 +1,4 @@
-"""What a difference between kubelet releases is: where it shows, before and after, and how it is known."""
+"""A difference between kubelet releases: where it shows, before and after, and the evidence for it."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from cpuctl.kubelet.version import effective_patch
 
 Evidence: TypeAlias = Literal["verified", "documented", "preview"]
-"""How a difference is known: from recorded answers, from documents and source, or only announced."""
+"""The evidence for a difference: recorded answers, documents and source, or only an announcement."""
 
 Area: TypeAlias = Literal[
     "configuration",
@@ -21,7 +21,7 @@ Area: TypeAlias = Literal[
     "in-place resize",
     "autoscaling",
 ]
-"""Which part of a node a difference shows in."""
+"""The part of a node in which a difference shows."""
 
 
 DECIDING = frozenset(
@@ -39,11 +39,11 @@ DECIDING = frozenset(
 
 
 class Difference(NamedTuple):
-    """What changes from 1.*since* on, and by backports: ``patches`` are the first patches that have it.
+    """What changes in 1.*since*, and in backports: ``patches`` are the first patches with the change.
 
     An older minor that is not in ``patches`` never got it. ``source`` is a pull request of
-    kubernetes/kubernetes, a KEP or a source file; ``gate`` the feature gate that it depends on, if it does:
-    one that is on by default from then on, or alpha. ``cases`` are recorded answers that it decides:
+    kubernetes/kubernetes, a KEP or a source file; ``gate`` is the feature gate that it depends on, if any:
+    one that is on by default since then, or alpha. ``cases`` are recorded answers that it decides:
     "1.33/assignment take-p-743" is a case of a file below ``fixtures/conformance``.
     """
 
@@ -64,7 +64,7 @@ class Difference(NamedTuple):
 
     @property
     def begin(self) -> str:
-        """Name the releases that brought it: ``1.34, 1.33.7``; older minors never got it."""
+        """The releases that introduced it: ``1.34, 1.33.7``; older minors never got it."""
         older = (f"1.{minor}.{patch}" for minor, patch in sorted(self.patches.items(), reverse=True))
         return ", ".join((f"1.{self.since}", *older))
 
@@ -73,7 +73,7 @@ class Difference(NamedTuple):
         return minor >= self.since or minor in self.patches
 
     def holds(self, minor: int, patch: int | None = None) -> bool:
-        """Return whether a release has it; without a patch the last one of the minor that is known."""
+        """Return whether a release has it; without a patch, whether the minor's last known patch has it."""
         if minor >= self.since:
             return True
         return minor in self.patches and effective_patch(minor, patch) >= self.patches[minor]

@@ -1,7 +1,7 @@
-"""How kubelet releases differ in what cpuctl computes: the list, with what each difference is known from.
+"""How kubelet releases differ in what cpuctl computes: the list, with the evidence for each difference.
 
-What a policy option or a feature gate is in a release stands in their own tables; if a difference depends
-on a gate, ``Difference.gate`` names it, and a configuration can decide otherwise.
+The stages of policy options and feature gates are in their own tables; if a difference depends on a gate,
+``Difference.gate`` names it, and a configuration can override it.
 """
 
 from __future__ import annotations
@@ -342,7 +342,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="prefer-align-cpus-by-uncorecache takes an odd number of CPUs from one cache",
         source="131850",
         evidence="verified",
-        # Not in the sources of 1.33.6, in those of 1.33.8.
+        # It is not in the sources of 1.33.6, but in those of 1.33.8.
         patches={33: 7},
         cases=("1.32/assignment take-p-743", "1.33/assignment take-p-743", "1.34/assignment take-p-743"),
     ),

@@ -1,4 +1,4 @@
-"""What was recorded from the real kubelets of each release; all else was read in sources and documents."""
+"""What was recorded from real kubelets of each release; the rest is from sources and documents."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Topic: TypeAlias = Literal[
     "the configuration",
     "pod validation",
 ]
-"""What an answer is about, as people say it."""
+"""The topics of an answer, in plain words."""
 
 
 LAST_WITH_ALL = 36
-"""The last minor of which everything was recorded: later ones follow it if nothing else is known."""
+"""The last minor with everything recorded: later ones are assumed to be the same unless known otherwise."""
 RECORDED: Mapping[Topic, tuple[int, ...]] = {
     "admission": (*range(27, 37), 38),
     "exclusive CPUs": (*range(27, 39),),
@@ -40,16 +40,16 @@ RECORDED: Mapping[Topic, tuple[int, ...]] = {
     "the configuration": (*range(27, 37),),
     "pod validation": (29, *range(31, 37)),
 }
-"""The minors whose recordings hold a topic; a test compares them with the recordings that are shipped."""
+"""The minors whose recordings include a topic; a test compares them with the shipped recordings."""
 
 
 def unrecorded(minor: int, topics: Iterable[Topic]) -> list[Topic]:
-    """Return those of the topics that were not recorded on a release."""
+    """Return the topics that were not recorded on a release."""
     return [topic for topic in topics if minor not in RECORDED[topic]]
 
 
 def not_verified(minor: int, topics: Iterable[Topic]) -> str:
-    """Say which of an answer's topics were not recorded on a release, and what they are based on instead.
+    """Describe which topics of an answer were not recorded on a release, and their basis instead.
 
     >>> not_verified(29, ["in-place resizes"])
     'on 1.29: in-place resizes (from its source code)'
@@ -60,7 +60,7 @@ def not_verified(minor: int, topics: Iterable[Topic]) -> str:
 
 
 def topics_of_decisions(config: KubeletConfiguration, *, pod_level: bool) -> list[Topic]:
-    """Return what a decision on pods is about; *pod_level*: some of them have resources of their own."""
+    """Return the topics of a decision on pods; *pod_level*: some pods have pod-level resources."""
     requested: dict[Topic, bool] = {
         "admission": True,
         "exclusive CPUs": config.cpu_manager_policy == "static",

@@ -1,4 +1,4 @@
-"""``enforceNodeAllocatable``, which kubelets validate in three ways, one after the other.
+"""``enforceNodeAllocatable``, which kubelets have validated in three ways over time.
 
 Rule: ``pkg/kubelet/apis/config/validation``, 1.30, 1.31 (kubernetes 124268) and 1.32 (125982).
 """
@@ -101,7 +101,7 @@ GROUPS_OF_ALL = Rule(
     _no_groups,
     until=_EACH_SINCE,
 )
-"""How releases refuse groups per QoS class that do not look at entries for that."""
+"""How releases that do not check individual entries refuse enforcement without cgroups per QoS class."""
 
 ENFORCEMENT = (
     _both_rule(_SYSTEM),

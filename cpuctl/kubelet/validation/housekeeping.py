@@ -1,7 +1,7 @@
 """Rules for what a kubelet does apart from pods' resources: images, taints, shutdown, restarts and logs.
 
-Rule: ``pkg/kubelet/apis/config/validation``, 1.27 to 1.36; for images ``pkg/kubelet/images/pullmanager``,
-too, 1.33 to 1.36, with the references of ``github.com/distribution/reference``.
+Rule: ``pkg/kubelet/apis/config/validation``, 1.27 to 1.36; for images also
+``pkg/kubelet/images/pullmanager``, 1.33 to 1.36, with references as in ``github.com/distribution/reference``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _REGISTRY = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[(?:[a-fA-F0-9:]+)\])(?::[0-9]+)?"
 _IMAGE = rf"(?:{_REGISTRY}/)?{_PART}(?:/{_PART})*"
 _TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
 _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
-# Compiled when a pattern is looked at: few configurations have one, and every start loads this.
+# Compiled when a pattern is checked: few configurations have one, and every start loads this.
 _REFERENCE = rf"(?P<name>{_IMAGE})(?::(?P<tag>{_TAG}))?(?:@(?P<digest>{_DIGEST}))?"
 _LONGEST_NAME = 255
 
@@ -189,7 +189,7 @@ COLLECTION = (
 
 def _parallel_though_serial(subject: Subject) -> Broken:
     pulls = subject.number("maxParallelImagePulls") or 0
-    # If nothing is said about it, more than one at a time means not one after the other.
+    # If it is not set, more than one pull at a time means that pulls are not serialized.
     return when(pulls > 1 and subject.given("serializeImagePulls") is True)
 
 
@@ -211,7 +211,7 @@ PULLS = (
 _EFFECTS = ("", "NoSchedule", "PreferNoSchedule", "NoExecute")
 _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _DOMAIN = r"(?=.{1,253}/)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*/"
-# Compiled when a taint is looked at: few configurations have one, and every start loads this.
+# Compiled when a taint is checked: few configurations have one, and every start loads this.
 _KEY = rf"(?:{_DOMAIN})?{_NAME}"
 _VALUE = rf"(?:{_NAME})?"
 

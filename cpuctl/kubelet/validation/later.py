@@ -1,7 +1,7 @@
 """What a kubelet rejects after its validation, one error at a time; and what is not checked here.
 
 Rule: ``cmd/kubelet/app/server.go``, ``NewMainKubelet``, ``pkg/kubelet/eviction/helpers.go`` and
-``pkg/kubelet/logs``, 1.36. Of several wrong thresholds the kubelet names any, here it is by name.
+``pkg/kubelet/logs``, 1.36. Of several wrong thresholds the kubelet names any; here the first by name is used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _entries(subject: Subject, field: str) -> Iterable[object]:
 
 
 def _threshold(message: str) -> Breaks:
-    """Break if a threshold is wrong in the way that *message* tell."""
+    """Return a check that a threshold does not have the problem in *message*."""
 
     def breaks(subject: Subject) -> Broken:
         found, values = threshold_problem(*subject.item) or ("", ())
@@ -186,13 +186,13 @@ LATER: tuple[Rule, ...] = (
     ),
     Rule("systemCgroups", 'system container cannot be root ("/")', _root_as_container, stage=KUBELET),
 )
-"""In the kubelet's order; it ends at the first that is broken."""
+"""The rules in the kubelet's order; it exits at the first that is broken."""
 
 
 class NotChecked(Record):
-    """What a kubelet checks on its host when it starts, but is not checked here: settings, and the question.
+    """Something a kubelet checks on its host at startup that is not checked here: settings and the question.
 
-    From release 1.*since* on.
+    It applies since release 1.*since*.
     """
 
     fields: tuple[str, ...]
@@ -248,5 +248,5 @@ NOT_CHECKED = (
 
 
 def not_checked(minor: int | None) -> tuple[NotChecked, ...]:
-    """List what is not checked for a release; if that is unknown, what holds for all."""
+    """List what is not checked for a release; if it is unknown, what applies to all."""
     return tuple(each for each in NOT_CHECKED if each.since <= (minor or 0))

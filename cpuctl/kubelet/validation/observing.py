@@ -17,7 +17,7 @@ from cpuctl.quantity import Quantity
 _INT32 = (1 << 31) - 1
 _MOST_SAMPLES = 1_000_000
 _PLAIN_FIELD_ERRORS = 34
-"""The release from which on values in field errors are written as JSON, and not as Go syntax."""
+"""The release since which values in field errors are written as JSON instead of Go syntax."""
 
 
 def _format(subject: Subject) -> str:
@@ -79,7 +79,7 @@ def _module_verbosity(subject: Subject) -> Broken:
 
 
 def _alpha(kind: str, option: str) -> Breaks:
-    """Break if an option of a format is used that its gate has to switch on."""
+    """Return a check that an option of a format is used only if its gate is on."""
 
     def breaks(subject: Subject) -> Broken:
         value = subject.member("logging", "options", kind, option)
@@ -130,7 +130,7 @@ LOGGING = (
 
 
 def _traces(subject: Subject) -> bool:
-    """Whether the tracing configuration is looked at."""
+    """Return whether the tracing configuration is checked."""
     return subject.given("tracing") is not None and subject.on("KubeletTracing")
 
 
@@ -140,7 +140,7 @@ def _rate(subject: Subject, *, high: bool) -> Broken:
 
 
 def _endpoint(subject: Subject) -> tuple[str, str, str]:
-    """Return the collector's address as it is read, its scheme, and what is wrong with its form."""
+    """Return the collector's address as it is read, its scheme, and the problem with its form."""
     given = subject.member("tracing", "endpoint") if _traces(subject) else None
     if given is None:
         return "", "dns", ""

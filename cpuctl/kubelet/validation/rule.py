@@ -1,4 +1,4 @@
-"""A rule of the kubelet's validation: a row from which releases are checked, documented and compared."""
+"""A rule of the kubelet's validation: a table row used to check, document and compare releases."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
@@ -13,10 +13,10 @@ PREFIX = "invalid configuration: "
 
 
 class Build(Record):
-    """What a kubelet's binary brings along and a configuration is held against.
+    """The parts of a kubelet's binary against which a configuration is checked.
 
-    ``previous`` is the minor before its own, as it writes it; None stands for that of the release.
-    ``log_formats`` are those that are linked in, and ``image_patterns`` tells whether their parser is.
+    ``previous`` is the minor before its own, as it writes it; None means that of the release. ``log_formats``
+    are those that are linked in, and ``image_patterns`` is whether their parser is linked in.
     """
 
     previous: str | None = None
@@ -27,7 +27,7 @@ class Build(Record):
 class Subject(Record):
     """A configuration, the gates it runs with, and the host's cgroup version (1 or 2).
 
-    ``item`` is the element of a list that rules look at one by one.
+    ``item`` is the current element of a list that rules check one by one.
     """
 
     config: KubeletConfiguration
@@ -46,7 +46,7 @@ class Subject(Record):
         return self.gates.enabled(gate)
 
     def given(self, field: str) -> Any:  # noqa: ANN401  # whatever the field holds
-        """Return what a field holds, defaults filled in; None if it is not set and has no default."""
+        """Return a field's value with defaults filled in; None if it is not set and has no default."""
         attribute = ATTRIBUTES.get(field)
         return getattr(self.config, attribute) if attribute else self.config.others.get(field)
 
@@ -56,7 +56,7 @@ class Subject(Record):
         return None if value is None else int(value)
 
     def text(self, field: str) -> str:
-        """Return a text, which is empty if it is not set."""
+        """Return a string, which is empty if it is not set."""
         return str(self.given(field) or "")
 
     def duration(self, field: str) -> int:
@@ -65,7 +65,7 @@ class Subject(Record):
         return value if isinstance(value, int) else parse_duration(value) if value else 0
 
     def member(self, field: str, *path: str) -> Any:  # noqa: ANN401  # whatever the field holds
-        """Return what a field of a struct holds, None if it or the struct is not set."""
+        """Return the value of a struct's field, None if it or the struct is not set."""
         value = self.given(field)
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
@@ -74,15 +74,15 @@ class Subject(Record):
 
 Broken: TypeAlias = Iterable[tuple[object, ...]]
 Breaks: TypeAlias = Callable[[Subject], Broken]
-"""Yields what is to be filled into the text, once for each time that a configuration breaks the rule."""
+"""Yield the values for the text, once for each time that a configuration breaks the rule."""
 
 
 class Rule(NamedTuple):
-    """A rule and the kubelet's words for what breaks it, ``{}`` where a value stands.
+    """A rule and the kubelet's words for what breaks it, with ``{}`` in place of values.
 
-    ``field`` is the setting to mend, as a path. In force from 1.*since* on and before 1.*until*. Rules with
-    the same ``each`` are tried element by element; one that ``ends`` spares the element those that follow.
-    ``stage`` is the part of the start that has it.
+    ``field`` is the path of the setting to fix. The rule applies since 1.*since* and before 1.*until*. Rules
+    with the same ``each`` are tried element by element; if one that ``ends`` is broken, the later ones are
+    not tried for the element. ``stage`` is the part of the start that checks it.
     """
 
     field: str
@@ -100,7 +100,7 @@ class Rule(NamedTuple):
 
     @property
     def template(self) -> str:
-        """The text with ``...`` where a value stands."""
+        """The text with ``...`` in place of values."""
         return self.text.replace("{{{}}}", "{...}").replace("{}", "...")
 
     @property
@@ -110,13 +110,13 @@ class Rule(NamedTuple):
 
 
 def when(condition: bool, *values: object) -> Iterator[tuple[object, ...]]:  # noqa: FBT001  # reads as one
-    """Yield the values for a text if a condition is met."""
+    """Yield the values for a text if a condition is true."""
     if condition:
         yield values
 
 
 def below(field: str, least: int) -> Breaks:
-    """Break if a number is less than *least*; the text is given the number."""
+    """Return a check that a number is at least *least*; the text gets the number."""
 
     def breaks(subject: Subject) -> Broken:
         number = subject.number(field)
@@ -126,7 +126,7 @@ def below(field: str, least: int) -> Breaks:
 
 
 def outside(field: str, low: int, high: int) -> Breaks:
-    """Break if a number is out of a range; the text is given the number."""
+    """Return a check that a number is in a range; the text gets the number."""
 
     def breaks(subject: Subject) -> Broken:
         number = subject.number(field)
@@ -136,12 +136,12 @@ def outside(field: str, low: int, high: int) -> Breaks:
 
 
 def not_negative(field: str, flag: str) -> Rule:
-    """Make the rule for a number that may not be negative."""
+    """Return the rule for a number that must not be negative."""
     return Rule(field, f"{PREFIX}{field} (--{flag}) {{}} must not be a negative number", below(field, 0))
 
 
 def in_range(field: str, flag: str, low: int, high: int, said_low: int | None = None) -> Rule:
-    """Make the rule for a number of a range; *said_low* is the lower bound that its text names."""
+    """Return the rule for a number in a range; *said_low* is the lower bound named in its text."""
     stated_low = low if said_low is None else said_low
     text = f"{PREFIX}{field} (--{flag}) {{}} must be between {stated_low} and {high}, inclusive"
     return Rule(field, text, outside(field, low, high))

@@ -1,9 +1,9 @@
 """``ValidateKubeletConfiguration``: what the kubelet rejects on any machine, all errors at once.
 
-Rule: ``pkg/kubelet/apis/config/validation``, 1.27 to 1.36, in the kubelet's order: one row a rule, for all
-releases. Checks, documents and the comparison of releases are made from this table. 1.37 and later follow
-1.36. Of the rules for Linux hosts (``validation_linux.go``, 1.31 to 1.36) the kubelet stops at the first that
-is broken.
+Rule: ``pkg/kubelet/apis/config/validation``, 1.27 to 1.36, in the kubelet's order: one row per rule, for all
+releases. Checks, documentation and the comparison of releases use this table. 1.37 and later follow 1.36. Of
+the rules for Linux hosts (``validation_linux.go``, 1.31 to 1.36) the kubelet stops at the first that is
+broken.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _spares_groups(subject: Subject) -> Broken:
 
 
 def _ids(wrong: str) -> Breaks:
-    """Break if the number of IDs is set, and is wrong in one way."""
+    """Return a check for one problem with the number of IDs, if set."""
 
     def breaks(subject: Subject) -> Broken:
         value = subject.member("userNamespaces", "idsPerPod")
@@ -188,14 +188,14 @@ def _unreadable_cpus(subject: Subject) -> Broken:
     try:
         CPUSet.parse(text)
     except CPUSetLimitError:
-        return ()  # well-formed, but of no machine: that is found out later
+        return ()  # well-formed, but not on any machine: that is detected later
     except GoError as error:
         return ((text, error),)
     return ()
 
 
 class _Reserved(Record):
-    """One amount of ``reservedMemory``, and whether the node has one of its kind before."""
+    """One amount of ``reservedMemory``, and whether the node has an earlier one of its kind."""
 
     node: int
     name: str
@@ -380,17 +380,17 @@ RULES: tuple[Rule, ...] = (
 
 
 def validate(subject: Subject) -> list[SettingError]:
-    """Return everything the kubelet finds wrong, in its order; nothing if the configuration is valid."""
+    """Return all errors that the kubelet finds, in its order; empty if the configuration is valid."""
     return list(_errors(RULES, subject))
 
 
 def refused_later(subject: Subject, stage: str) -> SettingError | None:
-    """Return the first thing that a later stage of the start refuses, None if it refuses nothing."""
+    """Return the first error of a later stage of the start, None if there is no error."""
     return next(_errors([rule for rule in LATER if rule.stage == stage], subject), None)
 
 
 def validation_text(errors: list[SettingError]) -> str:
-    """Write the errors as the kubelet prints them together."""
+    """Return the errors as the kubelet prints them together."""
     return aggregated(str(error) for error in errors)
 
 

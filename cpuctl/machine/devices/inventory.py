@@ -1,7 +1,7 @@
-"""The devices that device plugins have on a node, described or not, as frozen values.
+"""The devices that device plugins have on a node, described or assumed, as frozen values.
 
-A device lies next to one NUMA node, next to several, or the plugin does not say. Devices of one resource
-next to the same nodes are equivalent for a kubelet, so they are counted, not listed.
+A device is next to one or several NUMA nodes, or its plugin does not report any. Devices of one resource next
+to the same nodes are equivalent for a kubelet, so they are counted, not listed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _ENOUGH = 1024
-"""Devices next to one NUMA node: more than pods of one node ask for."""
+"""Devices next to one NUMA node: more than the pods of one node request."""
 
 
 def with_assumed(
@@ -36,30 +36,30 @@ def with_assumed(
 def with_unplaced(
     known_devices: DeviceInventory | None, resources: Sequence[str], count: int
 ) -> DeviceInventory:
-    """Add resources with so many free devices each, of which their plugin names no NUMA node."""
+    """Add resources with *count* free devices each, whose plugin does not report a NUMA node."""
     group = DeviceGroup(numa_nodes=CPUSet(), total=count, healthy=count, free=count)
     known = dict(known_devices.resources) if known_devices is not None else {}
     return DeviceInventory(resources={**known, **dict.fromkeys(resources, (group,))})
 
 
 def draft(counts: dict[str, dict[str, int]]) -> dict[str, Any]:
-    """Make the file that ``--devices`` takes, of devices by resource and NUMA node."""
+    """Return the content of a ``--devices`` file, from devices by resource and NUMA node."""
     return {"apiVersion": "cpuctl/v1alpha1", "kind": "Devices", "resources": counts}
 
 
 def draft_text(resources: Sequence[str], info: MachineInfo) -> str:
-    """Write the file for some resources in one line, zeros to be filled in."""
+    """Write the file for some resources in one line, with zeros to be replaced."""
     nodes = {str(number): 0 for number in _numa_nodes(info)} or {"none": 0}
     return json.dumps(draft({name: dict(nodes) for name in resources}))
 
 
 def _numa_nodes(info: MachineInfo) -> list[int]:
-    """List the nodes that devices can lie next to; a package of unknown number (-1) is none."""
+    """List the nodes that devices can be next to, without the package of unknown number (-1)."""
     return sorted(node.id for node in info.nodes if node.id >= 0)
 
 
 MAX_DEVICES = 1_000_000
-"""Devices that are accepted in all: plugins that stand for a mere permission offer thousands."""
+"""The most devices accepted in total: plugins whose devices are mere permissions offer thousands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +75,10 @@ class HeldDevices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceGroup:
-    """The devices of a resource next to the same NUMA nodes; no nodes if the plugin names none.
+    """The devices of a resource next to the same NUMA nodes; no nodes if the plugin does not report any.
 
-    ``free`` are healthy and unused. What is in use without a holder in ``held`` belongs to pods
-    that were not named. Raise ValueError if the counts contradict each other.
+    ``free`` devices are healthy and unused. Devices in use without a holder in ``held`` belong to pods that
+    were not named. Raise ValueError if the counts contradict each other.
     """
 
     numa_nodes: CPUSet
@@ -102,7 +102,7 @@ class DeviceGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceInventory:
-    """What device plugins have registered, by resource; one without groups has no device at all.
+    """What device plugins have registered, by resource; a resource without groups has no devices.
 
     Raise ValueError beyond ``MAX_DEVICES``.
     """
@@ -116,7 +116,7 @@ class DeviceInventory:
 
     @property
     def numa_nodes(self) -> CPUSet:
-        """All NUMA nodes that are named."""
+        """All NUMA nodes that the plugins report."""
         return CPUSet.of(
             node for groups in self.resources.values() for group in groups for node in group.numa_nodes
         )

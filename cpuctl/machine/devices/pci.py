@@ -1,7 +1,7 @@
-"""PCI devices with their NUMA nodes, as in sysfs: a first draft of what device plugins offer.
+"""PCI devices with their NUMA nodes, from sysfs: a first draft of what device plugins offer.
 
-Files: *Documentation/ABI/testing/sysfs-bus-pci*. What a plugin registers, and under which name, is its own
-business: only what plugins are known for is drafted.
+Files: *Documentation/ABI/testing/sysfs-bus-pci*. What a plugin registers, and under which name, is up to the
+plugin: only resources of well-known plugins are drafted.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _KINDS = {
     "0200": "Ethernet controller", "0207": "InfiniBand controller", "0280": "network controller",
     "0108": "NVMe controller", "0b40": "co-processor", "1200": "accelerator",
 }  # fmt: skip
-"""The classes of devices that people hand to pods, by their first four digits (PCI Code ID)."""
+"""The classes of devices that are assigned to pods, by their first four digits (PCI Code ID)."""
 _GPUS = ("0300", "0302", "0380", "1200")
 _NETWORK = ("0200", "0207", "0280")
 _GPU_PLUGINS = {"10de": "nvidia.com/gpu", "1002": "amd.com/gpu", "8086": "gpu.intel.com/i915"}
 
 
 class PCIDevice(NamedTuple):
-    """One device; ``numa_node`` is None if firmware names none, ``virtual`` an SR-IOV function."""
+    """One device; ``numa_node`` is None if firmware does not report it, ``virtual`` is an SR-IOV function."""
 
     address: str
     class_code: str
@@ -50,7 +50,7 @@ class PCIDevice(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """The resource that a usual plugin makes of it; empty if none is usual."""
+        """The resource under which common plugins offer it; empty if there is no common one."""
         if self.class_code in _GPUS:
             return _GPU_PLUGINS.get(self.vendor, "")
         return f"example.com/sriov-{self.vendor}-{self.device}" if self._is_network_function else ""
@@ -71,7 +71,7 @@ def read_pci_devices(tree: Tree) -> tuple[PCIDevice, ...]:
 
 
 def drafted(devices: Iterable[PCIDevice]) -> dict[str, dict[str, int]]:
-    """Count what plugins would make of them, by resource and NUMA node as ``--devices`` takes it."""
+    """Count the devices that plugins would offer, by resource and NUMA node as ``--devices`` takes it."""
     counts: dict[str, dict[str, int]] = {}
     for device in devices:
         if device.resource:
@@ -82,7 +82,7 @@ def drafted(devices: Iterable[PCIDevice]) -> dict[str, dict[str, int]]:
 
 
 def _paths(tree: Tree) -> Iterator[str]:
-    """Yield the directories of all devices, those behind bridges too; else what the bus lists."""
+    """Yield the directories of all devices, including those behind bridges; else what the bus lists."""
     roots = [f"{_DEVICES}/{name}" for name in tree.names(_DEVICES) if name.startswith("pci")]
     found = [path for root in roots for path in _below(tree, root, 0)]
     yield from found or (f"{_BUS}/{name}" for name in tree.names(_BUS))

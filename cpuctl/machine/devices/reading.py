@@ -1,11 +1,11 @@
 """The devices of a node from a file: our own short form, or responses of the kubelet's pod resources API.
 
-Our form counts, by resource and NUMA node (schema: ``cpuctl schema devices``). A group of devices next to
-several nodes has all of them as its key (``0-1``), one whose plugin names no node has ``none``.
+Our form counts, by resource and NUMA node (schema: ``cpuctl schema devices``). The key of a group of devices
+next to several nodes is all of them (``0-1``); if the plugin does not report a node, it is ``none``.
 
-The kubelet's answers come as JSON, printed by whatever tool (``k8s.io/kubelet/pkg/apis/podresources/v1``):
+The kubelet's answers are JSON, printed by any tool (``k8s.io/kubelet/pkg/apis/podresources/v1``):
 ``GetAllocatableResources`` lists the healthy devices, ``List`` what pods hold. Members are called
-``device_ids`` or ``deviceIds``; 64-bit numbers may be texts, and a zero may be left out, so that NUMA node 0
+``device_ids`` or ``deviceIds``; 64-bit numbers may be strings, and zeros may be omitted, so that NUMA node 0
 is ``{}`` (kubernetes issue 101522).
 """
 
@@ -38,7 +38,7 @@ Holder = tuple[str, str, str]
 
 @dataclass(slots=True)
 class _Devices:
-    """Every device of one resource by its id: NUMA nodes (a mask), whether it is healthy, who holds it."""
+    """Every device of one resource by id: NUMA nodes (a mask), whether it is healthy, and its holder."""
 
     nodes: dict[str, int] = field(default_factory=dict)
     healthy: set[str] = field(default_factory=set)
@@ -49,9 +49,9 @@ _Resources = dict[str, _Devices]
 
 
 def decode_pod_resources(answers: Sequence[Cursor]) -> tuple[DeviceInventory, bool]:
-    """Join the responses; the second result is whether they show what is in use.
+    """Combine the responses; the second result is whether they show what is in use.
 
-    Raise InputError if they do not say what there is.
+    Raise InputError if they do not list the devices.
     """
     resources: _Resources = {}
     allocatable = listed = False
@@ -95,7 +95,7 @@ def _add_held(resources: _Resources, answer: Cursor) -> None:
                 other = devices.holders.setdefault(device, holder)
                 if other[:2] != holder[:2]:
                     raise container.error(f'{"/".join(other)} also holds {name} "{device}"')
-                # Within a pod an init container's devices go on to a later container.
+                # Within a pod, a later container reuses an init container's devices.
                 devices.holders[device] = holder
 
 
@@ -133,7 +133,7 @@ _RESOURCE_HINT = "write a name such as nvidia.com/gpu"
 
 
 class ReadDevices(NamedTuple):
-    """What a file says; ``in_use_known`` is False if it leaves out what pods hold."""
+    """The content of a file; ``in_use_known`` is False if it leaves out what pods hold."""
 
     inventory: DeviceInventory
     in_use_known: bool = True
@@ -185,7 +185,7 @@ def _nodes(key: str, group: Cursor) -> CPUSet:
 
 
 def _group(nodes: CPUSet, group: Cursor) -> DeviceGroup:
-    """Read the counts of a group; a bare number are devices that are all healthy and free."""
+    """Read the counts of a group; a bare number means that all devices are healthy and free."""
     if not isinstance(group.value, dict):
         count = _count(group)
         return DeviceGroup(numa_nodes=nodes, total=count, healthy=count, free=count)

@@ -1,7 +1,7 @@
 """cAdvisor's machine information as JSON: the kubelet's own input, recorded (``/api/v1.3/machine``).
 
 Field names: cAdvisor ``info/v1/machine.go``. The file yields the kubelet's view as given and, as far as it
-tells, the kernel's.
+contains it, the kernel's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOTE = note(
 
 
 def read_machine_info(cursor: Cursor, source: str) -> ForeignMachine:
-    """Read the one object that a file holds; raise InputError with file, line and path."""
+    """Read the single object in a file; raise InputError with file, line and path."""
     info = decode_machine_info(cursor)
     machine = decode_machine(cursor, info, source)
     info = replace(info, caches_known=machine.caches_known)
@@ -51,7 +51,7 @@ def _facts(machine: Machine) -> Iterator[MachineFact]:
 def decode_machine_info(cursor: Cursor) -> MachineInfo:
     """Decode the kubelet's view; absent totals are 0, as in Go.
 
-    Raise InputError with line and path for what is no machine information (cAdvisor ``info/v1``).
+    Raise InputError with line and path for anything but machine information (cAdvisor ``info/v1``).
     """
     if not isinstance(cursor.value, dict) or cursor.value.get("topology") is None:
         hint = "an object with num_cores and topology, as the kubelet serves at /api/v1/nodes/NODE/proxy/spec"
@@ -66,7 +66,7 @@ def decode_machine_info(cursor: Cursor) -> MachineInfo:
 
 
 def _has(cursor: Cursor, key: str) -> bool:
-    """Return whether a member is there: a kubelet writes all of them, null ones, too."""
+    """Return whether a member exists: a kubelet writes all members, including null ones."""
     return isinstance(cursor.value, dict) and key in cursor.value
 
 
@@ -144,10 +144,10 @@ def _cpus(info: MachineInfo) -> Iterator[CPU]:
 
 
 def _nodes(info: MachineInfo) -> Iterator[NumaNode]:
-    # If all have 0 they are packages, in place of nodes that the kernel does not show.
+    # If all have 0 they are packages, listed in place of nodes that the kernel does not show.
     counted = any(node.memory_bytes for node in info.nodes)
     for node in info.nodes:
-        if node.id >= 0:  # -1 is a package of unknown number, listed if the kernel shows no nodes
+        if node.id >= 0:  # -1 is a package of unknown number, listed if the kernel does not show nodes
             yield NumaNode(
                 id=node.id,
                 cpus=_node_cpus(node),

@@ -1,7 +1,7 @@
-"""What the output of other tools contains about a machine, and what is assumed otherwise.
+"""What the output of other tools contains about a machine, and what is assumed instead.
 
-The table is what ``cpuctl topology show`` names as missing, and what tests go by that read one machine in two
-forms. A file may contain less than its form can: a column or a section was not requested.
+``cpuctl topology show`` uses the table to report what is missing, as do tests that read one machine in two
+forms. A file may contain less than its form can, if a column or a section was not requested.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 
 class MachineFact(StrEnum):
-    """Something that a format has or lacks, in the words of ``cpuctl topology show``."""
+    """Something that a format contains or not, in the words of ``cpuctl topology show``."""
 
     OFFLINE = "offline CPUs"
     NUMA = "NUMA nodes"
@@ -87,7 +87,7 @@ _PART_OF: Final = {
 class FormContent(NamedTuple):
     """What one file contains: its format and the facts in it.
 
-    ``assumed`` says what is assumed in place of others, ``notes`` what is not exact.
+    ``assumed`` says what is assumed in place of the others, ``notes`` what is inexact.
     """
 
     form: MachineFormat
@@ -97,12 +97,12 @@ class FormContent(NamedTuple):
 
     @property
     def missing(self) -> tuple[MachineFact, ...]:
-        """What the format cannot contain, without what is part of that: unknown, unless ``assumed``."""
+        """What the format cannot contain, without parts of other such facts: unknown unless ``assumed``."""
         return _without_parts(fact for fact in MachineFact if fact not in self.form.recorded)
 
     @property
     def leaves_out(self) -> tuple[MachineFact, ...]:
-        """What other files in the format contain."""
+        """What other files in the format contain and this one does not."""
         return _without_parts(fact for fact in MachineFact if fact in self.form.recorded - self.facts)
 
 

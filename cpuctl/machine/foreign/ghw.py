@@ -1,7 +1,7 @@
 """What ``ghwc topology -f json`` prints, and ``ghwc -f json`` (ghw ``pkg/topology``, ``cpu``, ``memory``).
 
-Only the full report has sockets: its section on processors lists their CPUs. Core ids count within a
-NUMA node, or in a socket.
+Only the full report has sockets: its processor section lists their CPUs. Core ids are counted per NUMA node
+or per socket.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def is_report(value: object) -> bool:
 
 
 def read_report(cursor: Cursor, source: str) -> ForeignMachine:
-    """Read a report, or its section on topology; raise InputError with file, line and path."""
+    """Read a report or its topology section; raise InputError with file, line and path."""
     topology = cursor.get("topology") or cursor
     nodes = topology.required("nodes").items()
     if len(nodes) > MAX_NUMA_NODES:
@@ -134,7 +134,7 @@ def _usable(area: Cursor) -> int | None:
 
 
 def _pages(amounts: Cursor, counter: str) -> dict[int, int]:
-    """Count pages by page size in KiB, which is given in bytes."""
+    """Count pages by page size in KiB; the report gives the size in bytes."""
     pages = {}
     for size, amount in amounts.members().items():
         if not (size.isascii() and size.isdecimal() and len(size) < 19):

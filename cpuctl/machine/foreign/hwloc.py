@@ -1,7 +1,7 @@
 """hwloc's XML, as ``lstopo --of xml`` writes it: versions 2 and 3 (hwloc ``topology-xml.c``, ``hwloc2.dtd``).
 
-Numbers are the kernel's. What a CPU belongs to is where it stands in the tree; NUMA nodes are children of the
-object whose CPUs are near to them, so that the kernel's own list of a node's CPUs is not among the facts.
+Numbers are the kernel's. A CPU's place in the tree shows what it belongs to; NUMA nodes are children of the
+object whose CPUs are near them, so the kernel's own list of a node's CPUs is not among the facts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HINT = "create it with lstopo --of xml (hwloc 2 or 3)"
 
 
 class _Above(NamedTuple):
-    """What stands above an object: the elements by what they are."""
+    """The elements above an object, by type."""
 
     package: Element | None = None
     die: Element | None = None
@@ -165,7 +165,7 @@ class _Topology:
         )
 
     def _has_nodes(self) -> bool:
-        """Return whether the kernel shows nodes; if it does not, hwloc makes one up, and says so."""
+        """Return whether the kernel shows nodes; if it does not, hwloc adds one and reports that."""
         support = {each.attributes.get("name") for each in self._root.below("support")}
         return "custom.exported_support" not in support or "discovery.numa" in support
 
@@ -206,7 +206,7 @@ class _Topology:
         )
 
     def _distances(self, ids: Sequence[int]) -> Mapping[int, tuple[int, ...]]:
-        """Return the rows of the kernel's latencies in the order of the nodes; nothing without them."""
+        """Return the rows of the kernel's latencies in the order of the nodes; empty without them."""
         for table in self._root.below("distances2"):
             names = table.attributes
             if names.get("type") != "NUMANode" or names.get("name", "NUMALatency") != "NUMALatency":
@@ -218,7 +218,7 @@ class _Topology:
             if sorted(order) == sorted(ids):
                 width, places = len(order), [order.index(number) for number in sorted(ids)]
                 return {order[a]: tuple(values[a * width + b] for b in places) for a in places}
-        return {}  # also of a single node
+        return {}  # also for a single node
 
     def _numbers(self, table: Element, name: str) -> list[int]:
         words = " ".join(each.text for each in table.below(name)).split(maxsplit=MAX_NUMA_NODES**2)
@@ -246,7 +246,7 @@ class _Topology:
         return next((model for each in packages if (model := _info(each, "CPUModel"))), None)
 
     def _cpus(self, element: Element, name: str) -> CPUSet:
-        """Read a bitmap: words of 32 bits, the highest first, an empty one is 0."""
+        """Read a bitmap: words of 32 bits, highest first; an empty word is 0."""
         text = element.attributes.get(name, "0x0")
         if not _BITMAP.fullmatch(text):
             endless = " (infinite)" if text.startswith(_INFINITE) else ""
@@ -282,18 +282,18 @@ def _figure(text: str | None, unit: int) -> int | None:
     return int(text) * unit if text and _NUMBER.fullmatch(text) and len(text) < 10 else None
 
 
-# XML as plain elements, with bounds: nothing is fetched, no entity is declared, nothing grows.
+# XML as plain elements, with limits: nothing is fetched, no entity is declared, nothing expands.
 #
-# The standard library's expat reads; ``xml.etree`` would expand what a document type declares.
+# The standard library's expat parses it; ``xml.etree`` would expand what a document type declares.
 
 MAX_DEPTH = 200
-"""Levels of elements: hwloc nests some fifteen, and bridges of PCI buses below."""
+"""Levels of elements: hwloc nests about fifteen, and PCI bridges below them."""
 MAX_ELEMENTS = 300_000
-"""The largest machines have some sixty thousand."""
+"""The largest machines have about sixty thousand."""
 
 
 class Element:
-    """One element: ``line`` is where it begins."""
+    """One element: ``line`` is the one where it begins."""
 
     __slots__ = ("attributes", "children", "line", "name", "text")
 
@@ -305,7 +305,7 @@ class Element:
         self.text = ""
 
     def below(self, name: str) -> Iterator[Element]:
-        """Yield the children of one name."""
+        """Yield the children with a name."""
         return (child for child in self.children if child.name == name)
 
 
@@ -320,7 +320,7 @@ class _Builder:
         self._open: list[Element] = []
         self._root: Element | None = None
         self._count = 0
-        # What the text itself says of its encoding is not believed: all tools write UTF-8.
+        # The encoding that the text declares is ignored: all tools write UTF-8.
         self._parser: Any = expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
@@ -362,7 +362,7 @@ class _Builder:
             self._open[-1].text += text
 
     def _doctype(self, _name: str, _system: str | None, _public: str | None, declares: int) -> None:
-        # hwloc names a DTD, which is not fetched; one within the text could change what it says.
+        # hwloc names a DTD, which is not fetched; an internal one could change the content.
         if declares:
             self._refuse("declares its own document type, which is not supported")
 

@@ -1,7 +1,7 @@
-"""A machine as hwloc's XML of version 2, which lstopo and programs of hwloc 2 and 3 read.
+"""A machine as hwloc's XML version 2, which lstopo and programs that use hwloc 2 and 3 read.
 
-hwloc nests all that has CPUs: what contradicts that, or has no own object, is left out and reported. I/O
-devices are not among what is known of a machine here.
+hwloc nests everything that has CPUs: what contradicts that, or has no object type, is left out and reported.
+I/O devices are not part of a machine here.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from cpuctl.phrases import some_of
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n'
 _OUTERMOST_FIRST = ("Machine", "Drawer", "Book", "Memory", "Package", "Die", "Cluster", "Cache", "Core", "PU")
 _GROUPS = {"Drawer": 111, "Book": 110, "Memory": 1001, "Cluster": 222}
-"""What hwloc has no type for, and its numbers of these kinds of Group (hwloc ``private/private.h``)."""
+"""What hwloc does not have a type for, and its numbers for these kinds of Group (``private/private.h``)."""
 _CACHES = {"Unified": ("", 5, 0), "Data": ("", 5, 1), "Instruction": ("i", 3, 2)}
-"""What hwloc calls a kind of cache: its letter, the highest level, ``cache_type``."""
+"""hwloc's notation for a kind of cache: its letter, the highest level, ``cache_type``."""
 _VALUES_IN_A_LINE = 10
 _BASE_PAGE = 4096
 _X86 = frozenset({None, "x86_64", "i386", "i686"})
@@ -28,7 +28,7 @@ _Attributes: TypeAlias = Mapping[str, int | str | None]
 
 
 class _Object(NamedTuple):
-    """Something that has CPUs; of those with the same CPUs, the one with the lowest ``rank`` is outermost."""
+    """Something that has CPUs; of those with the same CPUs, the lowest ``rank`` is outermost."""
 
     rank: tuple[int, int, str]
     type: str
@@ -38,7 +38,7 @@ class _Object(NamedTuple):
 
     @property
     def outermost_first(self) -> tuple[int, tuple[int, int, str]]:
-        """Sort key of all that hold one CPU."""
+        """The sort key of the objects that contain one CPU."""
         return -len(self.cpus), self.rank
 
     def contradicts(self, other: _Object) -> bool:
@@ -56,7 +56,7 @@ def as_hwloc_xml(machine: Machine) -> tuple[str, tuple[str, ...]]:
 
 
 def bitmap(cpus: CPUSet) -> str:
-    """Write a set as hwloc does: words of 32 bits, the highest first; zeros are left out but for the last."""
+    """Write a set as hwloc does: words of 32 bits, highest first; zeros are left out except the last."""
     digits = f"{cpus.mask:x}"
     digits = digits.rjust(-(-len(digits) // 8) * 8, "0")
     words = [digits[start : start + 8] for start in range(0, len(digits), 8)]
@@ -65,9 +65,9 @@ def bitmap(cpus: CPUSet) -> str:
 
 
 class _Tree:
-    """Objects, each below the smallest that holds all its CPUs.
+    """Objects, each below the smallest one that contains all its CPUs.
 
-    ``left_out`` are those that contradict one that came before them.
+    ``left_out`` are those that contradict an earlier one.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -95,9 +95,9 @@ class _Tree:
             above = each
 
     def _memory(self, machine: Machine) -> Mapping[int, Sequence[NumaNode]]:
-        """Give NUMA nodes to the outermost objects of their CPUs, by ``id``; those without to the machine."""
+        """Return NUMA nodes by ``id`` of the outermost object of their CPUs, else of the machine."""
         if not machine.numa_nodes:
-            # hwloc makes one up if the kernel shows none; ``discovery.numa`` tells them apart.
+            # hwloc adds one if the kernel does not show any; ``discovery.numa`` distinguishes the two.
             return {id(self.top): [NumaNode(0, machine.online, memory_bytes=machine.memory_bytes)]}
         outermost: dict[CPUSet, _Object] = {}
         for each in self.walk(self.top):
@@ -108,14 +108,14 @@ class _Tree:
         return children
 
     def walk(self, each: _Object) -> Iterator[_Object]:
-        """Yield an object and all below it, from the outside."""
+        """Yield an object and all objects below it, outermost first."""
         yield each
         for child in self.below[id(each)]:
             yield from self.walk(child)
 
 
 def _objects(machine: Machine) -> Iterator[_Object]:
-    """Yield all that hwloc has objects for, what matters most to a kubelet first."""
+    """Yield everything that hwloc has objects for, the most important for a kubelet first."""
     cpus, sockets = machine.cpu_by_number, machine.socket_of
     ids = {
         socket: cpu.package_id
@@ -136,7 +136,7 @@ def _objects(machine: Machine) -> Iterator[_Object]:
 
 
 def _known(number: int | None) -> int | None:
-    """Return a kernel's number; -1 is what it writes of what it does not know."""
+    """Return a kernel's number, None for -1, which it writes for an unknown one."""
     return None if number is None or number < 0 else number
 
 
@@ -179,7 +179,7 @@ def _cache(cache: Cache) -> _Object:
 def _equivalent(
     machine: Machine, kind: str, place: Callable[[CPU], tuple[int | None, ...]]
 ) -> Iterator[_Object]:
-    """Gather the CPUs of equal places, the last part of which is their number; those without one are left."""
+    """Group CPUs with the same place, whose last part is the number; CPUs without one are left out."""
     members: dict[tuple[int | None, ...], int] = {}
     for cpu in machine.cpus:
         *around, number = place(cpu)
@@ -197,7 +197,7 @@ class _Writer:
         self._packages = bool(machine.sockets)
 
     def lines(self) -> Iterator[str]:
-        """Write all but the head."""
+        """Write everything but the header."""
         nodes = self._machine.numa_nodes
         yield '<topology version="2.0">'
         yield from self._object(self._tree.top, CPUSet(), "  ")
@@ -211,7 +211,7 @@ class _Writer:
         yield "</topology>"
 
     def _object(self, each: _Object, near: CPUSet, indent: str) -> Iterator[str]:
-        """Write an object and what is in it; *near* are the NUMA nodes of what it is in."""
+        """Write an object and its content; *near* are the NUMA nodes of the objects around it."""
         memory = self._tree.memory.get(id(each), ())
         near |= CPUSet.of(node.id for node in memory)
         nodes = near | self._nodes_within(each)
@@ -255,14 +255,14 @@ class _Writer:
         yield from _element('object type="NUMANode"', attributes, lines, indent)
 
     def _pages(self, node: NumaNode) -> Mapping[int, int]:
-        """Return pages by size in bytes; hwloc puts those that are not huge first."""
+        """Return pages by size in bytes; hwloc lists base pages first."""
         huge = {size << 10: number for size, number in sorted(node.hugepages.items())}
         rest = (node.memory_bytes or 0) - sum(size * number for size, number in huge.items())
         return {_BASE_PAGE: max(rest, 0) // _BASE_PAGE, **huge}
 
 
 def _sets(cpus: CPUSet, nodes: CPUSet) -> dict[str, str]:
-    """Return the sets of an object; hwloc gives a NUMA node that has none the CPUs that it is near to."""
+    """Return the sets of an object; hwloc gives a NUMA node without CPUs those it is near."""
     sets = {"cpuset": bitmap(cpus), "nodeset": bitmap(nodes)}
     return {name: text for key, text in sets.items() for name in (key, f"complete_{key}")}
 
@@ -279,7 +279,7 @@ def _element(name: str, attributes: _Attributes, inside: Iterable[str], indent: 
 
 
 def _quoted(text: str) -> str:
-    """Write a value; XML has no place for control characters, and hwloc leaves out all beyond ASCII."""
+    """Write a value; XML does not allow control characters, and hwloc leaves out all non-ASCII ones."""
     kept = "".join(char for char in text if " " <= char <= "~")
     for char, name in {"&": "amp", "<": "lt", ">": "gt", '"': "quot"}.items():
         kept = kept.replace(char, f"&{name};")
@@ -291,7 +291,7 @@ def _info(name: str, value: str, indent: str) -> str:
 
 
 def _distances(nodes: Sequence[NumaNode]) -> Iterator[str]:
-    """Write the kernel's latencies; hwloc reads as many characters as ``length`` says."""
+    """Write the kernel's latencies; hwloc reads ``length`` characters."""
     attributes = f'nbobjs="{len(nodes)}" kind="5" name="NUMALatency" indexing="os"'
     yield f'  <distances2 type="NUMANode" {attributes}>'
     yield from _numbers("indexes", (node.id for node in nodes))
@@ -307,7 +307,7 @@ def _numbers(name: str, values: Iterable[int]) -> Iterator[str]:
 
 
 def _kinds(machine: Machine) -> Iterator[str]:
-    """Write what tells kinds of cores apart: the kernel's names of them, frequencies and capacities."""
+    """Write what distinguishes kinds of cores: the kernel's names for them, frequencies and capacities."""
     kinds: dict[tuple[tuple[str, str], ...], int] = {}
     for cpu in machine.cpus:
         if facts := tuple(_kind(machine, cpu)):

@@ -1,7 +1,7 @@
-"""What ``lscpu`` prints of every CPU: the table of ``-p``, that of ``-e``, and ``-e`` as JSON.
+"""What ``lscpu`` prints for every CPU: the tables of ``-p`` and ``-e``, and ``-e`` as JSON.
 
-Columns and their notations: util-linux ``sys-utils/lscpu.c``. The numbers of cores, sockets and caches are
-lscpu's own count unless it ran with ``-y``; those of CPUs and NUMA nodes are the kernel's.
+Columns and their notations: util-linux ``sys-utils/lscpu.c``. lscpu counts cores, sockets and caches itself
+unless it ran with ``-y``; the numbers of CPUs and NUMA nodes are the kernel's.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ _SWITCHES = {"yes": True, "y": True, "true": True, "no": False, "n": False, "fal
 _BARE_DASH = re.compile(rb'("(?:[^"\\]++|\\.)*+")|-(?=\s*[,}\]])')
 _MOST_COLUMNS = 64
 _UNKNOWN = "?"
-"""A cache of a row that names fewer than others do: which of them are missing, lscpu does not say."""
+"""A cache in a row with fewer caches than others: lscpu does not show which are missing."""
 _REPEATED = "core numbers repeat: CPUs that share no level-2 cache are treated as different cores"
 _HINT = "run lscpu -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE -J"
 
 
 class _Record(NamedTuple):
-    """A row as it is printed: its place, and a text by column, None for ``-`` or nothing.
+    """A row as printed: its place, and the text by column, None for ``-`` or nothing.
 
-    The line of a row in JSON is worked out only if it is needed.
+    The line of a row in JSON is computed only if it is needed.
     """
 
     place: str | Cursor
     values: Mapping[str, str | None]
 
     def error(self, message: str, column: str = "", *, hint: str = "") -> InputError:
-        """Make an error at this row."""
+        """Return an error at this row."""
         where = self.place if isinstance(self.place, str) else self.place.where
         return InputError(message, where=f"{where}: {column}" if column else where, hint=hint)
 
 
 def read_parsable(text: str, source: str) -> ForeignMachine:
-    """Read ``lscpu -p``, with whatever columns; raise InputError with file and line."""
+    """Read ``lscpu -p`` with any columns; raise InputError with file and line."""
     lines = text.splitlines()
     header = comment_columns(text) or []
     return _built(header, _table(lines, header, source, ","), LSCPU_PARSABLE, source)
 
 
 def read_extended(text: str, source: str) -> ForeignMachine:
-    """Read ``lscpu -e``, with whatever columns; raise InputError with file and line."""
+    """Read ``lscpu -e`` with any columns; raise InputError with file and line."""
     lines = text.splitlines()
     first = next(number for number, line in enumerate(lines) if line.strip())
     header = _split_names(":".join(lines[first].split()))
@@ -104,9 +104,9 @@ def _table(
 
 
 def _columns(cells: list[str], header: Sequence[str], *, joined: bool) -> list[str]:
-    """Give every column its cell; ``-e`` has caches *joined* in one (``0:0:0:0``, or ``-`` for none).
+    """Return a cell for every column; ``-e`` has caches *joined* in one (``0:0:0:0``, or ``-`` for none).
 
-    Rows of offline CPUs end early. lscpu leaves out caches that a CPU has not, and does not say which.
+    Rows of offline CPUs end early. lscpu leaves out caches that a CPU does not have, and does not show which.
     """
     caches = [number for number, name in enumerate(header) if _CACHE.fullmatch(name)]
     first = caches[0] if caches else len(header)
@@ -170,7 +170,7 @@ def _built(
 
 
 def _by_state(records: Iterable[_Record], places: Sequence[str]) -> tuple[dict[int, _Record], CPUSet]:
-    """Return the rows of CPUs that run, and the CPUs that do not."""
+    """Return the rows of online CPUs, and the offline CPUs."""
     found: dict[int, _Record] = {}
     for record in records:
         cpu = _required_cpu(record)
@@ -178,9 +178,9 @@ def _by_state(records: Iterable[_Record], places: Sequence[str]) -> tuple[dict[i
             raise record.error(f"CPU {cpu} is listed twice")
         found[cpu] = record
     if not any(_places(record, places) for record in found.values()):
-        places = ()  # the kernel reports none
+        places = ()  # the kernel does not report any
     elif _CORE in places and any(_places(record, (_CORE,)) for record in found.values()):
-        places = (_CORE,)  # some kernels tell where else an offline CPU is
+        places = (_CORE,)  # some kernels report the other places of an offline CPU
     offline = CPUSet.of(cpu for cpu, record in found.items() if not _is_online(record, places))
     return {cpu: record for cpu, record in found.items() if cpu not in offline}, offline
 
@@ -200,7 +200,7 @@ def _caches(online: Mapping[int, _Record], names: Iterable[str]) -> list[Cache]:
 
 
 def _with_cores_apart(rows: list[CPURow], caches: Iterable[Cache]) -> list[CPURow]:
-    """Distinguish cores of one number: on Arm processors with clusters lscpu 2.38 counts in each of them."""
+    """Separate cores with the same number: on Arm processors, lscpu 2.38 counts them per cluster."""
     second = {cpu: cache.cpus for cache in caches if cache.level == 2 for cpu in cache.cpus}
     lowest: dict[Hashable, int] = {}
     for row in rows:
@@ -286,5 +286,5 @@ def _kilohertz(record: _Record, name: str) -> int | None:
 
 
 def _cache(name: str, number: int, cpus: CPUSet) -> Cache:
-    level, kind = _CACHE.fullmatch(name).groups()  # type: ignore[union-attr]  # only such names come here
+    level, kind = _CACHE.fullmatch(name).groups()  # type: ignore[union-attr]  # only such names are passed
     return Cache(level=int(level), kind=_CACHE_KINDS[kind], cpus=cpus, id=number)

@@ -20,12 +20,12 @@ _HEADER = re.compile(r"node((?:\s+[0-9]{1,5})+)", re.ASCII)
 _DISTANCES = re.compile(r"([0-9]{1,5}):((?:\s+[0-9]{1,9})+)", re.ASCII)
 UNKNOWN_SIZE = "<not available>"
 NO_DISTANCES = "No distance information available."
-"""What stands in the place of what a kernel does not tell."""
+"""The text that replaces distances a kernel does not report."""
 _ROUNDED = "memory is given in whole MiB, rounded down"
 
 
 class _Node(NamedTuple):
-    """What the lines of a node say; sizes are in bytes."""
+    """The values in the lines of a node; sizes are in bytes."""
 
     cpus: CPUSet | None = None
     size: int | None = None
@@ -52,7 +52,7 @@ def read_hardware(text: str, source: str) -> ForeignMachine:
 
 
 class _Reader:
-    """Takes lines in their order; what numactl prints of nodes beyond what is known here is passed over."""
+    """A reader of lines in order; other values that numactl prints of nodes are skipped."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -63,7 +63,7 @@ class _Reader:
         self._distances: dict[int, tuple[int, ...]] = {}
 
     def read(self, line: str, number: int) -> None:
-        """Take one line, which is not blank."""
+        """Read one non-blank line."""
         self._number = number
         if self._ids is None:
             found = _AVAILABLE.fullmatch(line)

@@ -1,4 +1,4 @@
-"""What a tool has printed, read by the reader of its format."""
+"""Another tool's output, read by the reader for its format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEXTS = {
 
 
 def read_printed(data: bytes, source: str) -> ForeignMachine:
-    """Read what a tool has printed; raise InputError, with its place, for what it would not have printed."""
+    """Read a tool's output; raise InputError, with its place, for anything the tool would not print."""
     form = recognised(data[:HEAD_BYTES])
     if form == "XML":
         from cpuctl.machine.foreign.hwloc import read_xml

@@ -1,6 +1,6 @@
-"""Which tool has printed a text, recognized by how it begins, whatever the file's name.
+"""Which tool printed a text, recognized by its beginning, not by the file name.
 
-Kept apart from the readers: every file that ``-m`` names is looked at, and most are archives.
+Separate from the readers: every file that ``-m`` names is checked, and most are archives.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 HEAD_BYTES = 1 << 16
-"""What is looked at to tell the tool; the comments of ``lscpu -p`` are some hundred bytes."""
+"""The bytes checked to recognize the tool; the comments of ``lscpu -p`` have a few hundred bytes."""
 
 
 PrintedFormat: TypeAlias = Literal["JSON", "XML", "lscpu -p", "lscpu -e", "numactl", "without CPUs"]
-"""How texts begin that are read; those ``without CPUs`` can only be refused."""
+"""The recognized kinds of text; those ``without CPUs`` can only be refused."""
 
 
 WITHOUT_CPUS = {
@@ -20,11 +20,11 @@ WITHOUT_CPUS = {
     "NAME ": "is lscpu's table of caches, which does not show the placement of each CPU",
     "No NUMA ": "is numactl's output on a kernel without NUMA support, which contains nothing else",
 }
-"""Why a text that begins like this is no machine."""
+"""Why a text that begins like this is not a machine."""
 
 
 def recognised(head: bytes) -> PrintedFormat | None:
-    """Determine by its first bytes what a file may be; None for archives and unknown formats."""
+    """Recognize a file by its first bytes; None for archives and unknown formats."""
     text = start_of(head)
     if text[:1] in {"{", "["}:
         return "JSON"
@@ -41,12 +41,12 @@ def recognised(head: bytes) -> PrintedFormat | None:
 
 
 def start_of(head: bytes) -> str:
-    """Return the text that a file begins with; empty if it is binary."""
+    """Return the text at the start of a file; empty if it is binary."""
     return "" if b"\0" in head else head.decode(errors="replace").lstrip("\ufeff \t\r\n")
 
 
 def comment_columns(text: str) -> list[str] | None:
-    """Return the columns that the last of the leading comments names, as ``lscpu -p`` does."""
+    """Return the columns named in the last leading comment, as in ``lscpu -p``."""
     header = None
     for line in text.splitlines():
         if line.startswith("#"):

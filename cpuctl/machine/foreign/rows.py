@@ -1,4 +1,4 @@
-"""From rows of CPUs, as other tools print them, to a machine and the kubelet's view of it."""
+"""A machine and the kubelet's view of it, built from rows of CPUs as other tools print them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from cpuctl.phrases import named
 from cpuctl.records import replace
 
 _SAID_OF_FORMS = frozenset({"unrecorded-memory", "unrecorded-hugepages"})
-"""Findings that would repeat what the form does not tell."""
+"""Findings that would repeat what the form does not contain."""
 
 
 class CPURow(NamedTuple):
     """One online CPU; None for what a tool does not print.
 
-    CPUs with equal ``core`` are siblings, whatever it is; ``core_id`` is the number for a kubelet.
-    ``package`` are the CPUs of the socket, if sockets may be without numbers.
+    CPUs with equal ``core``, which can be any value, are siblings; ``core_id`` is the number that a kubelet
+    sees. ``package`` are the CPUs of the socket, if sockets may have no numbers.
     """
 
     cpu: int
@@ -41,7 +41,7 @@ class CPURow(NamedTuple):
 
 
 class PrintedMachine(NamedTuple):
-    """Everything in a file; ``memory_bytes`` is the machine's own total."""
+    """Everything in a file; ``memory_bytes`` is the total of the machine."""
 
     rows: Sequence[CPURow]
     nodes: Sequence[NumaNode] = ()
@@ -63,7 +63,7 @@ class ForeignMachine(NamedTuple):
 
 
 def nodes_of(rows: Iterable[CPURow]) -> tuple[NumaNode, ...]:
-    """Gather the NUMA nodes that rows name; other nodes, and their memory, are unknown."""
+    """Collect the NUMA nodes in the rows; other nodes, and all memory, are unknown."""
     members: dict[int, int] = {}
     for row in rows:
         if row.node is not None:
@@ -74,8 +74,8 @@ def nodes_of(rows: Iterable[CPURow]) -> tuple[NumaNode, ...]:
 def build(printed: PrintedMachine, content: FormContent, source: str) -> ForeignMachine:
     """Build the machine; raise InputError if no CPU is online or parts contradict each other.
 
-    What the file does not tell is unknown in the machine. What a kubelet could not start without is assumed
-    in its view of the machine, and said.
+    What the file does not contain is unknown in the machine. What a kubelet could not start without is
+    assumed in its view of the machine, and reported.
     """
     if not printed.rows:
         raise InputError("contains no online CPU, expected at least one", where=source)
@@ -144,7 +144,7 @@ def _cpu(row: CPURow, siblings: Mapping[Hashable, CPUSet]) -> CPU:
 
 
 def _completed(machine: Machine) -> Machine:
-    """Fill in what a kubelet reads of every machine, as ``_assumptions`` tells."""
+    """Fill in what a kubelet reads on every machine, as ``_assumptions`` reports."""
     sockets = machine.socket_of
     numbers: dict[tuple[int | None, str], int] = {}
     caches = []

@@ -1,6 +1,6 @@
 """Machines as ``lscpu -p -a`` and ``numactl -H`` print them, for programs that parse their output.
 
-What is not known of a machine is written as the tool writes what its kernel does not tell.
+Unknown values are written as the tool writes values that the kernel does not report.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _CACHE_LETTERS = {"Data": "d", "Instruction": "i"}
 
 
 def as_lscpu(machine: Machine) -> str:
-    """Write one line for every CPU, those that are offline without a place.
+    """Write one line per CPU, offline ones without a place.
 
-    Cores, sockets and caches are counted in the order of their lowest CPUs: lscpu counts for itself, too.
+    Cores, sockets and caches are numbered in the order of their lowest CPUs: lscpu also numbers them itself.
     """
     names = sorted({_cache_name(cache) for cache in machine.caches if cache.level})
     cores = _numbered({cpu: core for core in machine.cores for cpu in core} if machine.cores_known else {})
@@ -32,7 +32,7 @@ def as_lscpu(machine: Machine) -> str:
             yield str(numbers.get(cpu, ""))
         if names:
             yield ""
-            # A cache that a CPU has not leaves no cell.
+            # A cache that a CPU does not have does not get a cell.
             yield from [str(numbers[cpu]) for numbers in caches.values() if cpu in numbers] or [""]
 
     header = ["CPU", "Core", "Socket", "Node", *(["", *names] if names else [])]

@@ -1,11 +1,11 @@
 """One gRPC call over a Unix socket: HTTP/2 (RFC 9113) for a client that makes a single request.
 
-The kubelet answers three calls without streams, in a message or two: that is a preface, one request and
-frames to collect, not worth eight megabytes of a library on a node.
+The kubelet answers three unary calls with small messages: that takes a preface, one request and some frames
+to collect, which does not justify an eight-megabyte library on a node.
 
-The status of a call comes in a header block (HPACK, RFC 7541), which is read as far as one needs it who keeps
-no table: servers compress its text. Only characters that can stand in a header of gRPC are known to the
-Huffman code here: messages are percent-encoded.
+The status of a call is in a header block (HPACK, RFC 7541), of which a client without a table needs only a
+part: servers compress its text. The Huffman code here covers only the characters that can occur in a gRPC
+header: messages are percent-encoded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SYMBOLS = {
     5: "012aceiost", 6: " %-./3456789=A_bdfghlmnpru", 7: ":BCDEFGHIJKLMNOPQRSTUVWYjkqvwxyz", 8: "&*,;XZ",
     10: '!"()?', 11: "'+|", 12: "#>", 13: "\0$@[]~", 14: "^}", 15: "<`{",
 }  # fmt: skip
-"""The characters by the length of their code (RFC 7541, appendix B); codes of a length follow each other."""
+"""The characters by code length (RFC 7541, appendix B); codes of the same length are consecutive."""
 
 _STATUS_NAME = ":status"
 _FIRST_STATUS = 8
@@ -48,7 +48,7 @@ _CODES = _codes()
 
 
 def encode_headers(headers: list[tuple[str, str]]) -> bytes:
-    """Write headers as plain literals without indexing."""
+    """Encode headers as plain literals without indexing."""
     return b"".join(b"\0" + _literal(name) + _literal(value) for name, value in headers)
 
 
@@ -57,9 +57,9 @@ def _literal(text: str) -> bytes:
 
 
 def decode_headers(block: bytes) -> dict[str, str]:
-    """Read a block; raise ValueError for one that is cut off, or that asks for an entry of a table.
+    """Decode a block; raise ValueError if it is truncated or refers to an entry of a table.
 
-    Of the static table only ``:status`` has its name: no other entry tells anything of a call.
+    Of the static table only ``:status`` has a name here: other entries do not matter for a call.
     """
     headers: dict[str, str] = {}
     at = 0
@@ -69,7 +69,7 @@ def decode_headers(block: bytes) -> dict[str, str]:
             index, at = _integer(block, at, 7)
             headers |= _static(index)
             continue
-        if first & 0xE0 == 0x20:  # the size of the table, which is 0
+        if first & 0xE0 == 0x20:  # a table size update, which is 0
             _, at = _integer(block, at, 5)
             continue
         index, at = _integer(block, at, 6 if first & 0x40 else 4)
@@ -112,7 +112,7 @@ def _string(block: bytes, at: int) -> tuple[str, int]:
 
 
 def _plain(text: bytes) -> str:
-    """Take off the Huffman code; from a character on that has no place in a header of gRPC, leave it."""
+    """Decode Huffman text up to the first character that cannot be in a gRPC header."""
     found: list[str] = []
     code = length = 0
     longest = max(_SYMBOLS)
@@ -129,7 +129,7 @@ def _plain(text: bytes) -> str:
 
 
 MAX_MESSAGE = 16 << 20
-"""Bytes of an answer: what the kubelet's own clients take."""
+"""The most bytes of an answer: what the kubelet's own clients accept."""
 _SECONDS = 10.0
 _MOST_FRAMES = 100_000
 
@@ -153,7 +153,7 @@ _NO_KUBELET = (
 
 
 class Kind(IntEnum):
-    """What a frame is for."""
+    """The type of a frame."""
 
     DATA = 0
     HEADERS = 1
@@ -175,8 +175,8 @@ class _Frame(NamedTuple):
 def call(path: str, method: str, message: bytes = b"", *, seconds: float = _SECONDS) -> bytes:
     """Call the server at the socket *path*, and return its response message.
 
-    Raise NodeAccessError if access to the socket is denied, InputError if nothing listens or what is
-    answered is no gRPC, too large, too late or a refusal.
+    Raise NodeAccessError if access to the socket is denied, InputError if nothing listens or the answer is
+    not gRPC, too large, too late or a rejection.
     """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
@@ -241,7 +241,7 @@ class _Call:
         return bytes(got)
 
     def _take(self, frame: _Frame) -> bool:
-        """Do what a frame asks for, and tell whether it is the last."""
+        """Handle a frame, and return whether it is the last."""
         match frame.kind:
             case Kind.RESET if frame.stream == 1:
                 raise ValueError("the call was reset")
@@ -249,7 +249,7 @@ class _Call:
                 raise ValueError("the server closed the connection")
             case Kind.SETTINGS | Kind.PING if not frame.flags & _ACK:
                 payload = frame.payload if frame.kind == Kind.PING else b""
-                with suppress(BrokenPipeError):  # what is on its way is read all the same
+                with suppress(BrokenPipeError):  # data already sent is still read
                     self.link.sendall(_frame(frame.kind, _ACK, 0, payload))
             case Kind.DATA if frame.stream == 1:
                 self.body += _unpadded(frame)
@@ -262,7 +262,7 @@ class _Call:
                 if frame.flags & _END_HEADERS:
                     self.headers |= decode_headers(bytes(self.block))
                     self.block.clear()
-        # Trailers that end the stream may go on in other frames, which say when they end.
+        # Trailers that end the stream may continue in other frames, which mark their end.
         return frame.stream == 1 and self._ends(frame)
 
     def _ends(self, frame: _Frame) -> bool:
@@ -296,7 +296,7 @@ def _request(method: str, message: bytes) -> bytes:
             ("te", "trailers"),
         ]
     )
-    # No table of headers, no pushes, and all of an answer without asking for more.
+    # No header table, no pushes, and a window large enough for the whole answer.
     settings = struct.pack(">HIHIHI", 1, 0, 2, 0, 4, _WINDOW)
     return b"".join(
         (

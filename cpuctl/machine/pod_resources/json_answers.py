@@ -1,6 +1,6 @@
 """The API's responses as JSON, as knit, grpcurl and Go programs print them.
 
-Members are called ``cpu_ids`` or ``cpuIds``; 64-bit numbers may be texts, and a zero may be left out, so that
+Members are called ``cpu_ids`` or ``cpuIds``; 64-bit numbers may be strings, and zeros may be omitted, so that
 NUMA node 0 is ``{}`` (kubernetes issue 101522).
 """
 
@@ -24,9 +24,9 @@ from cpuctl.machine.pod_resources.model import (
 )
 
 LIST = ("pod_resources", "podResources")
-"""What the answer of ``List`` has."""
+"""The member of an answer to ``List``."""
 ALLOCATABLE = ("devices", "cpu_ids", "cpuIds", "memory")
-"""One of these is in the answer of ``GetAllocatableResources``."""
+"""Members of an answer to ``GetAllocatableResources``, which has at least one."""
 
 _DIGITS = re.compile("-?[0-9]{1,20}")
 _MOST_BYTES = (1 << 64) - 1
@@ -34,7 +34,7 @@ _WANTED = "a response of List or GetAllocatableResources of the pod resources AP
 
 
 def read_answers(text: bytes, source: str) -> PodResources:
-    """Read a file of one answer or both; raise InputError with file, line and path."""
+    """Read a file with one answer or both; raise InputError with file, line and path."""
     found = PodResources()
     for document in load_documents(text, source):
         answer = Cursor.at_root(document)
@@ -54,7 +54,7 @@ def read_answers(text: bytes, source: str) -> PodResources:
 
 
 def _with_pods(found: PodResources, pods: Cursor) -> PodResources:
-    """Add the pods of ``List``, or the one of ``Get``, which stands under the same name."""
+    """Add the pods of ``List``, or the one of ``Get``, whose member has the same name."""
     if isinstance(pods.value, dict):
         pod = _pod(pods)
         return found._replace(alone={**found.alone, pod.full_name: pod})
@@ -100,7 +100,7 @@ def _memory(of: Cursor) -> tuple[MemoryHeld, ...]:
 
 
 def devices_of(of: Cursor) -> Iterator[tuple[str, str, int]]:
-    """Yield resource, device and NUMA nodes (a mask); one next to several may come once for each."""
+    """Yield resource, device and NUMA nodes (a mask); a device next to several may occur once for each."""
     for entry in of.optional("devices", Cursor.items, []):
         name, nodes = either(entry, ("resource_name", "resourceName")).text(), _nodes(entry)
         for key in ("device_ids", "deviceIds"):

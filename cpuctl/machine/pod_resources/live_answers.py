@@ -1,7 +1,7 @@
-"""The live kubelet's answers, requested over its socket: protobuf, as far as these messages need it.
+"""The live kubelet's answers, requested over its socket, with as much protobuf as they need.
 
-Rule: ``k8s.io/kubelet/pkg/apis/podresources/v1/api.proto`` and protobuf's encoding. Fields that are not known
-are passed over, as every reader of protobuf does: later releases add some.
+Rule: ``k8s.io/kubelet/pkg/apis/podresources/v1/api.proto`` and protobuf's encoding. Unknown fields are
+skipped, as by every protobuf reader: later releases add some.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BITS = 64
 
 
 def decode_list(message: bytes) -> tuple[PodAllocation, ...]:
-    """Decode ``ListPodResourcesResponse``; raise InputError for what is none."""
+    """Decode a ``ListPodResourcesResponse``; raise InputError for anything else."""
     try:
         return tuple(_pod(pod) for pod in _messages(message, 1))
     except ValueError as error:
@@ -34,7 +34,7 @@ def decode_list(message: bytes) -> tuple[PodAllocation, ...]:
 
 
 def decode_get(message: bytes) -> PodAllocation:
-    """Decode ``GetPodResourcesResponse``; raise InputError for what is none."""
+    """Decode a ``GetPodResourcesResponse``; raise InputError for anything else."""
     try:
         return _pod(next(_messages(message, 1), b""))
     except ValueError as error:
@@ -42,7 +42,7 @@ def decode_get(message: bytes) -> PodAllocation:
 
 
 def decode_allocatable_cpus(message: bytes) -> CPUSet:
-    """Decode the CPUs of ``AllocatableResourcesResponse``; raise InputError for what is none."""
+    """Decode the CPUs of an ``AllocatableResourcesResponse``; raise InputError for anything else."""
     try:
         return cpu_set(_integers(message, 2))
     except ValueError as error:
@@ -92,7 +92,7 @@ def _memory(message: bytes, number: int) -> tuple[MemoryHeld, ...]:
 
 
 def _messages(message: bytes, number: int) -> Iterator[bytes]:
-    """Yield the values of a field that has a length: messages and texts."""
+    """Yield the values of a length-delimited field: messages and strings."""
     for found, value in fields(message):
         if found == number:
             if isinstance(value, int):
@@ -105,7 +105,7 @@ def _text(message: bytes, number: int) -> str:
 
 
 def _decoded(text: bytes) -> str:
-    return text.decode()  # what is no UTF-8 is a ValueError, too
+    return text.decode()  # invalid UTF-8 is a ValueError, too
 
 
 def _integers(message: bytes, number: int) -> Iterator[int]:
@@ -127,7 +127,7 @@ def _signed(value: int) -> int:
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield number and value of every field; raise ValueError if the message is cut off or malformed."""
+    """Yield number and value of every field; raise ValueError if the message is truncated or malformed."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
@@ -167,7 +167,7 @@ _MOST_ALONE = 8
 
 
 def ask_kubelet(path: str, expected: Collection[str] = ()) -> PodResources:
-    """Ask for what pods hold, and what they could; an answer that does not come leaves its problem.
+    """Request what pods hold and what is allocatable; for a missing answer, report the problem.
 
     Some of the *expected* pods, by full name, that the kubelet does not list are requested one by one.
     """
@@ -200,7 +200,7 @@ def _alone(path: str, full_name: str) -> PodAllocation | str:
 
 
 def encode_get(namespace: str, name: str) -> bytes:
-    """Write ``GetPodResourcesRequest``."""
+    """Encode a ``GetPodResourcesRequest``."""
     return b"".join(
         bytes([number << 3 | 2]) + _as_varint(len(text)) + text
         for number, text in ((1, name.encode()), (2, namespace.encode()))

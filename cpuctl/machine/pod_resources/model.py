@@ -9,7 +9,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
 
 NO_NODE = -1
-"""The NUMA node of what is next to none."""
+"""The NUMA node of something that is not next to a node."""
 
 
 class MemoryHeld(NamedTuple):
@@ -21,7 +21,7 @@ class MemoryHeld(NamedTuple):
 
 
 class ContainerAllocation(NamedTuple):
-    """What a container has for its own: exclusive CPUs, memory, devices by resource."""
+    """What a container holds exclusively: CPUs, memory, devices by resource."""
 
     name: str
     cpus: CPUSet = CPUSet()
@@ -30,7 +30,7 @@ class ContainerAllocation(NamedTuple):
 
 
 class PodAllocation(NamedTuple):
-    """A pod that the kubelet lists; ``cpus`` are those that it has as a whole, ``memory`` likewise."""
+    """A pod that the kubelet lists; ``cpus`` and ``memory`` are those that it holds as a whole."""
 
     namespace: str
     name: str
@@ -45,10 +45,10 @@ class PodAllocation(NamedTuple):
 
 
 class PodResources(NamedTuple):
-    """The answers of ``List`` and ``GetAllocatableResources`` (its CPUs); None if one is not there.
+    """The answers of ``List`` and ``GetAllocatableResources`` (its CPUs); None if one is missing.
 
-    ``problems`` say why. ``alone`` are the answers of ``Get`` by the full names of pods: a pod, or the
-    words of a refusal.
+    ``problems`` say why. ``alone`` are the answers of ``Get`` by full pod name: a pod, or the text of a
+    rejection.
     """
 
     pods: tuple[PodAllocation, ...] | None = None
@@ -58,17 +58,17 @@ class PodResources(NamedTuple):
 
     @property
     def answered_pods(self) -> tuple[PodAllocation, ...]:
-        """All pods in an answer."""
+        """All pods in any answer."""
         return (*(self.pods or ()), *(each for each in self.alone.values() if not isinstance(each, str)))
 
 
 def cpu_set(numbers: Iterable[int]) -> CPUSet:
-    """Collect CPU numbers; raise ValueError for one that no machine has."""
+    """Return a set of CPU numbers; raise ValueError for one that no machine has."""
     return CPUSet.of(_checked(number, MAX_CPUS, "CPU") for number in numbers)
 
 
 def node_set(numbers: Iterable[int]) -> CPUSet:
-    """Collect NUMA nodes without ``NO_NODE``; raise ValueError for one that no machine has."""
+    """Return a set of NUMA nodes without ``NO_NODE``; raise ValueError for one that no machine has."""
     nodes = (number for number in numbers if number != NO_NODE)
     return CPUSet.of(_checked(number, MAX_NUMA_NODES, "NUMA node") for number in nodes)
 

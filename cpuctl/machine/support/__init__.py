@@ -1,1 +1,1 @@
-"""Support archives: what tools collected of a node, seen as a recording of it; a module a tool."""
+"""Support archives: what tools collected from a node, presented as a recording; one module per tool."""

@@ -1,10 +1,11 @@
-"""Who is called what by the container runtime: ``crictl inspect`` and ``inspectp`` in a sosreport.
+"""The container runtime's names for pods and containers: ``crictl inspect`` and ``inspectp`` in a sosreport.
 
 Source: ``sosreport/sos``, ``sos/report/plugins/crio.py``. The fields are those of the container runtime
 interface (``k8s.io/cri-api``, ``ContainerStatus`` and ``PodSandboxStatus``) as crictl prints them, the labels
-the kubelet's (``pkg/kubelet/types/labels.go``). The tables of ``crictl ps`` and ``crictl pods`` hold no UIDs.
+the kubelet's (``pkg/kubelet/types/labels.go``). The tables of ``crictl ps`` and ``crictl pods`` do not
+contain UIDs.
 
-These are names only: who runs by now, a report of some time ago does not tell.
+These are names only: an old report does not show what is running now.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _LABEL = "io.kubernetes"
 
 
 class RuntimePod(NamedTuple):
-    """The name of a pod, or of none: then both are empty."""
+    """The name of a pod; both parts are empty if there is no pod."""
 
     namespace: str
     name: str
@@ -38,7 +39,7 @@ class RuntimeContainer(NamedTuple):
 
 
 class RuntimeNames(NamedTuple):
-    """Pods by UID, containers by id; *problems* say which output cannot be read."""
+    """Pods by UID, containers by id; *problems* are the outputs that cannot be read."""
 
     pods: Mapping[str, RuntimePod] = {}
     containers: Mapping[str, RuntimeContainer] = {}
@@ -46,9 +47,9 @@ class RuntimeNames(NamedTuple):
 
 
 def runtime_names(tree: Tree) -> RuntimeNames:
-    """Read what the runtime calls pods and containers; other output is reported and skipped.
+    """Read the runtime's names of pods and containers; other output is reported and skipped.
 
-    crictl prints an error in its place if a container was gone by then.
+    crictl prints an error instead if a container no longer existed.
     """
     pods: dict[str, RuntimePod] = {}
     containers: dict[str, RuntimeContainer] = {}
@@ -87,7 +88,7 @@ def _pod(status: Cursor) -> dict[str, RuntimePod]:
 
 
 def _container(status: Cursor) -> tuple[dict[str, RuntimePod], dict[str, RuntimeContainer]]:
-    """Return the name of a container and of its pod; of one that no kubelet made, nothing."""
+    """Return the names of a container and its pod; empty if no kubelet created it."""
     labels = status.required("labels")
     found = [
         labels.optional(f"{_LABEL}.{key}", Cursor.text, "")

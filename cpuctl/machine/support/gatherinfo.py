@@ -1,7 +1,7 @@
-"""The report of ``dracpu gatherinfo``, what the DRA driver for CPUs knows of a node's CPUs, in YAML.
+"""The report of ``dracpu gatherinfo``, what the DRA driver for CPUs knows about a node's CPUs, in YAML.
 
-Source: ``kubernetes-sigs/dra-driver-cpu``, ``internal/gatherinfo`` (layout v1) and ``pkg/cpuinfo``: CPUs that
-are online, each with its sibling if it has exactly one. A core is known by socket, cluster and core id.
+Source: ``kubernetes-sigs/dra-driver-cpu``, ``internal/gatherinfo`` (layout v1) and ``pkg/cpuinfo``: online
+CPUs, each with its sibling if it has exactly one. A core is identified by socket, cluster and core id.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_IDS = 1 << 31
 
 
 class _CPU(NamedTuple):
-    """One entry; -1 stands for an id that the kernel does not tell."""
+    """One entry; -1 is an id that the kernel does not report."""
 
     number: int
     socket: int
@@ -39,7 +39,7 @@ class _CPU(NamedTuple):
 
 
 def read_gatherinfo(data: bytes, source: str) -> tuple[Machine, SupportArchive]:
-    """Read the report of one node; raise InputError with its place for what is none, or is of several."""
+    """Read the report of one node; raise InputError with its place for anything else."""
     documents = load_documents(data, source)
     if len(documents) > 1:
         raise InputError(f"contains the reports of {len(documents)} nodes, expected one", where=source)
@@ -75,7 +75,7 @@ def _id(value: Cursor) -> int:
 
 
 def _files(cpus: list[_CPU]) -> Iterator[tuple[str, str]]:
-    """Yield the files in which a kernel would tell the same."""
+    """Yield the files in which a kernel would report the same."""
     cores: dict[tuple[int, int, int], list[int]] = defaultdict(list)
     caches: dict[int, list[int]] = defaultdict(list)
     nodes: dict[int, list[int]] = defaultdict(list)

@@ -2,8 +2,9 @@
 
 Source: ``openshift/must-gather``, ``collection-scripts/gather_ppc``, which writes ``nodes/NODE/sysinfo.tgz``
 (``gather-sysinfo snapshot``, of the node tuning operator: what ghw copies, interrupts and their affinities)
-and inspects Nodes and MachineConfigs. One directory a run, and one a gathering image, stand above. A node's
-annotation names its rendered MachineConfig, which holds the files and units that the node was given.
+and inspects Nodes and MachineConfigs. These are below one directory per run and one per gathering image. A
+node's annotation names its rendered MachineConfig, which contains the files and units that the node was
+given.
 
 An archive of a whole cluster is large, packed or not: only the requested files are read.
 """
@@ -27,14 +28,14 @@ from cpuctl.machine.tree import MAX_FILE_BYTES, Tree
 from cpuctl.root_directory import Root
 
 MAX_READ_BYTES = 128 << 20
-"""The most that is read of one archive in all."""
+"""The most bytes read from one archive in total."""
 MAX_FILES = 100_000
 _DEEPEST = 2
-"""Directories above what a tool writes: that of the run, and that of the image."""
+"""The number of directories above a tool's output: one for the run, and one for the image."""
 
 
 class GatheredFiles(Protocol):
-    """What is asked of such an archive; ``name`` is its own, for messages."""
+    """Access to such an archive; ``name`` is its name in messages."""
 
     name: str
 
@@ -46,9 +47,9 @@ class GatheredFiles(Protocol):
 
 
 class UnpackedFiles:
-    """A directory, whose links never lead out of it; *directories* are those that may stand two below it.
+    """A directory, whose links never lead out of it; *directories* may be up to two levels below it.
 
-    Files stand at most *depth* below those. Errors are those of ``GatheredFiles``.
+    Files are at most *depth* levels below those. Errors are those of ``GatheredFiles``.
     """
 
     def __init__(self, path: Path, directories: Collection[str], depth: int = 2) -> None:
@@ -91,9 +92,9 @@ class UnpackedFiles:
     def _tops(self, path: str, deeper: int) -> Iterator[str]:
         yield path
         names: list[str] = []
-        with suppress(CpuctlError):  # what is closed to us, or a link out of it, may be anything
+        with suppress(CpuctlError):  # an inaccessible directory, or a link out of it, may be anything
             names = self._names(path) if deeper else []
-        # What is next to the known directories has none of them below it.
+        # Entries next to the known directories do not contain any of them.
         if not any(f"{each}/".startswith(f"{name}/") for name in names for each in self._directories):
             for name in names:
                 yield from self._tops(f"{path}{name}/", deeper - 1)
@@ -106,7 +107,7 @@ class UnpackedFiles:
 
 
 class PackedFiles:
-    """An archive, read from its beginning for every question; errors are those of ``GatheredFiles``."""
+    """An archive, read from its beginning for every call; errors are those of ``GatheredFiles``."""
 
     def __init__(self, name: str, opened: Opened) -> None:
         self.name = name
@@ -174,7 +175,7 @@ _UNIT_DIRECTORY = "etc/systemd/system"
 
 
 class _Contents(NamedTuple):
-    """Where an archive has what is of interest: snapshots and Nodes by node, MachineConfigs by name."""
+    """Where an archive has the relevant files: snapshots and Nodes by node, MachineConfigs by name."""
 
     snapshots: dict[str, str]
     nodes: dict[str, str]
@@ -182,9 +183,9 @@ class _Contents(NamedTuple):
 
 
 def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, SupportArchive] | None:
-    """See one *node* of a must-gather as a recording; None for what is no must-gather.
+    """Return one *node* of a must-gather as a recording; None for anything but a must-gather.
 
-    Raise InputError, which lists the nodes, if it has more than one and none is named, or not that one.
+    Raise InputError that lists the nodes if there are several and none is named, or the named one is missing.
     """
     contents = _contents(files)
     if not (contents.snapshots or contents.nodes):
@@ -204,10 +205,10 @@ def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, SupportArchive] 
 
 
 def pod_files(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a must-gather, unpacked or not, that hold pods, with their places.
+    """Yield the files with pods in a must-gather, unpacked or not, with their places.
 
-    Of a namespace it is the list of its pods, if there is one, else every pod's own file. Raise InputError
-    for what cannot be read.
+    For a namespace it is the list of its pods, if it exists, else every pod's own file. Raise InputError if a
+    file cannot be read.
     """
     files: GatheredFiles = PackedFiles(str(path), lambda: path.open("rb"))
     if path.is_dir():
@@ -235,7 +236,7 @@ def _contents(files: GatheredFiles) -> _Contents:
         match = _WANTED.fullmatch(path)
         assert match is not None
         kind = found.snapshots if match["node"] else found.nodes if match["kind"] else found.configs
-        # Of several images the first counts: they saw the same objects.
+        # Of several images the first is used: they saw the same objects.
         kind.setdefault(match["node"] or match["name"], path)
     return found
 
@@ -263,7 +264,7 @@ def _chosen(contents: _Contents, node: str, where: str) -> str:
 
 
 class _Node(NamedTuple):
-    """What a Node object says: its kubelet's release, its rendered MachineConfig, its operating system."""
+    """The facts in a Node object: its kubelet's release, its rendered MachineConfig, its operating system."""
 
     version: str = ""
     config: str = ""
@@ -296,7 +297,7 @@ def _items(value: object, *names: str) -> Iterable[Mapping[str, Any]]:
 
 
 def _given_files(data: bytes, where: str) -> Iterator[tuple[str, str]]:
-    """Yield the kubelet's files and units that a MachineConfig holds; raise InputError for damaged ones."""
+    """Yield the kubelet's files and units in a MachineConfig; raise InputError for damaged ones."""
     (document, *_) = load_documents(data, where)
     for file in _items(document.value, "spec", "config", "storage", "files"):
         path = str(file.get("path") or "").lstrip("/")
@@ -315,7 +316,7 @@ def _given_files(data: bytes, where: str) -> Iterator[tuple[str, str]]:
 
 
 def _made_on_the_node(texts: Mapping[str, str], node_facts: _Node) -> Iterator[tuple[str, str]]:
-    """Yield files that the unit reads and that only the node has, as far as it is known what is in them."""
+    """Yield files that the unit reads and only the node has, as far as their content is known."""
     if node_facts.system:
         yield "etc/os-release", f"ID={node_facts.system}\n"
     sizes = texts.get(_ENABLED_SIZES, "")

@@ -1,8 +1,9 @@
-"""What ``sos report`` collects of a host: a file tree like the host's own, and the output of commands.
+"""What ``sos report`` collects from a host: a file tree like the host's own, and the output of commands.
 
 Source: ``sosreport/sos``, ``sos/report/plugins/{processor,numa,memory,process,kubernetes,openshift}.py``. It
-copies ``/sys/devices/system/cpu``, since 2026 of 64 CPUs at most; of NUMA nodes meminfo, cpulist, distance
-and huge pages; of processes their status, but no command lines; the kubelet's files if its plugins ran.
+copies ``/sys/devices/system/cpu`` (since 2026, of at most 64 CPUs); for NUMA nodes, meminfo, cpulist,
+distance and huge pages; for processes, the status but not the command line; the kubelet's files if its
+plugins ran.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _OPENSHIFT_BEHIND = 13
 
 
 def sosreport(tree: Tree) -> tuple[Tree, SupportArchive]:
-    """See a sosreport as a recording: ``ps`` tells how the kubelet runs, ``lscpu`` of CPUs that are left out.
+    """Return a sosreport as a recording: ``ps`` shows how the kubelet runs, ``lscpu`` the CPUs left out.
 
     Raise InputError if CPUs are missing and no other file lists them.
     """
@@ -60,7 +61,7 @@ def sosreport(tree: Tree) -> tuple[Tree, SupportArchive]:
 
 
 def _kubelet(tree: Tree) -> Iterator[tuple[str, str]]:
-    """Yield the files of procfs that tell of the kubelet, which sos does not copy."""
+    """Yield the procfs files about the kubelet, which sos does not copy."""
     for path in _PROCESSES:
         if found := _KUBELET.search(tree.read(path) or ""):
             process = f"proc/{found['pid']}"
@@ -72,7 +73,7 @@ def _kubelet(tree: Tree) -> Iterator[tuple[str, str]]:
 
 
 def _version(tree: Tree) -> str:
-    """Return the kubelet's release by the package that is installed."""
+    """Return the kubelet's release according to the installed package."""
     for path in _PACKAGES:
         text = tree.read(path) or ""
         if found := _PACKAGE.search(text):
@@ -83,7 +84,7 @@ def _version(tree: Tree) -> str:
 
 
 class _Row(NamedTuple):
-    """What ``lscpu -ae`` says of a CPU that is online; the numbers are lscpu's own, except the node's."""
+    """The row of an online CPU in ``lscpu -ae``; the numbers are lscpu's own, except the node's."""
 
     node: str
     socket: str
@@ -92,7 +93,7 @@ class _Row(NamedTuple):
 
 
 def lscpu_rows(text: str) -> dict[int, _Row]:
-    """Read the table; CPUs that are offline have no core there."""
+    """Read the table; offline CPUs have no core in it."""
     header, *lines = text.splitlines() or [""]
     columns = {name: place for place, name in enumerate(header.split())}
     caches = next((name for name in columns if name.endswith(":L3")), "")
@@ -119,7 +120,7 @@ def _is_number(text: str) -> bool:
 
 
 class _CopiedCPUs:
-    """The CPUs whose directories were copied, and what they and lscpu tell of the others."""
+    """The CPUs whose directories were copied, and what they and lscpu reveal about the others."""
 
     def __init__(self, files: KernelFiles, online: CPUSet, missing: CPUSet) -> None:
         self._files = files
@@ -136,7 +137,7 @@ class _CopiedCPUs:
             )
 
     def others(self) -> Mapping[str, str]:
-        """Return the files that the CPUs that are left out would have."""
+        """Return the files that the CPUs left out would have."""
         texts = dict(self._caches())
         packages, cores = self._ids("physical_package_id"), self._ids("core_id")
         sockets = {row.socket: packages[cpu] for cpu, row in self._rows.items() if cpu in packages}
@@ -152,7 +153,7 @@ class _CopiedCPUs:
         return texts
 
     def _ids(self, name: str) -> dict[int, int]:
-        """Read an id of all CPUs that were copied."""
+        """Read an id of all copied CPUs."""
         paths = {cpu: f"{CPU_DIRECTORY}/cpu{cpu}/topology/{name}" for cpu in self._online - self._lacking}
         found = ((cpu, self._files.number(path)) for cpu, path in paths.items())
         return {cpu: number for cpu, number in found if number is not None}
@@ -183,7 +184,7 @@ class _CopiedCPUs:
                 yield f"{directory}/size", size
 
     def _largest(self) -> tuple[str, int]:
-        """Return the size of a last-level cache that was copied, and the highest id of them."""
+        """Return the size of a copied last-level cache, and the highest id among them."""
         size, number = "", -1
         for cpu in self._online - self._lacking:
             directory = f"{CPU_DIRECTORY}/cpu{cpu}/cache/index3"

@@ -1,4 +1,4 @@
-"""How support archives are read: as a recording's files, and what else is known."""
+"""How support archives are read: as a recording's files, and other known facts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 
 class SupportArchive(NamedTuple):
-    """What a support archive is, and what it contains about its node besides the files.
+    """What a support archive is, and what it contains about its node in addition to the files.
 
-    ``what`` names its kind with an article. ``version`` is the kubelet's release, empty if it tells none,
-    ``config_at`` where its configuration stands as far as no flag tells. ``flags_gap`` says why flags of the
-    kubelet may be missing, ``findings`` what had to be made up for.
+    ``what`` names its kind with an article. ``version`` is the kubelet's release, empty if unknown,
+    ``config_at`` is the path of its configuration unless a flag specifies it. ``flags_gap`` says why flags of
+    the kubelet may be missing, ``findings`` what had to be substituted.
     """
 
     what: str
@@ -28,7 +28,7 @@ class SupportArchive(NamedTuple):
 
 
 class Overlay:
-    """A tree with our own texts on top: what a tool stores elsewhere, at the path where a node has it."""
+    """A tree overlaid with our own texts: what a tool stores elsewhere, at its path on a node."""
 
     def __init__(self, below: Tree, texts: Mapping[str, str]) -> None:
         self._below = below
@@ -45,7 +45,7 @@ class Overlay:
         return sorted({*ours, *self._below.names(path)}) if ours else self._below.names(path)
 
     def in_the_way(self, path: str) -> str:
-        """Say what is at a path where no file can be read."""
+        """Describe what is at a path where no file can be read."""
         return self._below.in_the_way(path)
 
 
@@ -56,7 +56,7 @@ def configuration_place(tree: Tree) -> str:
 
 
 def not_collected(machine: Machine, tree: Tree, gathered: SupportArchive) -> Iterator[MachineFinding]:
-    """Report in one note what such an archive could contain about a node and this one does not."""
+    """Report in one note what such an archive could contain about a node but this one does not."""
     if missing := tuple(_missing(machine, tree)):
         yield note("not-collected", "", f"{gathered.what} without {', '.join(missing)}")
 

@@ -135,7 +135,7 @@ class NodeClaims(Copied):
         self.untold = ""
 
     def know_drivers(self, drivers: Iterable[str]) -> None:
-        """Assume that all slices of some drivers are known: without any for the node, it has no devices."""
+        """Assume that all slices of some drivers are known: without one, the node has no such devices."""
         self._drivers |= frozenset(drivers)
 
     def resume(self, pods: Iterable[Pod], cpus_of: Callable[[str], CPUSet | None]) -> None:

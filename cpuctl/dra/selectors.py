@@ -21,7 +21,7 @@ _SIMPLE = re.compile(r"\s*device\.driver\s*==\s*(?:\"([^\"\\]*)\"|'([^'\\]*)')\s
 _LONGEST = 10 * 1024
 """The maximum length, in bytes, of an expression that an API server stores."""
 _MOST_STEPS = 20_000
-"""The approximate maximum of evaluation steps: a tenth of a second. API servers have a different limit."""
+"""The approximate maximum of evaluation steps: 0.1 seconds. API servers have a different limit."""
 _LIST = 64
 """The maximum number of values of an attribute."""
 _SHOWN = 200

@@ -306,7 +306,7 @@ class Plugin:
             self._journal.say(Level.ERROR, _internal(error))
 
     def _log_late_answer(self, future: Future[Answer]) -> None:
-        """Log the notes of an answer that came too late."""
+        """Log the notes of a late answer."""
         self._log_failure(future)
         if not future.cancelled() and future.exception() is None:
             self._warn(future.result())

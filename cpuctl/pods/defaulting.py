@@ -39,7 +39,7 @@ def creation_steps(rules: ServerRules) -> tuple[Step, ...]:
 def update_steps(rules: ServerRules, before: Pod) -> tuple[Step, ...]:
     """Return the steps for updates of *before* only: disabled fields that it uses already are kept.
 
-    Rule: ``DropDisabledPodFields`` in ``pkg/api/pod/util.go``. A resize leaves volumes alone.
+    Rule: ``DropDisabledPodFields`` in ``pkg/api/pod/util.go``. A resize does not affect volumes.
     """
     own = before.resources
     return () if rules.pod_level or (own and (own.requests or own.limits)) else (_DROP,)

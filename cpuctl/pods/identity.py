@@ -18,10 +18,10 @@ _VERSION_AND_VARIANT = 8 << 76 | 0b10 << 62
 
 
 def with_uids(pods: Iterable[_Pod], taken: Collection[str] = ()) -> tuple[_Pod, ...]:
-    """Give every pod without UID one that is the same in every run, unique among *pods* and not *taken*.
+    """Give every pod without a UID one that is the same in every run, unique among *pods* and not *taken*.
 
     It is a UUID of version 8 (RFC 9562) made from ``namespace/name``; if that is taken, from
-    ``namespace/name#2`` and so on. Raise ValueError if two pods come with the same UID.
+    ``namespace/name#2`` and so on. Raise ValueError if two pods have the same UID.
     """
     pods = tuple(pods)
     used = _given_uids(pods).union(taken)

@@ -1,6 +1,6 @@
 """A pod's requests: frozen values with the parts of a Pod object that determine its resources.
 
-Ephemeral containers are left out: Kubernetes gives them no resources.
+Ephemeral containers are omitted: Kubernetes gives them no resources.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 class ContainerKind(StrEnum):
-    """The part a container plays; a sidecar is an init container with restart policy ``Always``."""
+    """The role of a container; a sidecar is an init container with restart policy ``Always``."""
 
     APP = "app"
     INIT = "init"

@@ -63,7 +63,7 @@ class LimitRange(NamedTuple):
     def problems(self) -> list[str]:
         """Return why the API server refuses the object, as far as its amounts are concerned.
 
-        An amount that is out of place is shown as a quantity; the API server shows Go's structure.
+        A misplaced amount is shown as a quantity; the API server shows Go's struct.
         """
         return [
             f"spec.limits[{index}].{text}"

@@ -51,8 +51,8 @@ def pod_limits(pod: Pod, *, pod_level: bool = True, overhead: bool = True) -> Am
 def summed_up_once(pod: Pod) -> Pod:
     """Return *pod* as it is in a kubelet's memory after summing up requests and limits with overhead.
 
-    The kubelet fails to copy pod-level amounts. In those in long form (``1.5Gi`` of a static pod), every sum
-    leaves the overhead added once more.
+    The kubelet fails to copy pod-level amounts. To those in long form (``1.5Gi`` of a static pod), every sum
+    adds the overhead once more.
     """
     own = pod.resources
     if own is None:

@@ -26,7 +26,7 @@ _FARTHEST = 255
 """The distance between zones without a given cost."""
 _MOST_ZONES = 64
 _MOST_COMBINED = 200_000
-"""The maximum of combinations of NUMA nodes tried; 16 nodes have at most 12,870 of one size."""
+"""The maximum number of combinations of NUMA nodes tried; 16 nodes have at most 12,870 of one size."""
 _ALWAYS_THERE = ("cpu", "memory", "pods", "ephemeral-storage")
 _HOST_LEVEL = ("ephemeral-storage", "storage")
 
@@ -220,7 +220,7 @@ def _score(request: TopologyRequest, topology: NodeTopology, scoring: Scoring) -
     if scoring.strategy is Strategy.LEAST_NUMA_NODES:
         score = _least_numa_nodes(requests, numa_zones(topology), settings.most_numa_nodes)
         if score < 0:
-            # A pod needs more NUMA nodes than the object allows: 8, unless it says otherwise.
+            # A pod needs more NUMA nodes than the object allows: 8 by default.
             return TopologyScore(0, f"the scheduler rejects the score: {score} is less than 0")
         return TopologyScore(score)
     if settings.policy != "single-numa-node":

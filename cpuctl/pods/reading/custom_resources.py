@@ -63,7 +63,7 @@ def decode_custom_resource(resource: Cursor, kind: str, group: str) -> list[Pod]
 
 
 def pods_of_template(resource: Cursor, template: PodTemplate, kind: str, group: str) -> list[Pod]:
-    """Return the pods of one template, owned by for example ``Job.batch.volcano.sh/NAME``.
+    """Return the pods of one template, which is their origin; an owner is ``Job.batch.volcano.sh/NAME``.
 
     Raise UnreadableTemplateError for an invalid template, InputError for more pods than any workload has.
     """

@@ -247,7 +247,7 @@ def no_pods(found: Manifests, source: str) -> InputError:
 
 
 def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
-    """Decode one object; the items of a typed list (``PodList``) may leave out their kind."""
+    """Decode one object; the items of a typed list (``PodList``) may omit their kind."""
     kind = cursor.optional("kind", Cursor.text, "") or kind_in_list
     if not kind:
         hint = cursor.misspelling_of("kind")

@@ -1,4 +1,4 @@
-"""Reading of a pod's constraints on its node from its spec."""
+"""A pod's constraints on its node, read from its spec."""
 
 from __future__ import annotations
 

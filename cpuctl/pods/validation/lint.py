@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
 
 MOST_FINDINGS = 100_000
-"""The maximum of findings reported: more than anyone reads, while hostile input can cause any number."""
+"""The maximum number of findings: more than anyone reads, while hostile input can cause any number."""
 
 MOST_CONTAINERS = 1_000
-"""The maximum of containers checked per pod: sums over them take quadratic time."""
+"""The maximum number of containers checked per pod: sums over them take quadratic time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Linted(NamedTuple):
 
     @property
     def again(self) -> bool:
-        """Whether its object came before: a custom resource, now for another of its templates."""
+        """Whether its object was yielded before: a custom resource, now for another of its templates."""
         return self.item is not None and self.item.number > 0
 
 

@@ -2,7 +2,7 @@
 
 A document that is not YAML does not prevent the others from being read. The API server checks a custom
 resource against the resource's own schema, which is not known here. It validates the pods that a controller
-creates from it only at their creation, and users do not see the result.
+creates from it only when they are created, and only the controller sees the result.
 """
 
 from __future__ import annotations

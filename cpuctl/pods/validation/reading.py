@@ -274,7 +274,7 @@ def _pod_level(spec: Mapping[str, object]) -> tuple[Claim, ...] | None:
 
 
 def _set_fields(container: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the fields that an ephemeral container must not set but does, even as an empty map."""
+    """Return the fields that an ephemeral container must not set; empty maps in ``resources`` count, too."""
     resources = mapping_of(container.get("resources"))
     found = []
     if any(resources.get(name) is not None for name in ("requests", "limits", "claims")):

@@ -61,7 +61,7 @@ class BackOffs:
         self.known[key] = wait, now
 
     def forget(self, uid: str) -> None:
-        """Forget a pod that is gone."""
+        """Forget a removed pod."""
         self.known = {key: known for key, known in self.known.items() if key[0] != uid}
 
     def _expired(self, key: Key, ended: int) -> bool:

@@ -31,7 +31,7 @@ Key: TypeAlias = tuple[str, str]
 class ScaleDown:
     """One container that loses CPUs (masks). ``exposed``: its ``assigned.cpuset`` is readable inside.
 
-    ``due`` is when its delay expires, ``reported`` when the volume showed the change, ``applied`` when its
+    ``due`` is when its delay expires, ``notified`` when the volume showed the change, ``applied`` when its
     cgroup did; in nanoseconds, like ``decided``.
     """
 
@@ -134,6 +134,6 @@ class Timers:
         return key in self.due
 
     def forget(self, uid: str) -> None:
-        """Forget a pod that is gone."""
+        """Forget a removed pod."""
         for key in [key for key in self.due if key[0] == uid]:
             del self.due[key]
